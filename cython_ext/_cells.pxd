@@ -1,0 +1,240 @@
+# The non-empty cells of a family: every combination of states of (parents, child) that occurs, with its rows.
+#
+# Cells come in lexicographic order, the child fastest, so the cells of one parent configuration are neighbours.
+# A cell with many rows is held as a plane (one AND a level of the tree), a cell with few rows as a list of them:
+# splitting a list costs its length, an AND costs all words.
+# Cost: about sum over levels of (plane nodes * states * words / 8 + rows in lists).
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memset
+
+from _buffers cimport Buffer, release, reserve
+from _simd cimport pgmx_and, pgmx_lowest_bit, pgmx_popcount
+
+
+cdef struct Columns:                # a coded table; all pointers are borrowed
+    Py_ssize_t n_rows
+    Py_ssize_t n_words
+    const uint8_t *codes8           # one of the two is NULL
+    const uint16_t *codes16
+    const int64_t *cards
+    const uint64_t *planes
+    const int64_t *plane_offsets
+
+
+cdef struct NodeSet:
+    Buffer keys                     # uint64: mixed radix number of the states, the last variable fastest
+    Buffer counts                   # uint32: rows
+    Buffer planes                   # const uint64_t*: NULL for a list
+    Buffer starts                   # uint32: where the list begins in `rows`
+    Buffer rows                     # uint32: rows of all lists
+    Buffer words                    # uint64: the planes made at this level
+    Py_ssize_t size
+
+
+cdef struct Cells:
+    NodeSet nodes[2]
+    int current                     # which of the two holds the result
+    Buffer scratch
+    Buffer config_ends              # int64: exclusive end of each parent configuration in the list of cells
+    Py_ssize_t n_configs
+    uint32_t list_below             # a cell with fewer rows becomes a list
+    Py_ssize_t max_planes           # and so does any cell once this many planes are held
+
+
+cdef inline bint has_planes(const Columns *table, Py_ssize_t v) noexcept nogil:
+    return table.plane_offsets[v + 1] > table.plane_offsets[v]
+
+
+cdef inline const uint64_t *plane_of(const Columns *table, Py_ssize_t v, Py_ssize_t state) noexcept nogil:
+    return table.planes + (table.plane_offsets[v] + state) * table.n_words
+
+
+cdef inline uint32_t code_of(const Columns *table, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
+    if table.codes8 != NULL:
+        return table.codes8[v * table.n_rows + row]
+    return table.codes16[v * table.n_rows + row]
+
+
+cdef inline int compare_u64(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t x = (<const uint64_t *>a)[0], y = (<const uint64_t *>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef inline Py_ssize_t unpack_rows(const uint64_t *plane, uint32_t count, uint32_t *rows) noexcept nogil:
+    # Writes the row numbers of the `count` bits of a plane in ascending order.
+    cdef Py_ssize_t found = 0, w = 0
+    cdef uint64_t word
+    while found < count:
+        word = plane[w]
+        while word:
+            rows[found] = <uint32_t>(w * 64 + pgmx_lowest_bit(word))
+            found += 1
+            word &= word - 1
+        w += 1
+    return found
+
+
+cdef inline int reserve_nodes(NodeSet *nodes, Py_ssize_t n) except -1 nogil:
+    reserve(&nodes.keys, (n + 1) * sizeof(uint64_t))
+    reserve(&nodes.counts, (n + 1) * sizeof(uint32_t))
+    reserve(&nodes.planes, (n + 1) * sizeof(void *))
+    reserve(&nodes.starts, (n + 1) * sizeof(uint32_t))
+    return 0
+
+
+cdef inline void append_node(
+    NodeSet *nodes, uint64_t key, uint32_t count, const uint64_t *plane, uint32_t start
+) noexcept nogil:
+    (<uint64_t *>nodes.keys.data)[nodes.size] = key
+    (<uint32_t *>nodes.counts.data)[nodes.size] = count
+    (<const uint64_t **>nodes.planes.data)[nodes.size] = plane
+    (<uint32_t *>nodes.starts.data)[nodes.size] = start
+    nodes.size += 1
+
+
+cdef inline void split_list(
+    const Columns *table, Py_ssize_t v, uint64_t key, const uint32_t *rows, uint32_t count,
+    uint32_t *out_rows, uint32_t start, NodeSet *out, uint64_t *scratch
+) noexcept nogil:
+    # Appends one node for each state of v among the rows; scratch holds max(count, states) words.
+    cdef uint64_t r = <uint64_t>table.cards[v]
+    cdef uint32_t i, begin, code
+    cdef uint64_t s, total
+    if count == 1:
+        out_rows[start] = rows[0]
+        append_node(out, key * r + code_of(table, v, rows[0]), 1, NULL, start)
+        return
+    if r <= 64 or r <= 4 * <uint64_t>count:
+        memset(scratch, 0, r * sizeof(uint64_t))
+        for i in range(count):
+            scratch[code_of(table, v, rows[i])] += 1
+        total = start
+        for s in range(r):
+            if scratch[s]:
+                append_node(out, key * r + s, <uint32_t>scratch[s], NULL, <uint32_t>total)
+            total += scratch[s]
+            scratch[s] = total - scratch[s]
+        for i in range(count):
+            code = code_of(table, v, rows[i])
+            out_rows[scratch[code]] = rows[i]
+            scratch[code] += 1
+        return
+    # many states, few rows: sort them by (state, row)
+    for i in range(count):
+        scratch[i] = (<uint64_t>code_of(table, v, rows[i]) << 32) | rows[i]
+    qsort(scratch, count, sizeof(uint64_t), compare_u64)
+    begin = 0
+    for i in range(count):
+        out_rows[start + i] = <uint32_t>scratch[i]
+        if i + 1 == count or (scratch[i + 1] >> 32) != (scratch[i] >> 32):
+            append_node(out, key * r + (scratch[i] >> 32), i + 1 - begin, NULL, start + begin)
+            begin = i + 1
+
+
+cdef inline int split_level(Cells *cells, const Columns *table, Py_ssize_t v, Py_ssize_t n_planes) except -1 nogil:
+    # Splits every node of the current level by the states of v; returns how many of the new nodes hold a plane.
+    cdef NodeSet *old = &cells.nodes[cells.current]
+    cdef NodeSet *new = &cells.nodes[1 - cells.current]
+    cdef Py_ssize_t r = table.cards[v], n_words = table.n_words, i, s, held = 0, room
+    cdef uint32_t filled = 0, left, count
+    cdef uint64_t key
+    cdef const uint64_t *plane
+    cdef bint by_planes = has_planes(table, v)
+    room = old.size * r if old.size * r < table.n_rows else table.n_rows
+    reserve_nodes(new, room)
+    room = n_planes * r if n_planes * r < cells.max_planes else cells.max_planes
+    cdef uint64_t *words = <uint64_t *>reserve(&new.words, (room + 1) * n_words * sizeof(uint64_t))
+    cdef uint32_t *rows = <uint32_t *>reserve(&new.rows, (table.n_rows + 1) * sizeof(uint32_t))
+    room = table.n_rows if table.n_rows > r else r
+    cdef uint64_t *scratch = <uint64_t *>reserve(&cells.scratch, (2 * room + 1) * sizeof(uint64_t))
+    cdef uint32_t *unpacked = <uint32_t *>(scratch + room)
+    new.size = 0
+    for i in range(old.size):
+        key = (<uint64_t *>old.keys.data)[i]
+        left = (<uint32_t *>old.counts.data)[i]
+        plane = (<const uint64_t **>old.planes.data)[i]
+        if plane == NULL:
+            split_list(table, v, key, (<uint32_t *>old.rows.data) + (<uint32_t *>old.starts.data)[i], left,
+                       rows, filled, new, scratch)
+            filled += left
+            continue
+        if not by_planes:
+            unpack_rows(plane, left, unpacked)
+            split_list(table, v, key, unpacked, left, rows, filled, new, scratch)
+            filled += left
+            continue
+        for s in range(r):
+            if left == 0:
+                break
+            count = <uint32_t>pgmx_and(words + held * n_words, plane, plane_of(table, v, s), n_words)
+            if count == 0:
+                continue
+            left -= count
+            if count < cells.list_below or held >= cells.max_planes:
+                unpack_rows(words + held * n_words, count, rows + filled)
+                append_node(new, key * <uint64_t>r + <uint64_t>s, count, NULL, filled)
+                filled += count
+            else:
+                append_node(new, key * <uint64_t>r + <uint64_t>s, count, words + held * n_words, 0)
+                held += 1
+    cells.current = 1 - cells.current
+    return <int>held
+
+
+cdef inline int build_cells(
+    Cells *cells, const Columns *table, const int *parents, Py_ssize_t n_parents, Py_ssize_t child,
+    const uint32_t *first_counts    # rows in each state of the first variable: parents[0], or the child if it has none
+) except -1 nogil:
+    cdef Py_ssize_t first = parents[0] if n_parents > 0 else child
+    cdef Py_ssize_t r = table.cards[first], level, s, n_planes = 0, i
+    cdef NodeSet *root = &cells.nodes[cells.current]
+    cdef uint32_t *rows
+    reserve_nodes(root, r if r < table.n_rows else table.n_rows)
+    root.size = 0
+    if has_planes(table, first):
+        for s in range(r):
+            if first_counts[s] > 0:
+                append_node(root, <uint64_t>s, first_counts[s], plane_of(table, first, s), 0)
+        n_planes = root.size
+    else:
+        rows = <uint32_t *>reserve(&cells.scratch, 3 * (table.n_rows + r + 1) * sizeof(uint64_t))
+        rows += 2 * (table.n_rows + r)   # beyond the part that split_list uses
+        for i in range(table.n_rows):
+            rows[i] = <uint32_t>i
+        split_list(table, first, 0, rows, <uint32_t>table.n_rows,
+                   <uint32_t *>reserve(&root.rows, (table.n_rows + 1) * sizeof(uint32_t)), 0, root,
+                   <uint64_t *>cells.scratch.data)
+    for level in range(1, n_parents):
+        n_planes = split_level(cells, table, parents[level], n_planes)
+    if n_parents > 0:
+        split_level(cells, table, child, n_planes)
+    return find_configs(cells, table.cards[child])
+
+
+cdef inline int find_configs(Cells *cells, Py_ssize_t r) except -1 nogil:
+    # Marks where each parent configuration ends in the list of cells.
+    cdef NodeSet *nodes = &cells.nodes[cells.current]
+    cdef int64_t *ends = <int64_t *>reserve(&cells.config_ends, (nodes.size + 1) * sizeof(int64_t))
+    cdef const uint64_t *keys = <const uint64_t *>nodes.keys.data
+    cdef Py_ssize_t i
+    cells.n_configs = 0
+    for i in range(nodes.size):
+        if i + 1 == nodes.size or keys[i + 1] // <uint64_t>r != keys[i] // <uint64_t>r:
+            ends[cells.n_configs] = i + 1
+            cells.n_configs += 1
+    return 0
+
+
+cdef inline void free_cells(Cells *cells) noexcept nogil:
+    cdef int i
+    for i in range(2):
+        release(&cells.nodes[i].keys)
+        release(&cells.nodes[i].counts)
+        release(&cells.nodes[i].planes)
+        release(&cells.nodes[i].starts)
+        release(&cells.nodes[i].rows)
+        release(&cells.nodes[i].words)
+    release(&cells.scratch)
+    release(&cells.config_ends)

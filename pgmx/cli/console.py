@@ -1,0 +1,57 @@
+"""What the user sees when something is wrong: one line on standard error, exit status 2, no traceback."""
+
+import warnings
+from contextlib import contextmanager
+
+import click
+
+
+class BadInput(click.ClickException):
+    """Bad usage or bad data."""
+
+    exit_code = 2
+
+
+def _one_line(text):
+    return " ".join(str(text).split())
+
+
+@contextmanager
+def user_errors():
+    """Turn the errors by which pgmx refuses input into one line, and warnings into lines on standard error."""
+    with warnings.catch_warnings():
+        # Only warnings meant for the user: those about other packages' futures are for programmers.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
+        try:
+            yield
+        except (ValueError, TypeError, OSError) as error:
+            raise BadInput(_one_line(error) or type(error).__name__) from error
+
+
+class OneLineCommand(click.Command):
+    """A command whose usage errors are one line; click's own come with the whole usage."""
+
+    def parse_args(self, context, arguments):
+        """Read the arguments."""
+        try:
+            return super().parse_args(context, arguments)
+        except click.UsageError as error:
+            raise _shortened(error, context) from error
+
+
+class OneLineGroup(OneLineCommand, click.Group):
+    """A group of such commands."""
+
+    def resolve_command(self, context, arguments):
+        """Find the command, or say that there is none."""
+        try:
+            return super().resolve_command(context, arguments)
+        except click.UsageError as error:
+            raise _shortened(error, context) from error
+
+
+def _shortened(error, context):
+    message = _one_line(error.format_message()).rstrip(".")
+    return BadInput(f"{message} (see '{context.command_path} --help')")

@@ -1,0 +1,142 @@
+"""Coding of columns of Python objects: strings, integers and booleans, alone or mixed."""
+
+import numpy as np
+import pandas as pd
+
+from pgmx._ext import _encode
+from pgmx.data.table import MAX_STATES, python_scalar
+
+
+def code_objects(values, name):
+    """Code a column of Python objects by first occurrence.
+
+    Parameters
+    ----------
+    values : ndarray of object, shape (n_rows,)
+        The cells.
+    name : hashable
+        The column's name, for messages.
+
+    Returns
+    -------
+    tuple (states, codes) or str
+        Distinct states in code order, or None when there are more than 65535, and uint16 codes. "missing" when a cell
+        is missing; "float" when the cells are numbers and some of them are floats.
+
+    Raises
+    ------
+    TypeError
+        If a cell is unhashable, or of a type that cannot be a state.
+    ValueError
+        If states of different type are equal, as 1 and True are.
+    """
+    cells, codes = _distinct_cells(values, name)
+    known = [cell for cell in cells if not is_missing(cell)]
+    if _are_floats(known):
+        return "float"
+    for check in (_check_hashable, _check_cell):
+        for cell in known:
+            check(cell, name)
+    if len(known) < len(cells):
+        return "missing"
+    if len(cells) > MAX_STATES:
+        return None, codes
+    # Equal values may come as several objects, and as numpy scalars beside Python ones.
+    places = {}
+    place = [places.setdefault((type(cell), cell), len(places)) for cell in map(python_scalar, cells)]
+    states = [cell for _, cell in places]
+    _check_distinct(states, name)
+    return states, codes if len(states) == len(cells) else np.array(place, dtype=np.uint16)[codes]
+
+
+def objects_are_floats(values):
+    """Tell whether the cells of an object column are numbers, some of them floats.
+
+    Parameters
+    ----------
+    values : ndarray of object, shape (n_rows,)
+        The cells; missing ones are passed over.
+
+    Returns
+    -------
+    bool
+        False also for a column without any cell that is not missing.
+    """
+    raw = np.empty(len(values), dtype=np.uint16)
+    rows = _encode.code_objects(values, raw)
+    if rows is None:
+        return pd.api.types.infer_dtype(values, skipna=True) in ("floating", "mixed-integer-float")
+    return _are_floats([values[row] for row in rows if not is_missing(values[row])])
+
+
+def is_missing(cell):
+    """Tell whether a single object is None, NaN, NaT or pandas.NA."""
+    return type(cell) is not str and pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
+
+
+def _are_floats(cells):
+    """Tell whether cells are numbers, some of them floats."""
+    floats = any(isinstance(cell, (float, np.floating)) for cell in cells)
+    return floats and all(
+        isinstance(cell, (float, int, np.floating, np.integer)) and not isinstance(cell, bool) for cell in cells
+    )
+
+
+def _distinct_cells(values, name):
+    """Return the distinct cells, at most one more than there may be states, and the code of each row."""
+    codes = np.empty(len(values), dtype=np.uint16)
+    rows = _encode.code_objects(values, codes)
+    if rows is not None:
+        return [values[row] for row in rows], codes
+    # Too many different objects for the kernel: tell them apart by type and value.
+    missing = pd.isna(values)
+    cells, seen = [], {}
+    for i, cell in enumerate(values):
+        try:
+            code = seen.setdefault(None if missing[i] else (type(cell), cell), len(cells))
+        except TypeError:
+            _check_hashable(cell, name)
+            raise
+        if code == len(cells):
+            cells.append(cell)
+            if len(cells) > MAX_STATES:
+                break
+        codes[i] = code
+    return cells, codes
+
+
+def _check_hashable(cell, name):
+    """Refuse a cell that has no hash."""
+    try:
+        hash(cell)
+    except TypeError:
+        raise TypeError(
+            f"column {name!r} holds an unhashable cell of type {type(cell).__name__}, {_shown(cell)}: every cell "
+            "of the argument must be a string, a boolean or an integer number"
+        ) from None
+
+
+def _check_cell(cell, name):
+    """Refuse a cell that cannot be a state."""
+    if not isinstance(cell, (str, int, np.integer, np.bool_)):
+        raise TypeError(
+            f"column {name!r} holds a cell of type {type(cell).__name__}, {_shown(cell)}, among its objects: states "
+            "must be strings, booleans or integers; convert the column to str or to category, or leave it out"
+        )
+
+
+def _shown(cell, limit=60):
+    text = repr(cell)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _check_distinct(states, name):
+    """Refuse states that Python holds equal though their types differ: no model can tell them apart."""
+    first = {}
+    for state in states:
+        other = first.setdefault(state, state)
+        if other is not state:
+            raise ValueError(
+                f"column {name!r} holds both {other!r} and {state!r}, which Python considers equal: convert the column "
+                "to one type, for example str"
+            )

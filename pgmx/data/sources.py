@@ -1,0 +1,174 @@
+"""What may come in: every accepted input taken apart into names and columns, without a copy of the cells."""
+
+import sys
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pgmx.data.messages import listed
+from pgmx.data.table import DiscreteTable
+
+ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
+
+
+class Source(NamedTuple):
+    """An input taken apart."""
+
+    names: tuple
+    #: 1-D numpy arrays, pandas extension arrays or Arrow chunked arrays.
+    columns: list
+    n_rows: int
+    #: The whole input where it is one array of integers or booleans, shape (n_rows, n_columns).
+    block: np.ndarray | None = None
+
+
+def open_source(X):
+    """Take an input apart and check its shape and its names.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), or list of rows
+        The data. Its cells are neither copied nor changed here.
+
+    Returns
+    -------
+    Source
+        Names, columns and number of rows. The columns of an array are named x0, x1, ...
+
+    Raises
+    ------
+    TypeError
+        If this kind of input is not accepted.
+    ValueError
+        If it is not two-dimensional, has no columns, fewer than two rows, or a column name that occurs twice.
+    """
+    source = _taken_apart(X)
+    n_columns = len(source.names)
+    shape = f"(shape=({source.n_rows}, {n_columns}))"
+    if n_columns == 0:
+        raise ValueError(f"0 feature(s) {shape} while a minimum of 1 is required: the table has no columns")
+    if source.n_rows < 2:
+        raise ValueError(
+            f"{source.n_rows} sample(s) {shape} while a minimum of 2 is required: give a table with at least two rows"
+        )
+    if len(set(source.names)) < n_columns:
+        twice = [name for name, count in Counter(source.names).items() if count > 1]
+        raise ValueError(f"duplicate column name(s) {listed(twice)}: rename or drop the columns that repeat a name")
+    return source
+
+
+def _taken_apart(X):
+    """Dispatch on the type of the input."""
+    if isinstance(X, pd.DataFrame):
+        return Source(tuple(X.columns), _pandas_columns(X), len(X))
+    if isinstance(X, np.ndarray):
+        return _from_array(X)
+    if isinstance(X, (pa.Table, pa.RecordBatch)):
+        return _from_arrow(X)
+    if isinstance(X, pd.Series):
+        raise ValueError(f"Expected 2D array, got 1D array instead: the Series {X.name!r}. Use X.to_frame()")
+    if isinstance(X, (list, tuple)):
+        return _from_rows(X)
+    _refuse(X)
+    return _from_protocol(X)
+
+
+def _refuse(X):
+    """Raise for inputs that look like tables and are not."""
+    if isinstance(X, DiscreteTable):
+        raise TypeError("a DiscreteTable is coded already: use it as it is")
+    if isinstance(X, dict):
+        raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"expected {ACCEPTED}, got {X!r}: read a file with pgmx.data.read_table first")
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(X):
+        raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
+
+
+def _pandas_columns(X):
+    """Arrays behind the columns of a pandas frame."""
+    # The public ways to a column cost ten times as much, which shows on wide frames.
+    arrays = X._iter_column_arrays() if hasattr(X, "_iter_column_arrays") else (s.array for _, s in X.items())
+    return [values if isinstance(values, np.ndarray) else _unwrapped(values) for values in arrays]
+
+
+def _unwrapped(values):
+    """Array inside a pandas wrapper that adds nothing to it."""
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        return values.to_numpy()
+    return values.__arrow_array__() if isinstance(values.dtype, pd.ArrowDtype) else values
+
+
+def _from_array(X):
+    """Take a numpy array apart."""
+    if X.dtype.names is not None:
+        raise ValueError("a structured array is not a 2-D table: use pandas.DataFrame(X)")
+    if X.ndim != 2:
+        got = "scalar" if X.ndim == 0 else f"{X.ndim}D"
+        raise ValueError(
+            f"Expected 2D array, got {got} array instead (shape={X.shape}). Reshape your data to rows and columns, for "
+            "example with X.reshape(-1, 1) for a single column"
+        )
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported (dtype={X.dtype}): use the real and imaginary parts as columns")
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    if isinstance(X, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(X).any(axis=0)
+        if masked.any():
+            culprits = [name for name, mask in zip(names, masked, strict=True) if mask]
+            raise ValueError(
+                f"masked cells in column(s) {listed(culprits)}: pandas.DataFrame(X) turns them into missing cells"
+            )
+    X = np.asarray(X)
+    block = X if X.dtype.kind in "iub" and X.size else None
+    return Source(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
+
+
+def _from_rows(rows):
+    """Take a list of rows apart; the cells stay the Python objects they are."""
+    try:
+        cells = np.array(rows, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"the rows do not form a 2-D table: {error}") from error
+    if cells.ndim == 1 and len(cells):
+        lengths = sorted({len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray))})
+        if len(lengths) > 1:
+            raise ValueError(f"the rows have different lengths, {listed(lengths)}: give every row one cell per column")
+        if isinstance(rows[0], dict):
+            raise TypeError("a list of dicts is not a table: use pandas.DataFrame(X)")
+    return _from_array(cells)
+
+
+def _from_arrow(X):
+    """Take an Arrow table apart."""
+    table = X if isinstance(X, pa.Table) else pa.table(X)
+    return Source(tuple(table.column_names), list(table.columns), table.num_rows)
+
+
+def _from_protocol(X):
+    """Take apart what narwhals, the Arrow stream protocol or numpy can read."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"{type(X).__name__} is lazy: collect it first, for example with X.collect()")
+    if isinstance(frame, nw.DataFrame):
+        if frame.implementation.is_pandas():
+            return _taken_apart(frame.to_native())
+        opaque = [name for name, dtype in frame.schema.items() if dtype == nw.Object]
+        if opaque:
+            raise TypeError(f"column(s) {listed(opaque)} hold Python objects: cast them to strings or integers")
+        if frame.implementation.is_polars():
+            # The codes of a Categorical count how often polars met a string anywhere: no order that a user stated.
+            names = [name for name, dtype in frame.schema.items() if dtype == nw.Categorical]
+            frame = frame.with_columns(nw.col(name).cast(nw.String) for name in names) if names else frame
+        return _from_arrow(frame.to_arrow())
+    if hasattr(X, "__arrow_c_stream__"):
+        return _from_arrow(pa.table(X))
+    if hasattr(X, "__array__"):
+        return _from_array(np.asarray(X))
+    raise TypeError(f"expected {ACCEPTED}, got {type(X).__name__}")

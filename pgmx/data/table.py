@@ -1,0 +1,220 @@
+"""The coded table: what every discrete learner and score works on."""
+
+import numpy as np
+
+from pgmx.data.messages import listed
+
+#: Largest number of states a variable may have: codes are at most 16 bits wide.
+MAX_STATES = 65535
+
+#: Up to this many states, codes are bytes and a variable has bit planes.
+MAX_BYTE_STATES = 255
+
+
+def python_scalar(value):
+    """Return a numpy scalar as the Python object it stands for, anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class DiscreteTable:
+    """Immutable table of state codes, one row of `codes` per variable.
+
+    The cell of variable ``v`` in row ``i`` of the data is ``states[v][codes[v, i]]``.
+
+    Parameters
+    ----------
+    columns : sequence of hashable
+        Variable names, distinct.
+    states : sequence of sequences
+        State names of each variable in their stated order, distinct within a variable; at least one and at most
+        65535 each. States that never occur in the data are kept.
+    codes : array_like of int, shape (n_variables, n_rows)
+        Index of each cell's state. Copied.
+
+    Attributes
+    ----------
+    columns : tuple
+        Variable names, in the order of the data.
+    states : tuple of tuple
+        State names of each variable.
+    codes : ndarray, shape (n_variables, n_rows), uint8 or uint16
+        C-contiguous and read-only; uint16 when some variable has more than 255 states.
+    n_variables, n_rows : int
+        Shape of `codes`.
+    cardinalities : ndarray of int64, shape (n_variables,)
+        Number of states of each variable, read-only.
+    planes : ndarray of uint64, shape (n_planes, n_words), 64-byte aligned
+        One bit plane per state: bit ``i % 64`` of word ``i // 64`` is set when row ``i`` has that state. ``n_words`` is
+        a multiple of 8 and the bits beyond the last row are zero. Variables with more than 255 states have no planes.
+    plane_offsets : ndarray of int64, shape (n_variables + 1,)
+        The planes of variable ``v`` are ``planes[plane_offsets[v] : plane_offsets[v + 1]]``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes disagree, a name occurs twice, or a code has no state.
+
+    Notes
+    -----
+    `codes` takes one byte a cell. The planes take about ``n_rows / 8`` bytes per state; they are packed at the first
+    access and kept, so that every learner which is given the same table shares them. They are not pickled.
+
+    Examples
+    --------
+    >>> from pgmx.data import DiscreteTable
+    >>> table = DiscreteTable(["rain", "umbrella"], [[False, True], ["no", "yes"]], [[0, 1, 1], [0, 1, 0]])
+    >>> table
+    DiscreteTable(2 variables, 3 rows, 4 states, uint8)
+    >>> table.states[table.index("umbrella")]
+    ('no', 'yes')
+    """
+
+    __slots__ = ("__weakref__", "_cardinalities", "_codes", "_columns", "_planes", "_positions", "_states")
+
+    def __init__(self, columns, states, codes):
+        columns = tuple(columns)
+        states = tuple(tuple(python_scalar(name) for name in names) for names in states)
+        codes = np.asarray(codes)
+        if codes.ndim != 2 or codes.dtype.kind not in "iu":
+            raise ValueError(
+                f"codes must be a 2-D integer array (variables x rows), got {codes.ndim}-D {codes.dtype}: "
+                "use pgmx.data.encode to code a table"
+            )
+        if not len(columns) == len(states) == len(codes):
+            raise ValueError(
+                f"one name, one tuple of states and one row of codes per variable are needed, got {len(columns)}, "
+                f"{len(states)} and {len(codes)}"
+            )
+        if not codes.size:
+            raise ValueError(f"codes must not be empty, got shape {codes.shape}")
+        for name, names in zip(columns, states, strict=True):
+            if not 0 < len(names) <= MAX_STATES:
+                raise ValueError(f"variable {name!r} has {len(names)} states, it must have 1 to {MAX_STATES}")
+            if len(set(names)) < len(names):
+                raise ValueError(f"the states of variable {name!r} are not distinct: {list(names)!r}")
+        cardinalities = np.array([len(names) for names in states])
+        wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
+        if wrong.size:
+            v = wrong[0]
+            raise ValueError(
+                f"variable {columns[v]!r} has {cardinalities[v]} states, so its codes must lie between 0 and "
+                f"{cardinalities[v] - 1}, got {codes[v].min()} to {codes[v].max()}"
+            )
+        dtype = np.uint8 if cardinalities.max() <= MAX_BYTE_STATES else np.uint16
+        self._set(columns, states, np.array(codes, dtype=dtype, order="C"))
+        if len(self._positions) < len(columns):
+            twice = next(name for v, name in enumerate(columns) if self._positions[name] != v)
+            raise ValueError(f"variable {twice!r} occurs more than once: rename one of the columns")
+
+    def _set(self, columns, states, codes):
+        """Take the checked parts as they are."""
+        self._columns = columns
+        self._states = states
+        self._codes = codes
+        self._codes.setflags(write=False)
+        self._cardinalities = np.array([len(names) for names in states], dtype=np.int64)
+        self._cardinalities.setflags(write=False)
+        self._positions = {name: v for v, name in enumerate(columns)}
+        self._planes = None
+
+    @classmethod
+    def _adopt(cls, columns, states, codes):
+        """Make a table of parts known to be right, without a copy: `codes` must not be changed afterwards."""
+        table = cls.__new__(cls)
+        table._set(columns, states, codes)
+        return table
+
+    @property
+    def columns(self):
+        """Variable names, in the order of the data."""
+        return self._columns
+
+    @property
+    def states(self):
+        """State names of each variable, in their stated order."""
+        return self._states
+
+    @property
+    def codes(self):
+        """State codes, shape (n_variables, n_rows), uint8 or uint16, read-only."""
+        return self._codes
+
+    @property
+    def cardinalities(self):
+        """Number of states of each variable, int64, read-only."""
+        return self._cardinalities
+
+    @property
+    def n_variables(self):
+        """Number of variables."""
+        return self._codes.shape[0]
+
+    @property
+    def n_rows(self):
+        """Number of rows of the data."""
+        return self._codes.shape[1]
+
+    @property
+    def planes(self):
+        """Bit planes, one per state, shape (n_planes, n_words), uint64."""
+        return self._packed()[0]
+
+    @property
+    def plane_offsets(self):
+        """First plane of each variable, shape (n_variables + 1,), int64."""
+        return self._packed()[1]
+
+    def _packed(self):
+        """Planes and their offsets, packed at the first call."""
+        if self._planes is None:
+            from pgmx._ext._counts import pack_planes
+
+            self._planes = pack_planes(self._codes, self._cardinalities)
+        return self._planes
+
+    def index(self, name):
+        """Return the position of a variable.
+
+        Parameters
+        ----------
+        name : hashable
+            A variable name.
+
+        Returns
+        -------
+        int
+            Its index into `columns`, `states` and `codes`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such variable.
+        """
+        try:
+            return self._positions[name]
+        except (KeyError, TypeError):
+            raise ValueError(f"no variable {name!r}: the variables are {listed(self._columns)}") from None
+
+    def __repr__(self):
+        n_states = int(self._cardinalities.sum())
+        return (
+            f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self._codes.dtype})"
+        )
+
+    def __eq__(self, other):
+        if not isinstance(other, DiscreteTable):
+            return NotImplemented
+        # Types are compared too: the states 1 and True are equal to Python but not the same to a user.
+        return self is other or (
+            self._columns == other._columns
+            and self._states == other._states
+            and [[type(s) for s in names] for names in self._states]
+            == [[type(s) for s in names] for names in other._states]
+            and np.array_equal(self._codes, other._codes)
+        )
+
+    def __hash__(self):
+        return hash((self._columns, self._states, self._codes.shape))
+
+    def __reduce__(self):
+        return DiscreteTable._adopt, (self._columns, self._states, self._codes)

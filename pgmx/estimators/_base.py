@@ -1,0 +1,168 @@
+"""The one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils.validation import validate_data
+
+from pgmx.data import DiscreteTable, Frame, encode, open_frame
+
+with warnings.catch_warnings():
+    # pgmpy.estimators announces its own move whenever it is imported, which our users cannot act on
+    warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.estimators import StructureEstimator
+
+
+class BaseStructureLearner(BaseEstimator, StructureEstimator):
+    """Base of all structure learners.
+
+    ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
+    same `_fit`. A subclass stores its options in `__init__`, declares them in `_parameter_constraints`, and implements
+    ``_fit(frame)``, which sets the fitted attributes, `graph_` among them.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable, optional
+        What ``estimate()`` learns from. It is no hyper-parameter: ``get_params`` leaves it out, ``clone`` drops it.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {}
+
+    # ---- scikit-learn's face ----
+
+    def fit(self, X, y=None):
+        """Learn the structure from `X`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
+            One column a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``, ...) are
+            taken. It is never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        if self.data is not None and not isinstance(self.data, DiscreteTable) and not hasattr(self.data, "shape"):
+            raise TypeError(
+                f"the first argument of {type(self).__name__} is data, got {self.data!r}: pass options by keyword, "
+                f"{type(self).__name__}(scoring_method={self.data!r})"
+            )
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
+        )
+        opened = X if isinstance(X, DiscreteTable) else self._open(X)
+        names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
+        self._fit(opened)
+        self.variables_ = list(names)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.empty(len(names), dtype=object)
+        self.feature_names_in_[:] = names
+        return self
+
+    def _open(self, X) -> Frame:
+        if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
+            # scikit-learn's own words for complex, infinite or missing numbers
+            validate_data(self, X=X, dtype=None, ensure_all_finite=self.get_params()["missing"] == "error", reset=False)
+        return open_frame(X)
+
+    def _fit(self, opened: Frame | DiscreteTable):
+        raise TypeError(f"{type(self).__name__} does not implement _fit")
+
+    def __sklearn_tags__(self):
+        """Say what input is taken: categories, no target, missing cells refused by default."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = False
+        tags.target_tags.required = False
+        return tags
+
+    @classmethod
+    def _get_param_names(cls):
+        return [name for name in super()._get_param_names() if name != "data"]
+
+    def set_params(self, **params):
+        """Set options by name, and `data` as well.
+
+        Parameters
+        ----------
+        **params
+            Options of the constructor.
+
+        Returns
+        -------
+        self
+            The learner.
+        """
+        if "data" in params:
+            self.data = params.pop("data")
+        return super().set_params(**params)
+
+    # ---- pgmpy's face ----
+
+    def estimate(self):
+        """Learn from the data given to the constructor and return the graph.
+
+        Returns
+        -------
+        pgmpy.base.DAG, pgmpy.base.PDAG or networkx graph
+            ``fit(data).graph_``.
+
+        Raises
+        ------
+        ValueError
+            If the learner was made without data.
+        """
+        if self.data is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} was made without data: use {name}(data).estimate(), or {name}().fit(data)")
+        return self.fit(self.data).graph_
+
+    @property
+    def variables(self) -> list:
+        """Names of the columns of the data given to the constructor."""
+        if self.data is None:
+            raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
+        return list(self.data.columns if isinstance(self.data, DiscreteTable) else open_frame(self.data).names)
+
+    def state_counts(self, variable, parents=(), weighted=False, reindex=True):
+        """Return how often each state of `variable` occurs for each configuration of `parents`.
+
+        Parameters
+        ----------
+        variable : hashable
+            A column of the data given to the constructor.
+        parents : iterable of hashable
+            Further columns.
+        weighted : bool, default=False
+            Must be False: the learner has no row weights.
+        reindex : bool, default=True
+            Whether configurations that never occur get a column.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Counts, states in rows, configurations in columns, as pgmpy gives them.
+        """
+        from pgmpy.utils import get_state_counts
+
+        if weighted:
+            raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
+        table = encode(self.data, state_names=self.state_names, missing=self.missing)
+        names = dict(zip(table.columns, map(list, table.states), strict=True))
+        return get_state_counts(table.to_pandas(), names, variable, list(parents), reindex=reindex)
+
+
+def random_permutation(n: int, random_state) -> np.ndarray:
+    """Return a permutation of n ids drawn from `random_state` (seed, RandomState, Generator or None)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.permutation(n)
+    return check_random_state(random_state).permutation(n)

@@ -1,0 +1,48 @@
+"""A progress bar that appears only when a run takes long."""
+
+from collections.abc import Callable
+
+
+class ProgressBar:
+    """Context that joins a tqdm bar to a user's callback.
+
+    The bar has no total, for nobody knows it; it shows moves, score and edges. It is made after a second, so that
+    short runs stay silent.
+
+    Parameters
+    ----------
+    show : bool
+        Whether there is to be a bar.
+    callback : callable or None
+        The user's own callback, called first.
+
+    Attributes
+    ----------
+    callback : callable or None
+        What the search is to call after each move.
+    """
+
+    DELAY = 1.0  # seconds
+
+    def __init__(self, show: bool, callback: Callable | None):
+        self._user = callback
+        self._bar = None
+        self.callback = self._update if show else callback
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self._bar is not None:
+            self._bar.close()
+
+    def _update(self, progress):
+        stop = self._user(progress) if self._user is not None else False
+        if progress.seconds > self.DELAY:
+            if self._bar is None:
+                from tqdm.auto import tqdm
+
+                self._bar = tqdm(desc="hill climbing", unit=" moves", initial=progress.n_iter - 1)
+            self._bar.update(1)
+            self._bar.set_postfix(score=f"{progress.score:.1f}", edges=progress.n_edges, refresh=False)
+        return stop

@@ -1,0 +1,287 @@
+"""
+Layered layout of a graph with integer vertices.
+
+After Sugiyama: orient every edge along one order of the vertices, put the vertices into layers by longest path, cut
+edges that span several layers by bend points, reduce crossings by barycentre sweeps and swaps of neighbours, then
+choose the x coordinates of each layer by least squares under minimal distances. Connected components are laid out one
+by one and packed in shelves; isolated vertices stand in rows of their own below. No randomness, no sets iterated: the
+picture of a graph is always the same.
+
+References
+----------
+K. Sugiyama, S. Tagawa, M. Toda (1981), Methods for visual understanding of hierarchical system structures.
+E. Gansner, E. Koutsofios, S. North, K. Vo (1993), A technique for drawing directed graphs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from pgmx.plotting.crossings import order_layers
+
+HEIGHT = 18.0  # of a node, in the unit of the widths
+LAYER_GAP = 38.0  # between the boxes of two layers, at least
+WIDEST_GAP, FLATTEST = 140.0, 2.2  # a component flatter than this ratio gets wider gaps, up to a limit
+NODE_GAP = 16.0  # between the boxes of one layer
+BEND_WIDTH = 4.0
+MAX_BENDS = 6000  # beyond it long edges are drawn straight
+_STRAIGHTNESS = (1.0, 2.0, 8.0)  # weight of an edge with 0, 1, 2 ends that are bends
+
+Edge = tuple[int, int]
+Bends = dict[Edge, np.ndarray]
+
+
+def layered_layout(
+    widths: Sequence[float], directed: Iterable[Edge], undirected: Iterable[Edge] = ()
+) -> tuple[np.ndarray, Bends]:
+    """Place vertices in layers and route the edges between them.
+
+    Parameters
+    ----------
+    widths : sequence of float, length n
+        Width of each vertex' box; the unit of all lengths here.
+    directed, undirected : sequences of pairs of int
+        Arrows (tail, head), which point down unless a cycle forbids it, and pairs without direction.
+
+    Returns
+    -------
+    centres : ndarray of float64, shape (n, 2)
+        Centres of the boxes; y grows upwards, the lower left corner of the picture is (0, 0).
+    bends : dict
+        Inner points of the edges that span layers: ``bends[u, v]`` is an array (k, 2) from u to v, for the pairs as
+        they were given.
+
+    Notes
+    -----
+    O(sweeps * (V + E) log V) with V, E counting bend points, less than a second for a hundred nodes.
+
+    Examples
+    --------
+    >>> from pgmx.plotting.layout import layered_layout
+    >>> centres, bends = layered_layout([40.0, 40.0, 40.0], [(0, 1), (1, 2), (0, 2)])
+    >>> [float(y) for y in centres[:, 1]]
+    [121.0, 65.0, 9.0]
+    >>> [key for key in bends]
+    [(0, 2)]
+    """
+    directed, undirected = list(directed), list(undirected)
+    n = len(widths)
+    centres = np.zeros((n, 2))
+    bends: Bends = {}
+    blocks = []
+    components = connected_components(n, [*directed, *undirected])
+    component_of = {v: at for at, members in enumerate(components) for v in members}
+    arrows_of: list[list[Edge]] = [[] for _ in components]
+    pairs_of: list[list[Edge]] = [[] for _ in components]
+    for edge in directed:
+        arrows_of[component_of[edge[0]]].append(edge)
+    for edge in undirected:
+        pairs_of[component_of[edge[0]]].append(edge)
+    for members, arrows, pairs in zip(components, arrows_of, pairs_of, strict=True):
+        if len(members) > 1:
+            blocks.append(_Block(members, arrows, pairs, widths))
+    row_width = max([(1.6 * sum(b.width * b.height for b in blocks)) ** 0.5, 400.0, *(b.width for b in blocks)])
+    isolated = [members[0] for members in components if len(members) == 1]
+    floor = _place_isolated(isolated, widths, row_width, centres)
+    _place_blocks(blocks, row_width, floor + LAYER_GAP if isolated else 0.0)
+    for block in blocks:
+        block.write(centres, bends)
+    return centres, bends
+
+
+def connected_components(n: int, edges: Iterable[Edge]) -> list[list[int]]:
+    """Lists of vertices, each sorted, ordered by their smallest vertex."""
+    root = list(range(n))
+
+    def find(v: int) -> int:
+        while root[v] != v:
+            root[v] = root[root[v]]
+            v = root[v]
+        return v
+
+    for u, v in edges:
+        a, b = find(u), find(v)
+        root[max(a, b)] = min(a, b)
+    members: dict[int, list[int]] = {}
+    for v in range(n):
+        members.setdefault(find(v), []).append(v)
+    return list(members.values())
+
+
+class _Block:
+    """One connected component with its own coordinates, and where it goes."""
+
+    def __init__(self, members: list[int], arrows: list[Edge], pairs: list[Edge], widths: Sequence[float]) -> None:
+        order = downward_order(members, arrows, pairs)
+        rank = {v: at for at, v in enumerate(order)}
+        self.edges = [(u, v) if rank[u] < rank[v] else (v, u) for u, v in [*arrows, *pairs]]
+        self.given = [*arrows, *pairs]
+        layer = assign_layers(order, sorted(set(self.edges)))
+        self.members = members
+        self.chains, chain_layer = _chains(self.edges, layer, first_bend=len(widths))
+        self.layers: list[list[int]] = [[] for _ in range(1 + max(layer.values()))]
+        for v, at in [*((v, layer[v]) for v in order), *chain_layer.items()]:
+            self.layers[at].append(v)
+        links = [link for chain in self.chains for link in pairwise(chain)]
+        order_layers(self.layers, links)
+        self.x = _abscissae(self.layers, links, chain_layer, widths)
+        half = {v: (BEND_WIDTH if v in chain_layer else widths[v]) / 2 for v in self.x}
+        self.left = min(self.x[v] - half[v] for v in self.x)
+        self.width = max(self.x[v] + half[v] for v in self.x) - self.left
+        steps = len(self.layers) - 1
+        gap = max(LAYER_GAP, min(WIDEST_GAP, (self.width / FLATTEST - HEIGHT) / steps - HEIGHT))
+        self.height = steps * (HEIGHT + gap) + HEIGHT
+        self.y = {v: -at * (HEIGHT + gap) - HEIGHT / 2 for at, row in enumerate(self.layers) for v in row}
+        self.corner = (0.0, 0.0)
+
+    def write(self, centres: np.ndarray, bends: Bends) -> None:
+        """Add the places of vertices and bend points to the picture."""
+        dx, dy = self.corner[0] - self.left, self.corner[1]
+        for v in self.members:
+            centres[v] = self.x[v] + dx, self.y[v] + dy
+        for edge, given, chain in zip(self.edges, self.given, self.chains, strict=True):
+            route = [(self.x[v] + dx, self.y[v] + dy) for v in chain[1:-1]]
+            if route:
+                bends[given] = np.array(route if edge == given else route[::-1])
+
+
+def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterable[Edge]) -> list[int]:
+    """Order the vertices so that arrows point forward, undirected edges grow from where one is, cycles are cut."""
+    children: dict[int, list[int]] = {v: [] for v in members}
+    neighbours: dict[int, list[int]] = {v: [] for v in members}
+    waiting = dict.fromkeys(members, 0)
+    for u, v in arrows:
+        children[u].append(v)
+        waiting[v] += 1
+    for u, v in pairs:
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    left = dict.fromkeys(members)
+    touched = dict.fromkeys(members, 0)
+    order = []
+    while left:
+        # Fewest unplaced parents (0 unless only cycles are left), then most placed neighbours, then the given order.
+        v = min(left, key=lambda v: (waiting[v], -touched[v]))
+        del left[v]
+        order.append(v)
+        for child in children[v]:
+            waiting[child] -= 1
+        for neighbour in neighbours[v]:
+            touched[neighbour] += 1
+    return order
+
+
+def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
+    """Assign layers that minimise the total length of the edges; in `order` tails come before heads.
+
+    The longest paths from the top decide which layers exist; the minimum is a linear programme whose matrix is totally
+    unimodular, so that its vertices are integers. Should the solver fail, the longest paths themselves are returned.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    at = {v: i for i, v in enumerate(order)}
+    tail = np.array([at[u] for u, _ in edges])
+    head = np.array([at[v] for _, v in edges])
+    longest = np.zeros(len(order))
+    for u, v in sorted(zip(tail.tolist(), head.tolist(), strict=True)):
+        longest[v] = max(longest[v], longest[u] + 1)
+    row = np.arange(len(edges))
+    steps = coo_array(
+        (np.repeat([1.0, -1.0], len(edges)), (np.tile(row, 2), np.concatenate([tail, head]))),
+        shape=(len(edges), len(order)),
+    )
+    cost = np.bincount(head, minlength=len(order)) - np.bincount(tail, minlength=len(order))
+    # The small constant breaks ties towards the top.
+    found = linprog(
+        cost + 1e-4, A_ub=steps.tocsr(), b_ub=-np.ones(len(edges)), bounds=(0, longest.max()), method="highs-ds"
+    )
+    layer = np.rint(found.x).astype(int) if found.success else longest.astype(int)
+    return {v: int(layer[i]) for v, i in at.items()}
+
+
+def _chains(edges: Sequence[Edge], layer: Mapping[int, int], first_bend: int) -> tuple[list[list[int]], dict[int, int]]:
+    """Cut every edge into steps of one layer; bend points are numbered from `first_bend`."""
+    if sum(layer[v] - layer[u] - 1 for u, v in edges) > MAX_BENDS:
+        return [[u, v] for u, v in edges], {}
+    chains: list[list[int]] = []
+    chain_layer: dict[int, int] = {}
+    for u, v in edges:
+        inner = range(first_bend + len(chain_layer), first_bend + len(chain_layer) + layer[v] - layer[u] - 1)
+        for at, bend in enumerate(inner, start=layer[u] + 1):
+            chain_layer[bend] = at
+        chains.append([u, *inner, v])
+    return chains, chain_layer
+
+
+def _abscissae(
+    layers: list[list[int]], links: Iterable[Edge], is_bend: Mapping[int, int], widths: Sequence[float]
+) -> dict[int, float]:
+    """Choose the x of every point by sweeps of weighted least squares towards the neighbours, distances kept."""
+    size = {v: BEND_WIDTH if v in is_bend else widths[v] for row in layers for v in row}
+    up: dict[int, list[tuple[int, float]]] = {v: [] for v in size}
+    down: dict[int, list[tuple[int, float]]] = {v: [] for v in size}
+    for u, v in links:
+        weight = _STRAIGHTNESS[(u in is_bend) + (v in is_bend)]
+        up[v].append((u, weight))
+        down[u].append((v, weight))
+    x: dict[int, float] = {}
+    for row in layers:
+        x.update(zip(row, _least_squares(np.zeros(len(row)), np.ones(len(row)), [size[v] for v in row]), strict=True))
+    both = {v: up[v] + down[v] for v in size}
+    for sweep in range(24):
+        near = both if sweep >= 16 else (up, down)[sweep % 2]
+        for row in layers if sweep % 2 == 0 else layers[::-1]:
+            weights = [sum(w for _, w in near[v]) for v in row]
+            pulls = [sum(w * x[u] for u, w in near[v]) for v in row]
+            target = np.array([p / w if w else x[v] for v, p, w in zip(row, pulls, weights, strict=True)])
+            placed = _least_squares(target, np.maximum(weights, 0.1), [size[v] for v in row])
+            x.update(zip(row, placed, strict=True))
+    return x
+
+
+def _least_squares(target: np.ndarray, weight: np.ndarray, size: Sequence[float]) -> np.ndarray:
+    """Minimise sum weight*(x - target)^2 with boxes in the given order and NODE_GAP apart (pool adjacent violators)."""
+    half = np.asarray(size) / 2
+    offset = np.concatenate([[0.0], np.cumsum(half[1:] + half[:-1] + NODE_GAP)])
+    pools: list[tuple[float, float, int]] = []
+    for value, w in zip(target - offset, weight, strict=True):
+        pools.append((value, w, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (a, wa, ka), (b, wb, kb) = pools[-2:]
+            pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, ka + kb)]
+    return np.repeat([p[0] for p in pools], [p[2] for p in pools]) + offset
+
+
+def _place_isolated(isolated: Iterable[int], widths: Sequence[float], row_width: float, centres: np.ndarray) -> float:
+    """Write isolated vertices in rows, the last one at the bottom of the picture; return the height they take."""
+    rows: list[list[int]] = []
+    x = 0.0
+    for v in isolated:
+        if not rows or x + widths[v] > row_width:
+            rows.append([])
+            x = 0.0
+        centres[v, 0] = x + widths[v] / 2
+        rows[-1].append(v)
+        x += widths[v] + NODE_GAP
+    for at, row in enumerate(reversed(rows)):
+        centres[row, 1] = HEIGHT / 2 + at * (HEIGHT + NODE_GAP)
+    return len(rows) * (HEIGHT + NODE_GAP) - NODE_GAP
+
+
+def _place_blocks(blocks: Iterable[_Block], row_width: float, floor: float) -> None:
+    """Give each block its upper left corner, the tallest first, on shelves filled from the left."""
+    shelves: list[list[tuple[_Block, float]]] = []
+    x = 0.0
+    for block in sorted(blocks, key=lambda b: -b.height):
+        if not shelves or x + block.width > row_width:
+            shelves.append([])
+            x = 0.0
+        shelves[-1].append((block, x))
+        x += block.width + 3 * NODE_GAP
+    for shelf in reversed(shelves):
+        floor += shelf[0][0].height
+        for block, x in shelf:
+            block.corner = (x, floor)
+        floor += LAYER_GAP

@@ -1,0 +1,33 @@
+"""pgmx: greedy hill climbing with its defaults, returning a DAG as the others do."""
+
+from pgmx._ext._counts import SIMD_LEVEL
+
+from pgmx.data.door import encode
+from pgmx.estimators import HillClimbSearch
+
+KERNEL = SIMD_LEVEL  # the instruction set that was chosen when the kernels were loaded
+
+
+def load(problem):
+    """Return the coded table with its bit planes; it holds no counts, and every timed call gets a new one."""
+    table = encode(problem.frame)
+    _ = table.planes  # built on first access
+    return table
+
+
+def learn(table):
+    search = HillClimbSearch(scoring_method="bic", return_type="dag", show_progress=False).fit(table)
+    _ = search.graph_  # the graph object belongs to the call, whether it is made in fit or on first access
+    return search
+
+
+def end_to_end(problem):
+    return learn(problem.frame)
+
+
+def edges(search):
+    return list(search.graph_.edges())
+
+
+def own_score(problem, search):
+    return search.score_

@@ -1,0 +1,99 @@
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgmx.cli.query import MAX_CELLS, ancestors, ask, choose_variables, elimination, too_costly
+from pgmx.datasets import load_network
+
+
+@pytest.fixture(autouse=True)
+def quiet_pgmpy():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # pgmpy warns of its own modules at their first import
+        import pgmpy.inference  # noqa: F401
+
+
+def integer_form(model):
+    number = {name: v for v, name in enumerate(model.nodes())}
+    edges = sorted((number[u], number[v]) for u, v in model.edges())
+    return number, edges, [int(model.get_cardinality(name)) for name in model.nodes()]
+
+
+def test_the_target_is_the_last_column_and_the_evidence_a_parent_or_else_a_child():
+    assert choose_variables("abc", [(1, 2), (0, 2)], insist=False) == (2, 0)
+    assert choose_variables("abc", [(2, 1)], insist=False) == (2, 1)
+    assert choose_variables("abc", [(0, 1)], insist=False) == (2, None)
+    assert choose_variables("abc", [(0, 1)], insist=True) == (1, 0)
+    assert choose_variables("abc", [], insist=True) == (2, None)
+
+
+def test_ancestors_of_a_set_contain_it():
+    edges = [(0, 1), (1, 2), (3, 2), (2, 4)]
+    assert ancestors(edges, [2]) == [0, 1, 2, 3]
+    assert ancestors(edges, [0, 3]) == [0, 3]
+
+
+def test_eliminating_a_chain_needs_pairs_and_a_common_child_its_family():
+    chain = [(v, v + 1) for v in range(9)]
+    order, cells = elimination(chain, [3] * 10, range(10), [9])
+    assert (order, cells) == (list(range(9)), 9)
+    star = [(v, 5) for v in range(5)]
+    assert elimination(star, [2] * 6, range(6), [5])[1] == 64
+
+
+@given(st.data())
+def test_the_promised_table_size_is_what_elimination_builds(data):
+    n = data.draw(st.integers(2, 8))
+    pairs = [(u, v) for u, v in product(range(n), repeat=2) if u < v]
+    edges = data.draw(st.lists(st.sampled_from(pairs), unique=True))
+    cards = data.draw(st.lists(st.integers(2, 4), min_size=n, max_size=n))
+    order, cells = elimination(edges, cards, range(n), [0])
+    assert sorted([*order, 0]) == list(range(n))
+    scopes = [{v, *(u for u, w in edges if w == v)} for v in range(n)]
+    seen = [np.prod([cards[v] for v in scope]) for scope in scopes]
+    for v in order:
+        joined = set().union(*(scope for scope in scopes if v in scope))
+        seen.append(np.prod([cards[u] for u in joined]))
+        scopes = [scope for scope in scopes if v not in scope] + [joined - {v}]
+    assert cells == max(seen)
+
+
+def test_queries_agree_with_the_sum_over_all_configurations():
+    model = load_network("asia")
+    number, edges, cards = integer_form(model)
+    answer = ask(model, edges, cards, number["tub"], number["xray"])
+    names = list(model.nodes())
+    joint = np.ones(cards)
+    for cpd in model.cpds:
+        axes = [number[name] for name in cpd.variables]
+        values = np.moveaxis(cpd.values, range(len(axes)), np.argsort(np.argsort(axes)))
+        joint = joint * values.reshape([card if v in axes else 1 for v, card in enumerate(cards)])
+    pair = joint.sum(axis=tuple(v for v, name in enumerate(names) if name not in ("tub", "xray")))
+    assert names.index("tub") < names.index("xray")
+    assert (answer.target, answer.evidence, answer.state, answer.states) == ("tub", "xray", "no", ["yes", "no"])
+    np.testing.assert_allclose(answer.prior, pair.sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(answer.posterior, pair[:, 1] / pair[:, 1].sum(), rtol=1e-10)
+
+
+def test_without_evidence_the_posterior_is_the_prior():
+    model = load_network("cancer")
+    number, edges, cards = integer_form(model)
+    answer = ask(model, edges, cards, number["Cancer"], None)
+    assert answer.prior == answer.posterior
+    assert sum(answer.prior) == pytest.approx(1)
+
+
+def test_costly_questions_are_recognised_without_building_a_table():
+    # Every pair of 30 variables has a child of its own, and the last child ties all of them together.
+    edges = [(u, 30) for u in range(30)]
+    assert "the conditional tables have 2.1e+09 cells" in too_costly(edges, [2] * 31, 30, 0)
+    grid = [(r * 40 + c, r * 40 + c + 1) for r in range(40) for c in range(39)]
+    grid += [(r * 40 + c, r * 40 + c + 40) for r in range(39) for c in range(40)]
+    reason = too_costly(grid, [2] * 1600, 1599, 1598)
+    assert "exact inference would build a table of" in reason
+    assert too_costly([(0, 1)], [2, 2], 1, 0) is None
+    assert too_costly([], [MAX_CELLS + 1], 0, None) is not None

@@ -1,0 +1,126 @@
+"""GraphML files, and where files go."""
+
+import json
+
+import networkx as nx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pgmpy.base import DAG, PDAG
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmx.models import read_model, save_model
+
+
+def coin():
+    model = DiscreteBayesianNetwork()
+    model.add_node("coin")
+    model.add_cpds(TabularCPD("coin", 2, [[0.5], [0.5]], state_names={"coin": ["head", 1]}))
+    return model
+
+
+def test_graphml_of_a_dag(tmp_path):
+    dag = DAG([("a", "b"), (3, "b")])
+    read = nx.read_graphml(save_model(dag, tmp_path / "graph.graphml"))
+    assert type(read) is nx.DiGraph
+    assert list(read.nodes()) == ["a", "b", "3"]
+    assert list(read.edges(data=True)) == [("a", "b", {}), ("3", "b", {})]
+    assert dag.edges["a", "b"] == {"weight": None}
+
+
+def test_graphml_of_a_pdag(tmp_path):
+    read = nx.read_graphml(save_model(PDAG([("a", "b")], [("b", "c")]), tmp_path / "graph.graphml"))
+    kinds = {edge: read.edges[edge]["kind"] for edge in read.edges()}
+    assert kinds == {("a", "b"): "directed", ("b", "c"): "undirected", ("c", "b"): "undirected"}
+
+
+def test_graphml_keeps_weights_and_undirected_graphs(tmp_path):
+    graph = nx.Graph([("a", "b", {"weight": 2, "other": object()})])
+    read = nx.read_graphml(save_model(graph, tmp_path / "graph.graphml"))
+    assert not read.is_directed()
+    assert list(read.edges(data=True)) == [("a", "b", {"weight": 2.0})]
+
+
+def test_graphml_holds_states(tmp_path):
+    read = nx.read_graphml(save_model(coin(), tmp_path / "graph.graphml"))
+    assert json.loads(read.nodes["coin"]["states"]) == ["head", "1"]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_size=1), min_size=2, unique=True))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_graphml_names_come_back(tmp_path, names):
+    try:
+        path = save_model(DAG([tuple(names[:2])]), tmp_path / "graph.graphml")
+    except ValueError as error:
+        assert "forbids" in str(error)
+        assert any("\ufffe" in name or "\uffff" in name for name in names[:2])
+    else:
+        assert list(nx.read_graphml(path).nodes()) == names[:2]
+
+
+def test_graphml_bad_names(tmp_path):
+    path = tmp_path / "graph.graphml"
+    with pytest.raises(ValueError, match=r"'a\\x00' holds a character that XML forbids"):
+        save_model(DAG([("a\x00", "b")]), path)
+    with pytest.raises(ValueError, match="1 and '1' are both written '1'"):
+        save_model(DAG([(1, "1")]), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["model.BIF", "model.xmlbif", "a.b.json", "model.GraphML"])
+def test_the_suffix_gives_the_format(tmp_path, name):
+    path = save_model(coin(), str(tmp_path / name))
+    assert path == tmp_path / name
+    assert path.stat().st_size > 0
+
+
+def test_the_argument_goes_before_the_suffix(tmp_path):
+    path = save_model(coin(), tmp_path / "model.txt", format="bif")
+    assert path.read_text().startswith("network unknown {")
+    assert read_model(path, format="bif").get_cpds("coin").state_names == {"coin": ["head", "1"]}
+
+
+@pytest.mark.parametrize("call", [lambda path, **k: save_model(coin(), path, **k), read_model])
+def test_unknown_formats(tmp_path, call):
+    with pytest.raises(
+        ValueError, match=r"unknown suffix '\.xml' of 'm\.xml'; expected one of bif, xmlbif, graphml, json"
+    ):
+        call(tmp_path / "m.xml")
+    with pytest.raises(ValueError, match="unknown suffix '' of 'model'"):
+        call(tmp_path / "model")
+    with pytest.raises(ValueError, match="unknown format 'BIF'; expected one of"):
+        call(tmp_path / "model.bif", format="BIF")
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"cannot write model\.bif: there is no folder .*nowhere; make it first"
+    ):
+        save_model(coin(), tmp_path / "nowhere" / "model.bif")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    (tmp_path / "model.bif").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        save_model(coin(), tmp_path / "model.bif")
+
+
+@pytest.mark.parametrize("thing", [None, [("a", "b")], nx.MultiDiGraph()])
+@pytest.mark.parametrize("suffix", ["bif", "graphml", "json"])
+def test_no_graph(tmp_path, thing, suffix):
+    with pytest.raises(
+        TypeError, match=f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(thing).__name__}"
+    ):
+        save_model(thing, tmp_path / f"model.{suffix}")
+
+
+def test_reading_what_is_not_there(tmp_path):
+    for name in ("model.bif", "model.xmlbif", "model.json"):
+        with pytest.raises(FileNotFoundError):
+            read_model(tmp_path / name)
+
+
+def test_graphml_is_read_by_networkx(tmp_path):
+    with pytest.raises(ValueError, match=r"networkx\.read_graphml"):
+        read_model(save_model(coin(), tmp_path / "model.graphml"))

@@ -1,0 +1,1 @@
+"""Slow, obvious twins of what pgmx computes fast; they import nothing from pgmx."""

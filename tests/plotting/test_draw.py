@@ -1,0 +1,175 @@
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from pgmpy.base import DAG, PDAG
+
+from pgmx.datasets import load_network
+from pgmx.plotting import plot_graph, save_picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def labels_of(path):
+    root = ElementTree.parse(path).getroot()
+    assert root.tag == SVG + "svg"
+    return [group for group in root.iter(SVG + "g") if group.get("id", "").startswith("label-")]
+
+
+def run_python(script, argument, **environment):
+    search = os.pathsep.join(path for path in sys.path if path)
+    command = [sys.executable, "-c", script, str(argument)]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": search, **environment}, check=True)
+
+
+def curves_and_heads(ax):
+    """Numbers of edge curves and of arrow heads on the axes."""
+    counts = [len(collection.get_paths()) for collection in ax.collections[:-1]]
+    return sum(counts[0::2]), sum(counts[1::2])
+
+
+@pytest.fixture(scope="module")
+def alarm():
+    return load_network("alarm")
+
+
+def test_alarm_as_svg_has_a_label_for_every_node(alarm, tmp_path):
+    path = save_picture(alarm, tmp_path / "alarm.svg")
+    assert len(labels_of(path)) == 37
+    assert "<!-- LVFAILURE -->" in path.read_text(encoding="utf-8")
+
+
+def test_alarm_labels_fit_their_boxes_and_do_not_overlap(alarm):
+    ax = plot_graph(alarm)
+    boxes = [path.get_extents() for path in ax.collections[-1].get_paths()]
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    to_data = ax.transData.inverted()
+    for text, box in zip(ax.texts, boxes, strict=True):
+        drawn = text.get_window_extent(renderer).transformed(to_data)
+        assert box.x0 < drawn.x0 < drawn.x1 < box.x1
+        assert box.y0 < drawn.y0 < drawn.y1 < box.y1
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_every_edge_is_drawn_and_only_arrows_have_heads(alarm):
+    assert curves_and_heads(plot_graph(alarm)) == (46, 46)
+    pdag = PDAG(directed_ebunch=[("a", "c"), ("b", "c")], undirected_ebunch=[("c", "d")])
+    assert curves_and_heads(plot_graph(pdag)) == (3, 2)
+    assert curves_and_heads(plot_graph(nx.path_graph(4))) == (3, 0)
+    assert curves_and_heads(plot_graph(nx.DiGraph([(0, 1), (1, 0), (1, 1), (2, 1)]))) == (2, 1)
+
+
+def test_pictures_are_the_same_bytes_each_time_and_png_is_readable(alarm, tmp_path):
+    first, second = (save_picture(alarm, tmp_path / name) for name in ("a.svg", "b.svg"))
+    assert first.read_bytes() == second.read_bytes()
+    png = save_picture(alarm, str(tmp_path / "alarm.PNG"), dpi=50)
+    image = mpl.image.imread(png)
+    assert image.shape[0] > 200
+    assert image[..., :3].min() < 0.5 < image[..., :3].max()
+
+
+def test_a_png_is_kept_below_6000_pixels(tmp_path):
+    path = save_picture(nx.star_graph(120), tmp_path / "star.png", dpi=600)
+    assert max(mpl.image.imread(path).shape) <= 6000
+
+
+@pytest.mark.parametrize("name", ["graph.pdf", "graph", "graph.svg.gz"])
+def test_other_suffixes_are_refused_with_the_allowed_ones(name, tmp_path):
+    with pytest.raises(ValueError, match=rf"ending in \.svg or \.png, got '{name}'"):
+        save_picture(nx.path_graph(2), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_drawing_on_a_given_axes_shrinks_labels_and_leaves_out_unreadable_ones(alarm):
+    figure = Figure(figsize=(8, 4))
+    left, right = figure.subplots(1, 2)
+    assert plot_graph(alarm, ax=left) is left
+    assert 1.5 < left.texts[0].get_fontsize() < 9
+    assert not right.texts
+    tiny = Figure(figsize=(0.8, 0.8)).subplots()
+    assert plot_graph(alarm, ax=tiny).texts == mpl.axes.Axes.ArtistList(tiny, "texts")[:0] or not list(tiny.texts)
+
+
+def test_a_reference_colours_edges_and_counts_them():
+    graph = PDAG(directed_ebunch=[("a", "b"), ("c", "b"), ("b", "d")], undirected_ebunch=[("d", "e")])
+    reference = DAG([("a", "b"), ("b", "c"), ("d", "e"), ("a", "e")])
+    ax = plot_graph(graph, reference=reference)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "in both: 1",
+        "other direction: 2",
+        "not in the reference: 1",
+        "only in the reference: 1",
+    ]
+    assert curves_and_heads(ax) == (5, 4)
+    with pytest.raises(ValueError, match="the two graphs have different nodes: c, d, e, z"):
+        plot_graph(nx.DiGraph([("a", "b"), ("a", "z")]), reference=reference)
+
+
+def test_odd_names_are_drawn_as_they_are(tmp_path):
+    graph = nx.DiGraph([("$x_1", "a & b <c>"), (("t", 1), 7), ("a & b <c>", "x" * 60), ("--", "line\nbreak")])
+    ax = plot_graph(graph)
+    assert [text.get_text() for text in ax.texts][:3] == ["$x_1", "a & b <c>", "('t', 1)"]
+    assert "x" * 27 + "…" in [text.get_text() for text in ax.texts]
+    assert len(labels_of(save_picture(graph, tmp_path / "odd.svg"))) == len(graph)
+
+
+def test_graphs_without_edges_or_nodes(tmp_path):
+    lonely = DAG()
+    lonely.add_nodes_from(["a", "b", "c"])
+    assert len(labels_of(save_picture(lonely, tmp_path / "lonely.svg"))) == 3
+    heights = {text.get_position()[1] for text in plot_graph(lonely).texts}
+    assert len(heights) == 1
+    with pytest.raises(ValueError, match="the graph has no nodes"):
+        plot_graph(nx.DiGraph())
+    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph, got list"):
+        plot_graph([("a", "b")])
+
+
+def test_a_large_graph_has_small_labels():
+    ax = plot_graph(nx.random_labeled_tree(200, seed=1))
+    assert len(ax.texts) == 200
+    assert ax.texts[0].get_fontsize() == pytest.approx(4.5)
+
+
+def test_nothing_global_is_touched(tmp_path):
+    script = """
+import sys, matplotlib as mpl, networkx as nx
+before = mpl.rcParams.copy()
+from pgmx.plotting import plot_graph, save_picture
+assert "matplotlib.figure" not in sys.modules
+save_picture(nx.path_graph(3), sys.argv[1])
+assert mpl.rcParams.copy() == before
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    run_python(script, tmp_path / "p.svg")
+
+
+def test_the_picture_does_not_depend_on_the_hash_seed(tmp_path):
+    script = """
+import sys
+from pgmx.models import to_pdag
+from pgmx.plotting import save_picture
+graph = to_pdag([f"v{i}" for i in range(12)], [(i, i + 3) for i in range(9)], [(4, 5), (5, 6), (6, 7)])
+save_picture(graph, sys.argv[1])
+"""
+    pictures = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"{seed}.svg"
+        run_python(script, path, PYTHONHASHSEED=seed)
+        pictures.append(path.read_bytes())
+    assert pictures[0] == pictures[1]
+
+
+def test_heads_touch_the_box_of_the_child():
+    ax = plot_graph(nx.DiGraph([("a", "b")]))
+    tip = ax.collections[1].get_paths()[0].vertices[0]
+    box = ax.collections[-1].get_paths()[1].get_extents()
+    assert box.x0 <= tip[0] <= box.x1
+    assert np.isclose(tip[1], box.y1)
