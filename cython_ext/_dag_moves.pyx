@@ -3,15 +3,15 @@
 Problem: among all single-arc additions, deletions and reversals that keep the graph acyclic and obey the constraints,
 find the one of largest gain, again and again, while a move changes the gains of one or two children only.
 Algorithm: a two-level priority queue. Each child keeps its additions sorted by gain and remembers the first legal one;
-over the children a scan of n remembered moves finds the best. Ancestor bitsets make legality a bit test: u -> v closes a
-cycle when v is an ancestor of u. Arcs present are scanned for deletion and reversal; a reversal's gain is the gain of the
-deletion plus that of the opposite addition.
+over the children a scan of n remembered moves finds the best. Ancestor bitsets make legality a bit test: u -> v closes
+a cycle when v is an ancestor of u. Arcs present are scanned for deletion and reversal; a reversal gains what the
+deletion and the opposite addition gain together.
 Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
 in ``priority``; no other order is ever consulted.
 Cost: O(n + arcs) a choice, O(n words) to update ancestors, O(n log n) to sort the additions of a rescored child.
 Thread-safety: an object serves one thread.
-References: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores); Giudici & Castelo (2003), Machine
-Learning 50, 127-158 (ancestor matrix).
+References: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores); Giudici & Castelo (2003),
+Machine Learning 50, 127-158 (ancestor matrix).
 """
 
 from libc.math cimport INFINITY

@@ -218,7 +218,8 @@ PGMX_TARGET(PGMX_ISA512)
 static uint64_t pgmx_and_avx512(uint64_t *out, const uint64_t *a, const uint64_t *b, ptrdiff_t n_words) {
     __m512i total = _mm512_setzero_si512();
     for (ptrdiff_t w = 0; w < n_words; w += 8) {
-        __m512i v = _mm512_and_si512(_mm512_loadu_si512((const void *)(a + w)), _mm512_loadu_si512((const void *)(b + w)));
+        __m512i v = _mm512_and_si512(_mm512_loadu_si512((const void *)(a + w)),
+                                     _mm512_loadu_si512((const void *)(b + w)));
         _mm512_storeu_si512((void *)(out + w), v);
         total = _mm512_add_epi64(total, _mm512_popcnt_epi64(v));
     }

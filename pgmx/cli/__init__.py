@@ -75,8 +75,8 @@ def main(context):
     "--out",
     metavar="FILE",
     type=Path,
-    help="Write the result: .bif or .xmlbif (the fitted network), .json (the fitted network, or the graph where "
-    "columns are floats), .graphml (the graph).",
+    help="Write the result: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, discrete or "
+    "Gaussian; the graph where columns are of both kinds), .graphml (the graph).",
 )
 @click.option("--plot", metavar="FILE", type=Path, help="Write a picture of the graph: .svg or .png.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")

@@ -13,12 +13,17 @@ DEFAULT_ROWS = 10_000
 
 
 class Data(NamedTuple):
-    """What is learned from: a frame or a coded table, and for a bundled network the truth."""
+    """What is learned from.
+
+    `table` is coded, or a frame where columns are floats; `score` is the name in force; `network` tells which kind of
+    fitted network there will be ("discrete", "gaussian" or none); `truth` is the bundled network.
+    """
 
     table: Any
     columns: tuple
     n_rows: int
-    discrete: bool
+    score: str
+    network: str | None
     truth: Any
 
 
@@ -64,9 +69,7 @@ def _load(where: Source, rows: int, out: Path | None, options: dict) -> Data:
     from pgmx.data import encode, open_frame, read_table
     from pgmx.scores.registry import PGMPY_SCORES, check_score_name
 
-    kind = "discrete"
-    if options["score"] is not None:
-        kind = PGMPY_SCORES.get(check_score_name(options["score"]), "discrete")
+    score = None if options["score"] is None else check_score_name(options["score"])
     if where.path is None:
         from pgmx.datasets import load_network, sample
 
@@ -76,16 +79,19 @@ def _load(where: Source, rows: int, out: Path | None, options: dict) -> Data:
         truth, frame = None, read_table(where.path)
     opened = open_frame(frame)
     floats = opened.float_columns
-    if (floats or kind != "discrete") and out is not None and out.suffix.lower() in NETWORK_SUFFIXES:
-        why = f"column {floats[0]!r} holds floats" if floats else f"the score {options['score']} is not discrete"
+    if score is None:
+        score = "bic" if not floats else "bic-g" if len(floats) == opened.n_columns else "bic-cg"
+    if not floats and PGMPY_SCORES.get(score, "discrete") == "discrete":
+        table = encode(frame, missing=options["missing"], n_jobs=options["n_jobs"])
+        return Data(table, table.columns, table.n_rows, score, "discrete", truth)
+    if out is not None and out.suffix.lower() in NETWORK_SUFFIXES:
+        why = f"column {floats[0]!r} holds floats" if floats else f"the score {score} is not discrete"
         raise ValueError(
-            f"--out {out}: {out.suffix} holds discrete networks, but {why}; write .graphml or .json, or make the "
+            f"--out {out}: {out.suffix} holds discrete networks, but {why}: write .graphml or .json, or make the "
             "columns discrete"
         )
-    if floats or kind != "discrete":
-        return Data(frame, opened.names, opened.n_rows, False, truth)
-    table = encode(frame, missing=options["missing"], n_jobs=options["n_jobs"])
-    return Data(table, table.columns, table.n_rows, True, truth)
+    network = "gaussian" if len(floats) == opened.n_columns else None
+    return Data(frame, opened.names, opened.n_rows, score, network, truth)
 
 
 def _learn(data: Data, options: dict) -> Learned:
@@ -121,11 +127,11 @@ def _knowledge(columns, required, forbidden):
 
 
 def _report(where: Source, data: Data, learned: Learned, options: dict, quiet: bool) -> None:
-    learner, graph = learned.learner, learned.learner.graph_
+    learner = learned.learner
     sampled = f", sampled with random state {options['random_state']}" if data.truth is not None else ""
     _line("data", f"{where.name}: {data.n_rows} rows, {len(data.columns)} variables{sampled}")
-    _line("score", f"{learner.score_:.4f} ({options['score'] or 'default'})")
-    lines = _edge_lines(graph)
+    _line("score", f"{learner.score_:.4f} ({data.score})")
+    lines = _edge_lines(learner.graph_)
     n_open = sum(" -- " in line for line in lines)
     _line("edges", f"{len(lines)} ({len(lines) - n_open} directed, {n_open} undirected)")
     _line("seconds", f"{learned.seconds:.3f}" + ("" if learner.converged_ else " (stopped before convergence)"))
@@ -159,7 +165,7 @@ def _report_query(data: Data, learned: Learned) -> None:
     from pgmx.cli.query import ask, choose_question
 
     click.echo()
-    if not data.discrete:
+    if data.network != "discrete":
         _line("query", "left out: exact inference in pgmpy is for discrete networks")
         return
     cards = [int(card) for card in data.table.cardinalities]
@@ -184,7 +190,7 @@ def _write(data: Data, learned: Learned, out: Path | None, plot: Path | None) ->
     if out is not None:
         from pgmx.models import save_model
 
-        fitted = out.suffix.lower() != ".graphml" and not (data.score.endswith("-cg") or data.mixed)
+        fitted = data.network is not None and out.suffix.lower() != ".graphml"
         click.echo(f"wrote {save_model(learner.model_ if fitted else learner.graph_, out)}")
     if plot is not None:
         from pgmx.plotting import save_picture

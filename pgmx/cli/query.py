@@ -122,8 +122,8 @@ def elimination(
     ----------
     D. Koller, N. Friedman (2009), Probabilistic Graphical Models, section 9.4.3.2 (the min-weight heuristic).
     """
-    keep = [v for v in keep if v is not None]
-    vertices = ancestors(edges, keep)
+    kept = [v for v in keep if v is not None]
+    vertices = ancestors(edges, kept)
     inside = set(vertices)
     near: dict[int, set[int]] = {v: set() for v in vertices}
     parents: dict[int, list[int]] = {v: [] for v in vertices}
@@ -136,7 +136,7 @@ def elimination(
         largest = max(largest, prod(cards[u] for u in family))
         for u in family:
             near[u].update(w for w in family if w != u)
-    weight = {v: cards[v] * prod(cards[u] for u in near[v]) for v in vertices if v not in keep}
+    weight = {v: cards[v] * prod(cards[u] for u in near[v]) for v in vertices if v not in kept}
     order = []
     while weight:
         v = min(weight, key=lambda v: (weight[v], v))
@@ -148,7 +148,7 @@ def elimination(
             near[u] -= {u, v}
         for u in clique & weight.keys():
             weight[u] = cards[u] * prod(cards[w] for w in near[u])
-    largest = max(largest, prod(cards[v] for v in keep))
+    largest = max(largest, prod(cards[v] for v in kept))
     return order, largest
 
 

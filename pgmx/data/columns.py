@@ -152,10 +152,8 @@ def code_column(values, out, name):
     if kind == "float":
         return FLOAT
     if kind not in DISCRETE_KINDS:
-        raise TypeError(
-            f"column {name!r} has dtype {kind}, which cannot hold states: convert it to str, int, bool or category, or "
-            "leave it out"
-        )
+        remedy = "densify it with X.sparse.to_dense()" if kind.startswith("Sparse") else "convert it to str or category"
+        raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}, or leave it out")
     if kind == "empty":
         return MISSING
     if isinstance(values, pa.ChunkedArray):

@@ -45,11 +45,10 @@ def encode(X, *, state_names=None, missing="error", n_jobs=None):
     Raises
     ------
     TypeError
-        If the input is no table, or a column is of floats, dates or another type that cannot be a state, or a cell is
-        unhashable.
+        If the input is no table, a column holds dates or another type that cannot be a state, or a cell is unhashable.
     ValueError
-        If the table is empty or has one row, a column name occurs twice, cells are missing, a state is not declared in
-        `state_names`, or a column has more than 65535 states.
+        If the table is empty or has one row, a column name occurs twice, a column holds floats, cells are missing, a
+        state is not declared in `state_names`, or a column has more than 65535 states.
 
     Warns
     -----
@@ -279,19 +278,28 @@ class Frame:
         return coded, None
 
     def _refuse_floats(self, names):
-        """Raise when there are columns of floats, with a hint that fits them."""
+        """Raise when there are columns of floats, with hints that fit their cells."""
         if not names:
             return
-        whole = [name for name in names if _is_whole(self._columns[self.names.index(name)])]
-        hint = (
-            f" Column(s) {listed(whole)} hold whole numbers only: if they are states, convert them with "
-            "astype('Int64'), which also keeps missing cells."
-            if whole
-            else ""
+        whole, incomplete, infinite = [], [], []
+        for name in names:
+            cells = float_cells(self._columns[self.names.index(name)])
+            known = cells[~np.isnan(cells)]
+            if known.size < cells.size:
+                incomplete.append(name)
+            if not np.isfinite(known).all():
+                infinite.append(name)
+            elif known.size and (known == np.floor(known)).all():
+                whole.append(name)
+        notes = (
+            ("hold whole numbers only: if they are states, convert them with astype('Int64')", whole),
+            ("have missing cells (NaN)", incomplete),
+            ("have infinite cells (inf)", infinite),
         )
-        raise TypeError(
+        hints = "".join(f" Column(s) {listed(found)} {note}." for note, found in notes if found)
+        raise ValueError(
             f"float column(s) {listed(names)} in a table of discrete variables: discretise them, for example with "
-            f"pandas.qcut, or use a Gaussian score (scoring_method='bic-g', or 'bic-cg' beside discrete columns).{hint}"
+            f"pandas.qcut, or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns).{hints}"
         )
 
     def _complete_rows(self):
@@ -307,13 +315,6 @@ class Frame:
                 f"that are mostly missing, or fill them (columns with missing cells: {listed(self.missing_columns())})"
             )
         return Frame(self.names, [take_rows(values, keep) for values in self._columns], left)
-
-
-def _is_whole(values):
-    """Tell whether the cells of a float column that are not missing are whole numbers."""
-    cells = float_cells(values)
-    cells = cells[~np.isnan(cells)]
-    return bool(cells.size) and bool(np.isfinite(cells).all()) and bool((cells == np.floor(cells)).all())
 
 
 def _joined(parts):

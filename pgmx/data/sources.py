@@ -78,15 +78,15 @@ def _taken_apart(X):
 
 def _refuse(X):
     """Raise for inputs that look like tables and are not."""
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(X):
+        raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
     if isinstance(X, DiscreteTable):
         raise TypeError("a DiscreteTable is coded already: use it as it is")
     if isinstance(X, dict):
         raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
     if isinstance(X, (str, bytes)):
         raise TypeError(f"expected {ACCEPTED}, got {X!r}: read a file with pgmx.data.read_table first")
-    sparse = sys.modules.get("scipy.sparse")
-    if sparse is not None and sparse.issparse(X):
-        raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
 
 
 def _pandas_columns(X):
@@ -153,7 +153,9 @@ def _from_protocol(X):
     """Take apart what narwhals, the Arrow stream protocol or numpy can read."""
     import narwhals as nw
 
-    frame = nw.from_native(X, pass_through=True)
+    frame = nw.from_native(X, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.Series):
+        raise ValueError(f"Expected 2D array, got 1D array instead: the Series {frame.name!r}. Use X.to_frame()")
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(f"{type(X).__name__} is lazy: collect it first, for example with X.collect()")
     if isinstance(frame, nw.DataFrame):
@@ -168,7 +170,10 @@ def _from_protocol(X):
             frame = frame.with_columns(nw.col(name).cast(nw.String) for name in names) if names else frame
         return _from_arrow(frame.to_arrow())
     if hasattr(X, "__arrow_c_stream__"):
-        return _from_arrow(pa.table(X))
+        try:
+            return _from_arrow(pa.table(X))
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"Expected 2D array: the Arrow stream is not a table ({error})") from error
     if hasattr(X, "__array__"):
         return _from_array(np.asarray(X))
     raise TypeError(f"expected {ACCEPTED}, got {type(X).__name__}")

@@ -227,7 +227,7 @@ def _graphml_text(model: nx.Graph) -> str:
     for node, text in names.items():
         copy.add_node(text, **({"states": json.dumps([str(s) for s in states[node]])} if node in states else {}))
     for u, v, weight in model.edges(data="weight"):
-        attributes = {"weight": float(weight)} if weight is not None else {}
+        attributes: dict = {"weight": float(weight)} if weight is not None else {}
         if isinstance(model, PDAG):
             attributes["kind"] = "undirected" if model.has_edge(v, u) else "directed"
         copy.add_edge(names[u], names[v], **attributes)

@@ -231,7 +231,7 @@ def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
     predecessor = {head: tail for tail, head in edges if n_parents[tail] and n_parents[head]}
     if not predecessor:
         return None
-    node, seen = min(predecessor), {}
+    node, seen = min(predecessor), dict[int, int]()
     while node not in seen:
         seen[node] = len(seen)
         node = predecessor[node]

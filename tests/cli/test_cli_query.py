@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.cli.query import MAX_CELLS, ancestors, ask, choose_variables, elimination, too_costly
+from pgmx.cli.query import MAX_CELLS, ancestors, ask, choose_question, elimination
 from pgmx.datasets import load_network
 
 
@@ -24,11 +24,11 @@ def integer_form(model):
 
 
 def test_the_target_is_the_last_column_and_the_evidence_a_parent_or_else_a_child():
-    assert choose_variables("abc", [(1, 2), (0, 2)], insist=False) == (2, 0)
-    assert choose_variables("abc", [(2, 1)], insist=False) == (2, 1)
-    assert choose_variables("abc", [(0, 1)], insist=False) == (2, None)
-    assert choose_variables("abc", [(0, 1)], insist=True) == (1, 0)
-    assert choose_variables("abc", [], insist=True) == (2, None)
+    assert choose_question([(1, 2), (0, 2)], [2, 2, 2]) == (2, 0)
+    assert choose_question([(2, 1)], [2, 2, 2]) == (2, 1)
+    assert choose_question([(0, 1)], [2, 2, 2]) == (2, None)
+    assert choose_question([(0, 1)], [2, 2, 2], joined=True) == (1, 0)
+    assert choose_question([], [2, 2, 2], joined=True) == "no two variables are joined"
 
 
 def test_ancestors_of_a_set_contain_it():
@@ -39,10 +39,10 @@ def test_ancestors_of_a_set_contain_it():
 
 def test_eliminating_a_chain_needs_pairs_and_a_common_child_its_family():
     chain = [(v, v + 1) for v in range(9)]
-    order, cells = elimination(chain, [3] * 10, range(10), [9])
+    order, cells = elimination(chain, [3] * 10, [9])
     assert (order, cells) == (list(range(9)), 9)
     star = [(v, 5) for v in range(5)]
-    assert elimination(star, [2] * 6, range(6), [5])[1] == 64
+    assert elimination(star, [2] * 6, [5, None])[1] == 64
 
 
 @given(st.data())
@@ -51,9 +51,10 @@ def test_the_promised_table_size_is_what_elimination_builds(data):
     pairs = [(u, v) for u, v in product(range(n), repeat=2) if u < v]
     edges = data.draw(st.lists(st.sampled_from(pairs), unique=True))
     cards = data.draw(st.lists(st.integers(2, 4), min_size=n, max_size=n))
-    order, cells = elimination(edges, cards, range(n), [0])
-    assert sorted([*order, 0]) == list(range(n))
-    scopes = [{v, *(u for u, w in edges if w == v)} for v in range(n)]
+    order, cells = elimination(edges, cards, [n - 1])
+    inside = ancestors(edges, [n - 1])
+    assert sorted([*order, n - 1]) == inside
+    scopes = [{v, *(u for u, w in edges if w == v)} for v in inside]
     seen = [np.prod([cards[v] for v in scope]) for scope in scopes]
     for v in order:
         joined = set().union(*(scope for scope in scopes if v in scope))
@@ -87,13 +88,17 @@ def test_without_evidence_the_posterior_is_the_prior():
     assert sum(answer.prior) == pytest.approx(1)
 
 
-def test_costly_questions_are_recognised_without_building_a_table():
-    # Every pair of 30 variables has a child of its own, and the last child ties all of them together.
-    edges = [(u, 30) for u in range(30)]
-    assert "the conditional tables have 2.1e+09 cells" in too_costly(edges, [2] * 31, 30, 0)
+def test_costly_questions_are_left_out_without_building_a_table():
+    star = [(u, 30) for u in range(30)]
+    assert choose_question(star, [2] * 31) == (
+        "the conditional tables have 2.1e+09 cells; --max-indegree makes them smaller"
+    )
     grid = [(r * 40 + c, r * 40 + c + 1) for r in range(40) for c in range(39)]
     grid += [(r * 40 + c, r * 40 + c + 40) for r in range(39) for c in range(40)]
-    reason = too_costly(grid, [2] * 1600, 1599, 1598)
-    assert "exact inference would build a table of" in reason
-    assert too_costly([(0, 1)], [2, 2], 1, 0) is None
-    assert too_costly([], [MAX_CELLS + 1], 0, None) is not None
+    assert "exact inference would build tables of" in choose_question(grid, [2] * 1600)
+
+
+def test_a_cheaper_column_is_asked_for_when_the_last_one_costs_too_much():
+    # The last column is a leaf below a chain of pairs with too many states; the column before it stands alone.
+    assert choose_question([(0, 1), (1, 3)], [3000, 3000, 2, 2]) == (2, None)
+    assert choose_question([], [MAX_CELLS + 1]).startswith("exact inference would build tables of 4.2e+06 cells")

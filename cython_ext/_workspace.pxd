@@ -1,0 +1,145 @@
+# The state of a family scorer: borrowed table, score terms, scratch memory, and what is remembered of each child.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from _buffers cimport Buffer
+from _cells cimport Cells, Columns, plane_of
+from _merge cimport Merge
+from _simd cimport pgmx_count_and
+from _terms cimport Terms
+
+
+cdef enum Inheritance:          # how the tables follow from those that were kept
+    COUNTED, AFTER_ADDING, AFTER_DELETING
+
+
+cdef enum:                      # scratch buffers
+    PAIR_TABLE, BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, CANDIDATES, OFFSETS
+    TABLES, CONFIG_SUMS, DEDUCED, WIDER, N_SCRATCH
+
+
+cdef struct Kept:               # what is remembered of the last row of a child
+    void *block                 # holds all arrays
+    int n_parents               # -1: nothing
+    int *parents
+    Py_ssize_t n_cells
+    uint64_t *keys
+    uint32_t *counts
+    uint32_t *tables            # (states - 1) rows of cells for each candidate
+    int64_t *offsets            # where the table of each variable begins, -1 without one
+    size_t n_bytes
+
+
+cdef struct Row:                # the row that is being computed
+    Py_ssize_t child, k
+    const int *parents
+    Py_ssize_t r
+    double q
+    Py_ssize_t n_cells
+    const uint64_t *keys
+    const uint32_t *counts
+    Inheritance how
+    Py_ssize_t moved            # the parent that was added or deleted
+    Py_ssize_t n_big, n_listed
+    double score
+
+
+cdef struct Workspace:
+    Py_ssize_t n
+    Columns table
+    Terms terms
+    Cells cells
+    Merge merge
+    Kept *kept
+    size_t memory, held                 # bytes that may be, and that are, taken by what is remembered
+    const uint32_t *marginals           # rows in each state, variable after variable
+    int64_t *state_offsets
+    const uint32_t *pairs               # counts of pairs of planes, NULL without
+    Py_ssize_t pair_width
+    int64_t *pair_offsets
+    Buffer[N_SCRATCH] scratch
+
+
+cdef inline const uint32_t *marginals_of(const Workspace *work, Py_ssize_t v) noexcept nogil:
+    return work.marginals + work.state_offsets[v]
+
+
+cdef inline uint64_t stride_of(Workspace *work, Row *row, Py_ssize_t d) noexcept nogil:
+    # The weight of parent number d in a cell's key.
+    cdef uint64_t stride = <uint64_t>row.r
+    cdef Py_ssize_t i
+    for i in range(d + 1, row.k):
+        stride *= <uint64_t>work.table.cards[row.parents[i]]
+    return stride
+
+
+cdef inline uint32_t plane_pair(Workspace *work, Py_ssize_t a, Py_ssize_t i, Py_ssize_t b, Py_ssize_t j) noexcept nogil:
+    # Rows with state i of a and state j of b, a < b, neither of them a last state.
+    cdef const uint64_t *cell
+    cdef uint32_t count = 0
+    if work.pairs != NULL:
+        return work.pairs[(work.pair_offsets[a] + i) * work.pair_width + work.pair_offsets[b] + j]
+    cell = plane_of(&work.table, a, i)
+    pgmx_count_and(plane_of(&work.table, b, j), &cell, 1, 0, work.table.n_words, &count)
+    return count
+
+
+cdef inline uint32_t state_pair(Workspace *work, Py_ssize_t x, Py_ssize_t i, Py_ssize_t u, Py_ssize_t s) noexcept nogil:
+    # Rows with state i of x (any) and state s of u (not its last), from the counts of pairs.
+    cdef Py_ssize_t last = work.table.cards[x] - 1, j
+    cdef uint32_t count
+    if i < last:
+        return plane_pair(work, x, i, u, s) if x < u else plane_pair(work, u, s, x, i)
+    count = marginals_of(work, u)[s]
+    for j in range(last):
+        count -= plane_pair(work, x, j, u, s) if x < u else plane_pair(work, u, s, x, j)
+    return count
+
+
+cdef inline void forget(Workspace *work, Py_ssize_t child) noexcept nogil:
+    cdef Kept *kept = &work.kept[child]
+    if kept.n_parents > 0:
+        free(kept.block)
+        work.held -= kept.n_bytes
+    kept.n_parents = -1
+
+
+cdef inline int keep(Workspace *work, const Row *row, const int *candidates, Py_ssize_t n_candidates) except -1 nogil:
+    # Copies the cells and all tables but their last states into one block, if the memory allows.
+    cdef Kept *kept = &work.kept[row.child]
+    cdef const uint32_t *tables = <const uint32_t *>work.scratch[TABLES].data
+    cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
+    cdef Py_ssize_t c = row.n_cells, i, u
+    cdef size_t n_bytes, n_entries = 0
+    cdef char *block
+    for i in range(n_candidates):
+        n_entries += (work.table.cards[candidates[i]] - 1) * c
+    n_bytes = c * 8 + work.n * 8 + n_entries * 4 + c * 4 + row.k * 4
+    forget(work, row.child)
+    if work.held + n_bytes > work.memory:
+        return 0
+    block = <char *>malloc(n_bytes)
+    if block == NULL:
+        return 0             # nothing is lost but speed
+    work.held += n_bytes
+    kept.block, kept.n_bytes = block, n_bytes
+    kept.n_parents, kept.n_cells = <int>row.k, c
+    kept.keys = <uint64_t *>block
+    kept.offsets = <int64_t *>(kept.keys + c)
+    kept.tables = <uint32_t *>(kept.offsets + work.n)
+    kept.counts = kept.tables + n_entries
+    kept.parents = <int *>(kept.counts + c)
+    memcpy(kept.keys, row.keys, c * sizeof(uint64_t))
+    memcpy(kept.counts, row.counts, c * sizeof(uint32_t))
+    memcpy(kept.parents, row.parents, row.k * sizeof(int))
+    for u in range(work.n):
+        kept.offsets[u] = -1
+    n_entries = 0
+    for i in range(n_candidates):
+        u = candidates[i]
+        kept.offsets[u] = <int64_t>n_entries
+        memcpy(kept.tables + n_entries, tables + offsets[u], (work.table.cards[u] - 1) * c * sizeof(uint32_t))
+        n_entries += (work.table.cards[u] - 1) * c
+    return 0

@@ -1,0 +1,243 @@
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from pgmx.cli import main
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def pgmx(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="pgmx")
+
+
+def refused(*arguments):
+    """Run, expect exit status 2 with nothing printed and one line on standard error; return that line."""
+    result = pgmx(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr), result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def weather(tmp_path):
+    rng = np.random.default_rng(4)
+    season = rng.integers(0, 4, 600)
+    rain = rng.random(600) < np.array([0.6, 0.3, 0.1, 0.5])[season]
+    wet = np.where(rng.random(600) < 0.95, rain, ~rain)
+    frame = pd.DataFrame(
+        {"season": season, "rain": np.where(rain, "yes", "no"), "coin": rng.integers(0, 2, 600), "wet": wet}
+    )
+    path = tmp_path / "weather.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def floats(tmp_path):
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=300)
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=300), "c": rng.normal(size=300)})
+    path = tmp_path / "floats.parquet"
+    frame.to_parquet(path)
+    return path
+
+
+def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workplace):
+    result = pgmx("learn", "asia", "--rows", 3000, "--random-state", 2)
+    assert (result.exit_code, result.stderr) == (0, "")
+    out = result.stdout
+    assert "asia: 3000 rows, 8 variables, sampled with random state 2" in out
+    assert re.search(r"^score    -\d+\.\d{4} \(bic\)$", out, re.M)
+    assert re.search(r"^seconds  \d+\.\d{3}$", out, re.M)
+    assert re.search(r"^shd      \d+ \(CPDAGs of learned and true graph; 8 true edges\)$", out, re.M)
+    edges = re.findall(r"^\w+ (?:->|--) \w+$", out, re.M)
+    assert edges == sorted(edges)
+    assert f"edges    {len(edges)} (" in out
+    assert re.search(r"^query    P\(\w+ \| \w+ = (yes|no)\)$", out, re.M)
+    table = re.findall(r"^  (yes|no) +(\d\.\d{4}) +(\d\.\d{4})$", out, re.M)
+    assert sum(float(row[2]) for row in table) == pytest.approx(1, abs=2e-4)
+    assert out.endswith("wrote asia.bif\nwrote asia.svg (edges coloured by whether the true graph has them)\n")
+    from pgmpy.readwrite import BIFReader
+
+    model = BIFReader(str(workplace / "asia.bif")).get_model()
+    assert model.check_model()
+    assert model.number_of_edges() == len(edges)
+    ElementTree.parse(workplace / "asia.svg")
+
+
+def test_the_same_command_prints_the_same(workplace):
+    first, second = (pgmx("learn", "cancer", "--rows", 500, "--out", "c.json").stdout for _ in range(2))
+    assert re.sub(r"seconds .*", "", first) == re.sub(r"seconds .*", "", second)
+    assert [path.name for path in workplace.iterdir()] == ["c.json"]
+
+
+def test_a_csv_file_is_learned_and_its_last_column_asked_for(weather, workplace):
+    result = pgmx("learn", weather, "--out", "w.bif", "--plot", "w.png", "--score", "BDEU", "--max-indegree", 2)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "weather: 600 rows, 4 variables\n" in result.stdout
+    assert "(bdeu)" in result.stdout
+    assert "rain -- wet" in result.stdout
+    assert "query    P(wet | rain = no)" in result.stdout
+    assert "shd" not in result.stdout
+    assert (workplace / "w.bif").stat().st_size > 0
+    assert (workplace / "w.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_data_file_writes_nothing_unasked_and_quiet_hides_the_edges(weather, workplace):
+    result = pgmx("learn", weather, "--quiet")
+    assert result.exit_code == 0
+    assert " -- " not in result.stdout
+    assert [path.name for path in workplace.iterdir()] == [weather.name]
+
+
+def test_edge_files_are_obeyed(weather, workplace):
+    Path("must.csv").write_text("from,to\ncoin,season\nwet,rain\n")
+    Path("never.csv").write_text("season,rain\nrain,season\n")
+    result = pgmx("learn", weather, "--required", "must.csv", "--forbidden", "never.csv", "--out", "g.graphml")
+    assert result.exit_code == 0, result.stderr
+    assert {"coin -> season", "wet -> rain"} <= set(result.stdout.splitlines())
+    graph = nx.read_graphml(workplace / "g.graphml")
+    assert set(graph.nodes()) == {"season", "rain", "coin", "wet"}
+    assert not graph.has_edge("season", "rain")
+    assert not graph.has_edge("rain", "season")
+
+
+def test_edges_that_contradict_each_other_are_refused(weather):
+    Path("must.csv").write_text("coin,wet\n")
+    assert "coin" in refused("learn", weather, "--required", "must.csv", "--forbidden", "must.csv")
+    assert "line 1: 'wett' is no column" in refused("learn", weather, "--forbidden", _write("f.csv", "coin,wett\n"))
+
+
+def _write(name, text):
+    Path(name).write_text(text)
+    return name
+
+
+def test_float_columns_are_learned_as_gaussian(floats, workplace):
+    result = pgmx("learn", floats, "--out", "g.json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "(bic-g)" in result.stdout
+    assert "a -- b" in result.stdout
+    assert "query    left out: exact inference in pgmpy is for discrete networks" in result.stdout
+    assert (workplace / "g.json").exists()
+    line = refused("learn", floats, "--out", "g.bif")
+    assert "--out g.bif: .bif holds discrete networks, but column 'a' holds floats: write .graphml or .json" in line
+    assert "float column(s) 'a', 'b', 'c'" in refused("learn", floats, "--score", "bic")
+
+
+def test_missing_cells_are_refused_or_dropped(weather):
+    frame = pd.read_csv(weather)
+    frame["rain"] = frame["rain"].where(frame.index % 10 > 0)
+    frame.to_csv(weather, index=False)
+    assert "missing cells (NaN) in column(s) 'rain'" in refused("learn", weather)
+    result = pgmx("learn", weather, "--missing", "drop")
+    assert result.exit_code == 0
+    assert "540 rows" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("learn",), "Missing argument 'SOURCE' (see 'pgmx learn --help')"),
+        (("lern",), "No such command 'lern'"),
+        (("learn", "asia", "--scor", "bic"), "No such option"),
+        (("learn", "asia", "--rows", "1"), "Invalid value for '--rows'"),
+        (("learn", "asia", "--score", "bik"), "'bik' is not known; choose one of bic, "),
+        (("learn", "nothing.csv"), "no such file: nothing.csv"),
+        (("learn", "alarn"), "'alarn' is neither a file nor a bundled network"),
+        (("learn", "asia", "--out", "model.txt"), "the suffix must be one of .bif, .xmlbif, .graphml, .json"),
+        (("learn", "asia", "--plot", "graph.pdf"), "ending in .svg or .png"),
+        (("learn", "asia", "--plot", "no/graph.svg"), "there is no folder"),
+        (("learn", "asia", "--required", "none.csv"), "no such edge file: none.csv"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(arguments, message):
+    assert message in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", "", "cannot be read"),
+        ("header.csv", "a,b\n", "at least two rows"),
+        ("twice.csv", "a,a\n1,2\n3,4\n", "duplicate column name(s) 'a'"),
+        ("data.txt", "a,b\n1,2\n", "unknown suffix"),
+        ("data.parquet", "a,b\n1,2\n", "cannot be read"),
+    ],
+)
+def test_bad_data_are_one_line_and_status_2(name, content, message):
+    assert message in refused("learn", _write(name, content))
+
+
+def test_rows_are_for_networks_alone(weather):
+    assert "--rows is for bundled networks" in refused("learn", weather, "--rows", 100)
+
+
+def test_nothing_is_learned_before_the_targets_are_checked(weather, monkeypatch):
+    monkeypatch.setattr("pgmx.data.read_table", None)
+    assert "the suffix must be" in refused("learn", weather, "--out", "x.doc")
+
+
+def test_warnings_are_lines_on_standard_error():
+    rows = "\n".join(f"{i},{i % 2}" for i in range(60))
+    result = pgmx("learn", _write("ids.csv", f"id,parity\n{rows}\n"))
+    assert result.exit_code == 0
+    assert re.match(r"Warning: implausibly many states for 60 rows in column\(s\) 'id' \(60 states\)", result.stderr)
+
+
+def test_errors_that_are_our_own_keep_their_traceback(monkeypatch):
+    def broken(*args, **kwargs):
+        raise KeyError("a bug")
+
+    monkeypatch.setattr("pgmx.cli.job.find_source", broken)
+    assert isinstance(pgmx("learn", "asia").exception, KeyError)
+
+
+def test_help_and_version():
+    for arguments in ((), ("--help",), ("-h",)):
+        result = pgmx(*arguments)
+        assert result.exit_code == 0
+        assert "pgmx learn survey.csv --out survey.bif" in result.stdout
+    text = pgmx("learn", "--help").stdout
+    assert "pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml\n" in text
+    for option in ("--score", "--max-indegree", "--required", "--forbidden", "--missing", "--max-time", "--n-jobs"):
+        assert option in text
+    assert re.fullmatch(r"pgmx \S+\n", pgmx("--version").stdout)
+
+
+def run_in_a_pipe(*arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    script = "import sys; from pgmx.cli import main; main(sys.argv[1:], prog_name='pgmx')"
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_in_a_pipe_progress_is_silent(weather):
+    done = run_in_a_pipe("learn", weather, "--max-time", 60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("data     weather")
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys; from pgmx.cli import main; main(['learn', '--help'], standalone_mode=False);"
+        "heavy = {'numpy', 'pandas', 'pgmpy', 'matplotlib', 'scipy', 'networkx'} & set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
