@@ -26,6 +26,8 @@ def user_errors():
         warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
         try:
             yield
+        except BrokenPipeError:  # whoever read our output has left; click ends quietly
+            raise
         except (ValueError, TypeError, OSError) as error:
             raise BadInput(_one_line(error) or type(error).__name__) from error
 

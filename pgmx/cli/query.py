@@ -46,6 +46,12 @@ def choose_question(
         evidence is None for an isolated target.
     reason : str
         In their place, why there is none.
+
+    Examples
+    --------
+    >>> from pgmx.cli.query import choose_question
+    >>> choose_question([(0, 2), (1, 2)], [2, 3, 2])
+    (2, 0)
     """
     families = dict(enumerate(cards))
     parents: dict[int, list[int]] = {v: [] for v in families}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
@@ -163,6 +162,6 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
 
 def random_permutation(n: int, random_state) -> np.ndarray:
     """Return a permutation of n ids drawn from `random_state` (seed, RandomState, Generator or None)."""
-    if isinstance(random_state, np.random.Generator):
+    if isinstance(random_state, np.random.RandomState):
         return random_state.permutation(n)
-    return check_random_state(random_state).permutation(n)
+    return np.random.default_rng(random_state).permutation(n)

@@ -20,6 +20,7 @@ def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int
     Returns
     -------
     int
+        Links that share an end do not cross.
 
     Examples
     --------
@@ -46,6 +47,14 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
         Points of each layer in their first order.
     links : list of (int, int)
         Links between neighbouring layers, or longer ones, which then count as if their layers were neighbours.
+
+    Examples
+    --------
+    >>> from pgmx.plotting.crossings import order_layers
+    >>> layers = [[0, 1], [2, 3]]
+    >>> order_layers(layers, [(0, 3), (1, 2)])
+    >>> layers
+    [[0, 1], [3, 2]]
     """
     up: dict[int, list[int]] = {v: [] for row in layers for v in row}
     down: dict[int, list[int]] = {v: [] for v in up}

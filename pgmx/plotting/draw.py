@@ -96,10 +96,12 @@ def save_picture(graph: Graph, path: str | PathLike[str], *, reference: Graph | 
 
     Parameters
     ----------
-    graph, reference : pgmpy or networkx graph
-        See :func:`plot_graph`.
+    graph : pgmpy or networkx graph
+        What to draw.
     path : str or path-like
         Where to write; the suffix is ``.svg`` or ``.png``.
+    reference : pgmpy or networkx graph, optional
+        A graph on the same nodes to compare with.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
 

@@ -38,6 +38,13 @@ def read_marks(graph: Graph, names: Sequence | None = None) -> Marks:
         If `graph` is no such graph.
     ValueError
         If `names` are not the nodes of the graph.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from pgmx.plotting.marks import read_marks
+    >>> read_marks(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "b")]))
+    Marks(names=['a', 'b', 'c'], directed=[(0, 1)], undirected=[(1, 2)])
     """
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")

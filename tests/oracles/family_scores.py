@@ -20,9 +20,9 @@ A configuration without rows adds exactly zero to every sum above, so only those
 import itertools
 import math
 from collections import Counter, deque
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 OPERATIONS = ("add", "delete", "reverse")  # in the order in which ties prefer them
 
@@ -62,10 +62,34 @@ def dag_score(codes, cards, edges, score="bic", *, ess=10.0):
     )
 
 
-def hill_climb(
-    codes,
-    cards,
-    score="bic",
+def gains_row(codes, cards, child, parents, score="bic", *, ess=10.0, allowed=None, max_indegree=None):
+    """Return what deleting each parent and adding each other variable gains, -inf where one cannot be added.
+
+    The child itself, variables of one state (and every variable, to a child of one state), pairs with
+    ``allowed[child, parent] == 0``, and all once the child has `max_indegree` parents cannot be added.
+    """
+    parents = set(parents)
+    now = family_score(codes, cards, child, sorted(parents), score, ess=ess)
+    row = np.full(len(cards), -np.inf)
+    for u in range(len(cards)):
+        barred = u == child or cards[u] < 2 or cards[child] < 2 or (allowed is not None and not allowed[child][u])
+        if u in parents or not (barred or (max_indegree is not None and len(parents) >= max_indegree)):
+            row[u] = family_score(codes, cards, child, sorted(parents ^ {u}), score, ess=ess) - now
+    return row
+
+
+def hill_climb(codes, cards, score="bic", *, ess=10.0, **options):
+    """Return the (tail, head) edges, sorted, at which greedy climbing stops; see :func:`climb` for the options."""
+
+    def local_score(child, parents):
+        return family_score(codes, cards, child, parents, score, ess=ess)
+
+    return climb(len(cards), local_score, **options)
+
+
+def climb(
+    n,
+    local_score,
     *,
     max_indegree=None,
     epsilon=1e-4,
@@ -74,23 +98,26 @@ def hill_climb(
     tabu_length=0,
     priority=None,
     start=(),
-    ess=10.0,
+    bonus=(0.0, 0.0, 0.0),
+    choices=None,
 ):
     """Return the (tail, head) edges, sorted, of the DAG at which greedy climbing stops.
 
     Every step lists all legal moves of the present DAG with their gains and makes the best one; it stops when no move
     gains ``epsilon`` or more. The climb starts from ``start`` and ``required``, and never deletes or reverses an edge
     of ``required``. ``allowed[child, parent]`` must be true for an edge to be added (or to come out of a reversal).
+    ``bonus`` is what an addition, a deletion and a reversal gain on top of the families.
 
-    The tabu list has pgmpy's meaning: it keeps the inverses of the last ``tabu_length`` moves, and a move on the list
-    is not considered. After an add the edge may not be deleted; after a delete it may not be added; after a reversal
-    the edge may not be reversed, in either direction.
+    The tabu list keeps the inverses of the last ``tabu_length`` moves, and a move on the list is not considered. After
+    an add the edge may not be deleted; after a delete it may not be added; after a reversal the edge may not be
+    reversed, in either direction. Where no other move gains ``epsilon``, the list is emptied and the climb goes on, so
+    that it stops in a local optimum of all moves.
 
     Gains within 1e-9 (relative to the best gain, or to 1 when it is below 1) are ties. A tie is won by the operation
     named first in ``OPERATIONS``, then by the smaller ``priority`` of the head, then of the tail, of the edge that the
-    move names (for a reversal: the edge as it stands before the move).
+    move names (for a reversal: the edge as it stands before the move). A list given as ``choices`` is told, for each
+    step, the moves that tied and the edges before it.
     """
-    n = len(cards)
     priority = list(range(n)) if priority is None else list(priority)
     max_indegree = n if max_indegree is None else max_indegree
     required = {(int(tail), int(head)) for tail, head in required}
@@ -101,19 +128,24 @@ def hill_climb(
     def local(child, parents):
         family = child, tuple(sorted(parents))
         if family not in known:
-            known[family] = family_score(codes, cards, *family, score, ess=ess)
+            known[family] = local_score(*family)
         return known[family]
 
     while True:
         moves = [
-            (_gain(local, edges, move), move)
+            (_gain(local, edges, move) + bonus[OPERATIONS.index(move[0])], move)
             for move in _legal_moves(n, edges, required, allowed, max_indegree)
             if not _is_barred(move, tabu)
         ]
         best = max((gain for gain, _ in moves), default=-math.inf)
-        if best < epsilon:
+        if best < epsilon and not tabu:
             return sorted(edges)
+        if best < epsilon:
+            tabu.clear()
+            continue
         tied = [move for gain, move in moves if gain >= best - 1e-9 * max(1.0, abs(best))]
+        if choices is not None:
+            choices.append((tied, frozenset(edges)))
         chosen = min(tied, key=lambda move: _tie_key(move, priority))
         tabu.append(_inverse(chosen))
         edges = _after(edges, chosen)
@@ -127,7 +159,13 @@ def _log_likelihood(table):
 def _dirichlet(table, weight):
     """Return the log marginal likelihood of one configuration, each child state having the prior weight ``weight``."""
     total = weight * len(table)
-    return float(gammaln(total) - gammaln(table.sum() + total) + np.sum(gammaln(table + weight) - gammaln(weight)))
+    return math.fsum([*(log_rising(weight, int(count)) for count in table), -log_rising(total, int(table.sum()))])
+
+
+@lru_cache(maxsize=100_000)
+def log_rising(a, n):
+    """Return log(a (a+1) ... (a+n-1)) = logG(a + n) - logG(a), without the cancellation of that difference."""
+    return math.fsum(np.log(a + np.arange(n)).tolist())
 
 
 def _parents(edges, child):

@@ -94,7 +94,7 @@ def test_drawing_on_a_given_axes_shrinks_labels_and_leaves_out_unreadable_ones(a
     assert 1.5 < left.texts[0].get_fontsize() < 9
     assert not right.texts
     tiny = Figure(figsize=(0.8, 0.8)).subplots()
-    assert plot_graph(alarm, ax=tiny).texts == mpl.axes.Axes.ArtistList(tiny, "texts")[:0] or not list(tiny.texts)
+    assert not list(plot_graph(alarm, ax=tiny).texts)
 
 
 def test_a_reference_colours_edges_and_counts_them():

@@ -1,0 +1,53 @@
+"""Every tutorial runs from top to bottom in a clean kernel, offline, without an error or a word on standard error."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import pgmx
+
+TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("*.ipynb"))
+
+
+def test_there_are_tutorials():
+    assert next(path.name for path in TUTORIALS) == "01_bayesian_network.ipynb"
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_the_tutorial_runs(path, tmp_path, monkeypatch):
+    # The kernel is to import the package under test, whether or not it is installed, and nothing else of the checkout.
+    package = Path(pgmx.__file__).parents[1]
+    before = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(package), before])))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    workplace = tmp_path / "work"
+    workplace.mkdir()
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(workplace)}}
+    )
+    client.execute()  # raises where a cell does
+    complaints = [
+        output.text
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "stream" and output.name == "stderr"
+    ]
+    assert complaints == []
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_the_tutorial_is_tidy(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].source.startswith("# ")
+    assert "assert " in notebook.cells[-1].source
+    headings = [cell.source for cell in notebook.cells if cell.source.startswith("## ")]
+    assert [heading.split(".")[0] for heading in headings] == [f"## {n}" for n in range(1, len(headings) + 1)]
+    assert path.stat().st_size < 300_000
