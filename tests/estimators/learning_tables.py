@@ -1,0 +1,63 @@
+"""Small tables with structure in them, and what tests say about a learned graph."""
+
+import numpy as np
+import pandas as pd
+
+NAMES = ("a", "b", "c", "d", "e")
+CARDS = (2, 3, 2, 2, 3)
+
+
+def dependent_frame(seed, n_rows=300, n_columns=5):
+    """Return a frame of int columns; each column follows the sum of the two before it in 7 of 10 rows.
+
+    All states occur, and all pairs of states of neighbours, so that pgmpy's departures from the formulas of K2 and BDeu
+    (configurations and states that never occur) do not show.
+    """
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, CARDS[0], n_rows)]
+    for v in range(1, n_columns):
+        cause = columns[v - 1] + (columns[v - 2] if v > 1 else 0)
+        columns.append(np.where(rng.random(n_rows) < 0.7, cause % CARDS[v], rng.integers(0, CARDS[v], n_rows)))
+    return pd.DataFrame(dict(zip(NAMES, columns, strict=False)))
+
+
+def gaussian_frame(seed, n_rows=200):
+    """Return a frame of float columns: a -> b -> d and a -> c -> d, linear with noise."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=(4, n_rows))
+    a = noise[0]
+    b = 0.8 * a + noise[1]
+    c = -0.6 * a + 0.5 * noise[2]
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": b + c + 0.7 * noise[3]})
+
+
+def mixed_frame(seed, n_rows=200):
+    """Return a frame of two float columns beside two of states: kind -> x -> y, kind -> size."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, n_rows)
+    size = np.where(rng.random(n_rows) < 0.8, kind, rng.integers(0, 3, n_rows))
+    x = 1.5 * kind + rng.normal(size=n_rows)
+    y = x + 0.5 * rng.normal(size=n_rows)
+    return pd.DataFrame({"kind": np.array(["no", "yes"])[kind], "x": x, "size": np.array(["S", "M", "L"])[size], "y": y})
+
+
+def codes_of(frame):
+    """Return the codes (n, n_rows) and the numbers of states of a frame of small ints, as the oracles take them."""
+    return frame.to_numpy().T, frame.max().to_numpy() + 1
+
+
+def edge_set(graph):
+    """Return the edges of a graph as a set; an undirected edge of a PDAG is there in both directions."""
+    return set(graph.edges())
+
+
+def is_acyclic(nodes, edges):
+    """Tell whether peeling off nodes without parents takes all of them away."""
+    left, edges = set(nodes), set(edges)
+    while left:
+        roots = left - {head for _, head in edges}
+        if not roots:
+            return False
+        left -= roots
+        edges = {(tail, head) for tail, head in edges if tail in left}
+    return True
