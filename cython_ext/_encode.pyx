@@ -2,11 +2,10 @@
 
 Problem. Give each cell of a column the index of its value among the distinct values of that column.
 
-Algorithms. Integers whose range is below 256 are coded by their distance from the smallest one, with a table of
-256 marks (`code_integers`). Everything else goes through one open-addressing hash table with linear probing
-(`Distinct`): integers of a wide range, UTF-8 strings of an Arrow column, and Python objects. A string of up to eight
-bytes is its own key, a longer one is hashed and compared byte by byte. Codes are numbered by first occurrence; the
-caller sorts the few distinct values and applies `relabel`.
+Algorithms. Integers whose range is below 256 are coded by their distance from the smallest one (`code_integers`). All
+else goes through a hash table with linear probing (`Distinct`): integers of a wide range, the strings of an Arrow
+column, Python objects. A string of up to eight bytes is its own key, a longer one is hashed and compared byte by byte.
+Codes are numbered by first occurrence; the caller sorts the few distinct values and applies `relabel`.
 
 Cost. One or two sequential passes over the cells; memory beyond the output is proportional to the distinct values.
 
@@ -21,7 +20,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 cdef extern from "Python.h":
-    # Declared on bare pointers: the usual declarations would count references on every cell.
+    # On bare pointers: the usual declarations would count references on every cell.
     bint is_exact_str "PyUnicode_CheckExact"(PyObject*) nogil
     int str_kind "PyUnicode_KIND"(PyObject*) nogil
     const char* str_data "(const char*)PyUnicode_DATA"(PyObject*) nogil
@@ -197,8 +196,8 @@ cdef inline uint64_t bytes_key(const char* p, size_t n) noexcept nogil:
     return 0
 
 
-cdef first_rows(Distinct* table, Py_ssize_t outcome):
-    """Close the table; return the row at which each value was first seen, in code order, or None if it ran full."""
+cdef drained(Distinct* table, Py_ssize_t outcome):
+    """Close a table; return the row at which each value was first seen, in code order, or None if it ran full."""
     cdef Py_ssize_t code
     try:
         if outcome == -2:
@@ -358,7 +357,7 @@ def code_spread_integers(const integer[:] values, uint16_t[::1] out):
                 if code < 0:
                     break
                 out[i] = <uint16_t> code
-    rows = first_rows(&table, code)
+    rows = drained(&table, code)
     return None if rows is None else [values[<Py_ssize_t> row] for row in rows]
 
 
@@ -433,7 +432,7 @@ def code_strings(const offset[::1] offsets, const uint8_t[::1] data, uint16_t[::
                 if code < 0:
                     break
                 out[i] = <uint16_t> code
-    return first_rows(&table, code)
+    return drained(&table, code)
 
 
 def code_objects(values, uint16_t[::1] out):
@@ -489,7 +488,7 @@ def code_objects(values, uint16_t[::1] out):
                 break
             out[i] = <uint16_t> code
     PyBuffer_Release(&view)
-    return first_rows(&table, code)
+    return drained(&table, code)
 
 
 def relabel(const uint16_t[::1] codes, const uint8_t[::1] label, uint8_t[::1] out):

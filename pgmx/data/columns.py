@@ -159,8 +159,7 @@ def code_column(values, out, name):
     if isinstance(values, pa.ChunkedArray):
         return _code_arrow(values, out, name)
     if kind == "category":
-        categories = [python_scalar(value) for value in values.categories.tolist()]
-        return _code_categories(values.codes, categories, out, name)
+        return _code_categories(values.codes, _category_states(values.categories), out, name)
     if kind == "string":
         return _code_strings(values, out, name)
     if kind == "object":
@@ -208,6 +207,13 @@ def _code_spread_integers(values, out, name):
     return _labelled((_encode.code_spread_integers(values, raw), raw), out, name)
 
 
+def _category_states(categories):
+    """List the categories of a pandas column as Python objects."""
+    if isinstance(categories.dtype, pd.StringDtype) and categories.dtype.storage == "pyarrow":
+        return categories.array.__arrow_array__().to_pylist()  # a fifth of the time of tolist
+    return [python_scalar(value) for value in categories.tolist()]
+
+
 def _code_categories(codes, categories, out, name):
     """Code a column that comes with codes and declared states; a negative code is a missing cell."""
     if len(categories) > MAX_STATES:
@@ -253,7 +259,10 @@ def _code_arrow(column, out, name):
     if not _is_arrow_string(dtype):
         return code_integers(column.to_numpy()[:, None], out[None], [name])[0]
     if column.num_chunks > 1 or pa.types.is_string_view(dtype):
-        column = column.cast(pa.large_string())  # chunks of 32-bit offsets may not fit in one
+        try:
+            column = column.cast(pa.large_string())  # chunks of 32-bit offsets may not fit in one
+        except pa.ArrowNotImplementedError:  # string views in older versions of Arrow
+            return _labelled(code_objects(np.array(column.to_pylist(), dtype=object), name), out, name)
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     _, offsets, text = array.buffers()
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32

@@ -42,7 +42,7 @@ def code_objects(values, name):
     if len(cells) > MAX_STATES:
         return None, codes
     # Equal values may come as several objects, and as numpy scalars beside Python ones.
-    places = {}
+    places: dict = {}
     place = [places.setdefault((type(cell), cell), len(places)) for cell in map(python_scalar, cells)]
     states = [cell for _, cell in places]
     _check_distinct(states, name)
@@ -90,7 +90,8 @@ def _distinct_cells(values, name):
         return [values[row] for row in rows], codes
     # Too many different objects for the kernel: tell them apart by type and value.
     missing = pd.isna(values)
-    cells, seen = [], {}
+    cells: list = []
+    seen: dict = {}
     for i, cell in enumerate(values):
         try:
             code = seen.setdefault(None if missing[i] else (type(cell), cell), len(cells))
@@ -132,7 +133,7 @@ def _shown(cell, limit=60):
 
 def _check_distinct(states, name):
     """Refuse states that Python holds equal though their types differ: no model can tell them apart."""
-    first = {}
+    first: dict = {}
     for state in states:
         other = first.setdefault(state, state)
         if other is not state:

@@ -117,7 +117,7 @@ def _from_array(X):
         raise ValueError(f"Complex data not supported (dtype={X.dtype}): use the real and imaginary parts as columns")
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     if isinstance(X, np.ma.MaskedArray):
-        masked = np.ma.getmaskarray(X).any(axis=0)
+        masked = np.atleast_1d(np.ma.getmaskarray(X).any(axis=0))
         if masked.any():
             culprits = [name for name, mask in zip(names, masked, strict=True) if mask]
             raise ValueError(

@@ -201,16 +201,9 @@ class HillClimbSearch(BaseStructureLearner):
         )
         names = scoring.names
         n = len(names)
+        limits = self._limits(n)
         constraints = constraints_from_knowledge(self.expert_knowledge, names)
-        start = self._start_edges(names, constraints)
-        limits = ClimbLimits(
-            epsilon=float(self.epsilon),
-            max_iter=n * n * 10**6 if isinf(self.max_iter) else int(self.max_iter),
-            max_time=self.max_time,
-            max_indegree=n if self.max_indegree is None or isinf(self.max_indegree) else int(self.max_indegree),
-            tabu_length=int(self.tabu_length),
-            patience=int(self.patience),
-        )
+        start = self._start_edges(names, constraints, limits.max_indegree)
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback) as watcher:
             result = hill_climb(
                 scoring.gains(constraints.allowed, limits.max_indegree, self.n_jobs),
@@ -234,9 +227,27 @@ class HillClimbSearch(BaseStructureLearner):
         self.converged_ = result.converged
         self.history_ = result.history
 
-    def _start_edges(self, names: list, constraints: EdgeConstraints) -> np.ndarray:
+    def _limits(self, n: int) -> ClimbLimits:
+        unbounded = self.max_indegree is None or isinf(self.max_indegree)
+        return ClimbLimits(
+            epsilon=float(self.epsilon),
+            max_iter=float("inf") if isinf(self.max_iter) else int(self.max_iter),
+            max_time=self.max_time,
+            max_indegree=n if unbounded else int(self.max_indegree),
+            tabu_length=int(self.tabu_length),
+            patience=int(self.patience),
+        )
+
+    def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
         """Return the start graph with required edges put in and forbidden ones taken out."""
         ids = {name: i for i, name in enumerate(names)}
+        n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
+        crowded = int(np.argmax(n_required))
+        if n_required[crowded] > max_indegree:
+            raise ValueError(
+                f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
+                "raise max_indegree, or require fewer edges"
+            )
         edges: dict[tuple[int, int], None] = {}
         if self.start_dag is not None:
             odd = set(self.start_dag.nodes) ^ set(names)

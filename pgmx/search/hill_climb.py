@@ -30,8 +30,8 @@ class ClimbLimits:
     ----------
     epsilon : float
         A move that gains less is not an improvement.
-    max_iter : int
-        Most moves.
+    max_iter : int or float
+        Most moves; may be infinite.
     max_time : float or None
         Most seconds from the start of the search.
     max_indegree : int
@@ -44,7 +44,7 @@ class ClimbLimits:
     """
 
     epsilon: float
-    max_iter: int
+    max_iter: int | float
     max_time: float | None
     max_indegree: int
     tabu_length: int

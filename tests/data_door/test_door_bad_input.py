@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from pgmx.data import encode, open_frame
+from pgmx.data import door, encode, open_frame
 
 
 def frame(**columns):
@@ -189,7 +189,8 @@ def test_unknown_options():
         open_frame(X).is_float("q")
 
 
-def test_the_first_bad_column_is_named_for_any_n_jobs():
+def test_the_first_bad_column_is_named_for_any_n_jobs(monkeypatch):
+    monkeypatch.setattr(door, "THREADED_CELLS", 0)
     X = pd.DataFrame({f"c{i}": [1, 2] for i in range(40)})
     X["c7"] = pd.date_range("2020", periods=2)
     X["c30"] = pd.date_range("2020", periods=2)

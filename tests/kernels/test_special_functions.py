@@ -75,6 +75,13 @@ def test_both_sides_of_the_short_product(n, ess):
         check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
 
 
+@pytest.mark.parametrize("ess", [1e6, 1e8, 1e10, 1e12, 1e15])
+@pytest.mark.parametrize("counts", [(11, 0), (11, 1), (12, 6), (50, 20, 0), (1000, 1)])
+def test_priors_that_outweigh_the_data(counts, ess):
+    """ln Gamma(a + n) and ln Gamma(a) agree in nearly all digits here: their difference must be taken before rounding."""
+    check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
+
+
 @pytest.mark.parametrize("ess", [1e-3, 1.0, 10.0, 1e6])
 def test_scipy_gammaln_over_families_of_many_cells(ess, rng):
     # priors of ess / (q r) down to 1e-7; here gammaln loses no digits that count

@@ -1,0 +1,69 @@
+"""The kernel tests once more, on kernels built with bounds checks."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# An index that is out of range: only a build with bounds checks notices. Without one nothing is read there.
+PROBE = """
+import numpy as np
+from pgmx._ext import _counts, _dag_moves, _families
+print(_counts.__file__, _dag_moves.__file__, _families.__file__, sep="\\n")
+try:
+    _counts.count_pairs(np.zeros((1, 8), dtype=np.uint64), np.array([7]), 0, 0, np.zeros((1, 1), dtype=np.uint32))
+except IndexError as error:
+    print("IndexError:", error)
+else:
+    print("unchecked")
+"""
+
+
+def run(tree, *arguments, timeout):
+    environment = {**os.environ, "PGMX_DEBUG": "1", "PYTHONPATH": str(tree)}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, f"{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def debug_tree(tmp_path_factory):
+    """A copy of the source with its kernels built in place, with bounds checks."""
+    pytest.importorskip("Cython", reason="building the kernels needs Cython")
+    pytest.importorskip("setuptools", reason="building the kernels needs setuptools")
+    tree = tmp_path_factory.mktemp("debug")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, tree)
+    built = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    for folder in ("cython_ext", "pgmx", "tests/kernels", "tests/oracles"):
+        shutil.copytree(ROOT / folder, tree / folder, ignore=built)
+    shutil.copy(ROOT / "tests" / "conftest.py", tree / "tests")
+    run(tree, "setup.py", "-q", "build_ext", "--inplace", "--parallel", str(os.cpu_count() or 1), timeout=1200)
+    return tree
+
+
+@pytest.mark.slow
+def test_out_of_range_is_noticed(debug_tree):
+    *files, found = run(debug_tree, "-c", PROBE, timeout=60).splitlines()
+    assert len(files) == 3
+    assert all(Path(file).is_relative_to(debug_tree) for file in files)
+    assert found.startswith("IndexError: Out of bounds")
+
+
+@pytest.mark.slow
+def test_kernel_tests_pass_with_bounds_checks(debug_tree):
+    answer = run(
+        debug_tree, "-m", "pytest", "tests/kernels", "-q", "-m", "not slow", "-p", "no:cacheprovider", timeout=1200
+    )
+    passed = re.search(r"(\d+) passed", answer)
+    assert passed is not None and int(passed[1]) > 100, answer[-2000:]
+    assert "failed" not in answer
