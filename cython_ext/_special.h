@@ -13,22 +13,10 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline double pgmx_log(double x) {
-    uint64_t bits;
-    double m, s, z, tail;
-    int e;
-    memcpy(&bits, &x, 8);
-    e = (int)((bits >> 52) & 0x7ff) - 1023;
-    bits = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL;
-    memcpy(&m, &bits, 8); /* x = m 2^e, 1 <= m < 2 */
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        e += 1;
-    }
-    /* ln m = 2 atanh(s), |s| < 0.172: the first term dropped is below 1e-18 of the sum */
-    s = (m - 1.0) / (m + 1.0);
-    z = s * s;
-    tail = 2.0 / 23.0;
+/* 2 atanh(s) - 2 s for |s| < 0.172; the first term dropped is below 1e-18 of 2 s. */
+static inline double pgmx_atanh_tail(double s) {
+    double z = s * s;
+    double tail = 2.0 / 23.0;
     tail = tail * z + 2.0 / 21.0;
     tail = tail * z + 2.0 / 19.0;
     tail = tail * z + 2.0 / 17.0;
@@ -39,13 +27,29 @@ static inline double pgmx_log(double x) {
     tail = tail * z + 2.0 / 7.0;
     tail = tail * z + 2.0 / 5.0;
     tail = tail * z + 2.0 / 3.0;
-    /* ln 2 in two parts: the high one has trailing zeros, so that e times it is exact */
-    return (double)e * 6.93147180369123816490e-01 +
-           (2.0 * s + (s * z * tail + (double)e * 1.90821492927058770002e-10));
+    return s * z * tail;
 }
 
-/* ln Gamma(z) for z >= 10 by Stirling's series; the first term dropped is below 1e-15. */
-static inline double pgmx_stirling(double z) {
+static inline double pgmx_log(double x) {
+    uint64_t bits;
+    double m, s;
+    int e;
+    memcpy(&bits, &x, 8);
+    e = (int)((bits >> 52) & 0x7ff) - 1023;
+    bits = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL;
+    memcpy(&m, &bits, 8); /* x = m 2^e, 1 <= m < 2 */
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        e += 1;
+    }
+    s = (m - 1.0) / (m + 1.0); /* ln m = 2 atanh(s) */
+    /* ln 2 in two parts: the high one has trailing zeros, so that e times it is exact */
+    return (double)e * 6.93147180369123816490e-01 +
+           (2.0 * s + (pgmx_atanh_tail(s) + (double)e * 1.90821492927058770002e-10));
+}
+
+/* What Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi) leaves of ln Gamma(z), z >= 10; good to 1e-15. */
+static inline double pgmx_stirling_rest(double z) {
     double i = 1.0 / z, i2 = i * i;
     double series = -691.0 / 360360.0;
     series = series * i2 + 1.0 / 1188.0;
@@ -53,23 +57,23 @@ static inline double pgmx_stirling(double z) {
     series = series * i2 + 1.0 / 1260.0;
     series = series * i2 - 1.0 / 360.0;
     series = series * i2 + 1.0 / 12.0;
-    return (z - 0.5) * pgmx_log(z) - z + 0.91893853320467274178 + series * i;
+    return series * i;
+}
+
+/* ln Gamma(z + n) - ln Gamma(z), z >= 10, arranged so that two nearly equal numbers are never subtracted. */
+static inline double pgmx_stirling_rise(double z, double n) {
+    double s = n / (2.0 * z + n);
+    double growth = s < 0.17 ? 2.0 * s + pgmx_atanh_tail(s) : pgmx_log((z + n) / z); /* ln(1 + n / z) */
+    return n * pgmx_log(z + n) + ((z - 0.5) * growth - n) + (pgmx_stirling_rest(z + n) - pgmx_stirling_rest(z));
 }
 
 static inline double pgmx_log_rising(double a, uint32_t n) {
     double product = 1.0;
-    uint32_t i;
-    if (n <= 10) { /* a short product is exact where the difference of two large numbers is not */
-        if (a < 1e20) {
-            for (i = 0; i < n; i++) product *= a + (double)i;
-            return pgmx_log(product);
-        }
-        return (double)n * pgmx_log(a);
-    }
-    if (a >= 10.0) return pgmx_stirling(a + (double)n) - pgmx_stirling(a);
-    /* ln Gamma(a) = ln Gamma(a + 10) - ln(a (a+1) ... (a+9)) */
-    for (i = 0; i < 10; i++) product *= a + (double)i;
-    return pgmx_stirling(a + (double)n) - pgmx_stirling(a + 10.0) + pgmx_log(product);
+    uint32_t i, few = n < 10 ? n : 10;
+    if (a >= 10.0 && n > 0) return pgmx_stirling_rise(a, (double)n);
+    for (i = 0; i < few; i++) product *= a + (double)i; /* a (a+1) ... at most ten factors below 20 */
+    if (n <= 10) return pgmx_log(product);
+    return pgmx_log(product) + pgmx_stirling_rise(a + 10.0, (double)(n - 10));
 }
 
 #endif /* PGMX_SPECIAL_H */

@@ -6,10 +6,10 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import equivalence as oracle
 from pgmpy.base import DAG, PDAG
 from pgmpy.metrics import SHD
 
+from oracles import equivalence as oracle
 from pgmx.metrics import cpdag_shd, shd, skeleton_scores
 from pgmx.models import cpdag, to_dag, to_pdag
 

@@ -5,8 +5,8 @@ import weakref
 
 import numpy as np
 import pytest
-from oracles.encoding import planes_of
 
+from oracles.encoding import planes_of
 from pgmx.data import DiscreteTable, encode
 
 

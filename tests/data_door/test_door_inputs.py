@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from oracles.encoding import encode_columns
 
+from oracles.encoding import encode_columns
 from pgmx.data import DiscreteTable, encode, open_frame
 
 COLUMNS = {

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracles.encoding import encode_columns
 
+from oracles.encoding import encode_columns
 from pgmx.data import door, encode, open_frame
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.encoding import encode_column, first_occurrences
 
+from oracles.encoding import encode_column, first_occurrences
 from pgmx._ext import _encode
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

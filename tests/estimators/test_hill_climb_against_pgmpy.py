@@ -8,12 +8,12 @@ not, is compared on all moves.
 from itertools import combinations
 
 import pytest
-from estimators.learning_tables import NAMES, codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
-from oracles.family_scores import dag_score
 from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.causal_discovery import HillClimbSearch as PgmpySearch
 
+from estimators.learning_tables import NAMES, codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
+from oracles.family_scores import dag_score
 from pgmx.estimators import HillClimbSearch
 
 SCORES = ("bic-d", "aic-d", "k2", "bdeu")

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from estimators.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
 
+from estimators.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
 from pgmx import scores
 from pgmx.estimators import HillClimbSearch
 

@@ -4,12 +4,12 @@ import inspect
 
 import pandas as pd
 import pytest
-from estimators.learning_tables import NAMES, dependent_frame, edge_set, gaussian_frame
 from pgmpy.base import DAG, PDAG
 from pgmpy.causal_discovery import HillClimbSearch as PgmpySearch
 from pgmpy.metrics import SHD, CorrelationScore, StructureScore
 from sklearn.metrics import accuracy_score
 
+from estimators.learning_tables import NAMES, dependent_frame, edge_set, gaussian_frame
 from pgmx.estimators import HillClimbSearch
 
 PARAMETERS = inspect.signature(PgmpySearch).parameters

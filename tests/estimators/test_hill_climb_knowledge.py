@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import networkx as nx
 import pytest
-from estimators.learning_tables import NAMES, dependent_frame, edge_set
 from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
 
+from estimators.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.estimators import HillClimbSearch
 
 

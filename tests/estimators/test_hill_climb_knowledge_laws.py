@@ -3,13 +3,13 @@
 from itertools import permutations
 
 import pytest
-from estimators.learning_tables import NAMES, codes_of, dependent_frame, is_acyclic
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import equivalence
-from oracles.family_scores import dag_score
 from pgmpy.causal_discovery import ExpertKnowledge
 
+from estimators.learning_tables import NAMES, codes_of, dependent_frame, is_acyclic
+from oracles import equivalence
+from oracles.family_scores import dag_score
 from pgmx.estimators import HillClimbSearch
 
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from estimators.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
-from oracles.family_scores import dag_score
 from pgmpy import structure_score as pgmpy_scores
 
+from estimators.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
+from oracles.family_scores import dag_score
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 from pgmx.scores import AIC, BIC, K2, BDeu, LogLikelihood

@@ -5,10 +5,10 @@ import pickle
 import pandas as pd
 import pyarrow as pa
 import pytest
-from estimators.learning_tables import NAMES, dependent_frame, edge_set
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone
 
+from estimators.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 from pgmx.estimators._base import StructureEstimator  # pgmpy.estimators warns where it is imported

@@ -7,8 +7,8 @@ import hashlib
 import json
 
 import numpy as np
-from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 
+from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
 from pgmx.search.hill_climb import ClimbLimits, hill_climb
 

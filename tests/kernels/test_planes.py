@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.tables import random_codes
-
 from pgmx._ext._counts import MAX_PLANE_STATES, aligned_words, count_pairs, count_planes, pack_planes
+
+from kernels.tables import random_codes
 
 # around the words of 64 rows, the vectors of 512 and the tiles of 512 words of the pair count
 ROWS = [1, 2, 63, 64, 65, 127, 511, 512, 513, 1000, 32767, 32768, 32769, 40000]
@@ -119,9 +119,7 @@ def test_blocks_of_any_chosen_planes_make_up_the_whole(data):
     cards = rng.integers(1, 4, n)
     codes = random_codes(rng, cards, n_rows)
     planes, _ = pack_planes(codes, cards)
-    chosen = np.array(
-        data.draw(st.lists(st.integers(0, len(planes) - 1), max_size=80), label="chosen"), dtype=np.int64
-    )
+    chosen = np.array(data.draw(st.lists(st.integers(0, len(planes) - 1), max_size=80), label="chosen"), dtype=np.int64)
     m = len(chosen)
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, m), max_size=4), label="cuts")), m]
     counts = np.zeros((m, m), dtype=np.uint32)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import equivalence as oracle
 from pgmpy.base import DAG
 
+from oracles import equivalence as oracle
 from pgmx.models.equivalence import cpdag
 
 

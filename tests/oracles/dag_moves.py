@@ -39,9 +39,7 @@ class SlowDagMoves:
     smaller operation, then the head, then the tail that come first in ``priority``.
     """
 
-    def __init__(
-        self, gains, priority, *, max_indegree, floor=0.0, tabu_length=0, required=(), bonus=(0.0, 0.0, 0.0)
-    ):
+    def __init__(self, gains, priority, *, max_indegree, floor=0.0, tabu_length=0, required=(), bonus=(0.0, 0.0, 0.0)):
         self.n = len(priority)
         self.gains = gains
         self.priority = priority
