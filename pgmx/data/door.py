@@ -265,9 +265,8 @@ class Frame:
             raise ValueError(f"infinite cells (inf) in column(s) {listed(infinite)}: replace them or drop their rows")
         if stated:
             part = Frame(tuple(self.names[v] for v in stated), [self._columns[v] for v in stated], self.n_rows)
-            table = part.encode()
-            for name, states, codes in zip(table.columns, table.states, table.codes, strict=True):
-                kept[name] = pd.Categorical.from_codes(codes, categories=pd.Index(list(states)))
+            categories = part.encode().to_pandas()
+            kept.update((name, categories[name]) for name in part.names)
         return pd.DataFrame({v: kept[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
     def _code(self, codes, n_jobs):

@@ -1,6 +1,7 @@
 """The coded table: what every discrete learner and score works on."""
 
 import numpy as np
+import pandas as pd
 
 from pgmx.data.messages import listed
 
@@ -194,6 +195,25 @@ class DiscreteTable:
             return self._positions[name]
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {listed(self._columns)}") from None
+
+    def to_pandas(self):
+        """Return the data as a new pandas frame of category columns, all states declared.
+
+        Returns
+        -------
+        pandas.DataFrame, shape (n_rows, n_variables)
+            With a fresh index.
+
+        Examples
+        --------
+        >>> DiscreteTable(["a"], [("x", "y")], [[1, 0]]).to_pandas()["a"].tolist()
+        ['y', 'x']
+        """
+        columns = {
+            v: pd.Categorical.from_codes(codes, categories=pd.Index(list(states)))
+            for v, (codes, states) in enumerate(zip(self._codes, self._states, strict=True))
+        }
+        return pd.DataFrame(columns).set_axis(list(self._columns), axis=1)
 
     def __repr__(self):
         n_states = int(self._cardinalities.sum())

@@ -138,7 +138,7 @@ class HillClimbSearch(BaseStructureLearner):
         "scoring_method": [str, BaseStructureScore, None],
         "start_dag": [nx.DiGraph, None],
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
-        "max_indegree": [Interval(Real, 0, None, closed="left"), None],
+        "max_indegree": [Interval(Integral, 0, None, closed="left"), None],
         "expert_knowledge": "no_validation",  # judged by constraints_from_knowledge
         "return_type": [StrOptions({"pdag", "dag", "PDAG", "DAG"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -228,12 +228,11 @@ class HillClimbSearch(BaseStructureLearner):
         self.history_ = result.history
 
     def _limits(self, n: int) -> ClimbLimits:
-        unbounded = self.max_indegree is None or isinf(self.max_indegree)
         return ClimbLimits(
             epsilon=float(self.epsilon),
             max_iter=float("inf") if isinf(self.max_iter) else int(self.max_iter),
             max_time=self.max_time,
-            max_indegree=n if unbounded else int(self.max_indegree),
+            max_indegree=n if self.max_indegree is None else int(self.max_indegree),
             tabu_length=int(self.tabu_length),
             patience=int(self.patience),
         )
