@@ -4,9 +4,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from pgmpy.structure_score import BaseStructureScore
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import validate_parameter_constraints
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array
 
 from pgmx.data import DiscreteTable, Frame, encode, open_frame
 
@@ -49,10 +50,11 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         self
             The fitted learner.
         """
-        if self.data is not None and not isinstance(self.data, DiscreteTable) and not hasattr(self.data, "shape"):
+        if isinstance(self.data, str | BaseStructureScore):
+            given = repr(self.data) if isinstance(self.data, str) else f"{type(self.data).__name__}(...)"
             raise TypeError(
-                f"the first argument of {type(self).__name__} is data, got {self.data!r}: pass options by keyword, "
-                f"{type(self).__name__}(scoring_method={self.data!r})"
+                f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
+                f"{type(self).__name__}(scoring_method={given})"
             )
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
@@ -69,7 +71,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
     def _open(self, X) -> Frame:
         if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
             # scikit-learn's own words for complex, infinite or missing numbers
-            validate_data(self, X=X, dtype=None, ensure_all_finite=self.get_params()["missing"] == "error", reset=False)
+            check_array(X, dtype=None, ensure_all_finite=self.get_params()["missing"] == "error", estimator=self)
         return open_frame(X)
 
     def _fit(self, opened: Frame | DiscreteTable):
@@ -87,6 +89,16 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
     @classmethod
     def _get_param_names(cls):
         return [name for name in super()._get_param_names() if name != "data"]
+
+    def __sklearn_clone__(self):
+        # a score is bound to its data, a clone is not to copy them: it shares the score
+        options = self.get_params(deep=False)
+        return type(self)(
+            **{
+                name: value if isinstance(value, BaseStructureScore) else clone(value, safe=False)
+                for name, value in options.items()
+            }
+        )
 
     def set_params(self, **params):
         """Set options by name, and `data` as well.
@@ -120,10 +132,13 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         ValueError
             If the learner was made without data.
         """
+        self._require_data()
+        return self.fit(self.data).graph_
+
+    def _require_data(self) -> None:
         if self.data is None:
             name = type(self).__name__
             raise ValueError(f"{name} was made without data: use {name}(data).estimate(), or {name}().fit(data)")
-        return self.fit(self.data).graph_
 
     @property
     def variables(self) -> list:
@@ -153,6 +168,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         """
         from pgmpy.utils import get_state_counts
 
+        self._require_data()
         if weighted:
             raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
         table = encode(self.data, state_names=self.state_names, missing=self.missing)

@@ -10,8 +10,9 @@ from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.models import fit_discrete, to_dag, to_linear_gaussian
-from pgmx.scores import DiscreteScore, family_scorer
-from pgmx.scores.registry import DISCRETE_SCORES, PGMPY_SCORES, check_score_name, pgmpy_score
+from pgmx.scores import DiscreteScore
+from pgmx.scores._terms import family_scorer
+from pgmx.scores.registry import DISCRETE_SCORES, PGMPY_SCORES, check_score_name
 from pgmx.search.gains import FunctionGains
 from pgmx.statistics import pair_counts
 
@@ -57,12 +58,16 @@ class DiscreteScoring:
 
 
 class FunctionScoring:
-    """Any other pgmpy score over a frame."""
+    """Any other pgmpy score, called family by family.
 
-    def __init__(self, score: BaseStructureScore, names: list, frame=None):
+    `data` is what parameters are fitted to: a coded table for a discrete score, a frame for any other.
+    """
+
+    def __init__(self, score: BaseStructureScore, names: list, data):
         self.score = score
+        self.score_name = type(score).__name__
         self.names = names
-        self.frame = frame
+        self.data = data
         self.bonus = _prior_ratios(score)
 
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
@@ -71,7 +76,7 @@ class FunctionScoring:
         value = self.score.local_score(self.names[child], family)
         if np.isnan(value) or value == np.inf:
             raise ValueError(
-                f"{type(self.score).__name__} of {self.names[child]!r} given {list(family)!r} is {value}: a column is "
+                f"{self.score_name} of {self.names[child]!r} given {list(family)!r} is {value}: a column is "
                 "constant or a combination of others; drop it"
             )
         return value
@@ -85,13 +90,19 @@ class FunctionScoring:
         return _prior(self.score, self.names, edges)
 
     def model(self, edges):
-        """Return a linear Gaussian network where all columns are floats."""
-        if self.frame is None or any(dtype.kind != "f" for dtype in self.frame.dtypes):
+        """Return a discrete network for states, a linear Gaussian one for floats."""
+        if isinstance(self.data, DiscreteTable):
+            return fit_discrete(self.data, edges)
+        if any(dtype.kind != "f" for dtype in self.data.dtypes):
             raise AttributeError(
-                f"pgmpy has no network with parameters for what {type(self.score).__name__} scores; model_ needs "
-                "columns of states with a discrete score, or columns of floats"
+                f"pgmpy has no network with parameters for what {self.score_name} scores, floats beside states: model_ "
+                "needs columns of states with a discrete score, or columns of floats"
             )
-        return to_linear_gaussian(self.frame, self.names, edges)
+        return to_linear_gaussian(self.data, self.names, edges)
+
+    def __getstate__(self):
+        # pgmpy's scores hold a cache that cannot be pickled; parameters do not need them
+        return {**self.__dict__, "score": None}
 
 
 def resolve_scoring(scoring_method, data: Frame | DiscreteTable, *, state_names, missing, n_jobs) -> Scoring:
@@ -107,7 +118,7 @@ def resolve_scoring(scoring_method, data: Frame | DiscreteTable, *, state_names,
     if name in DISCRETE_SCORES:
         table = encode(data, **options)
         return DiscreteScoring(DISCRETE_SCORES[name](table), table)
-    return _of_pgmpy_name(name, data, missing)
+    return _of_pgmpy_name(name, data, options)
 
 
 def _default_name(data) -> str:
@@ -117,52 +128,73 @@ def _default_name(data) -> str:
     return "bic-g" if len(floats) == data.n_columns else "bic-cg"
 
 
-def _of_pgmpy_name(name: str, data, missing: str) -> FunctionScoring:
-    if isinstance(data, DiscreteTable):
-        frame = data.to_pandas()
-    else:
-        frame = data.to_pandas(missing=missing, integers_as_categories=PGMPY_SCORES[name] != "continuous")
-    categories = [column for column in frame if frame[column].dtype.kind not in "fiub"]
-    if PGMPY_SCORES[name] == "continuous" and categories:
+def _of_pgmpy_name(name: str, data, options) -> FunctionScoring:
+    score = PGMPY_SCORES[name]
+    if _datatype(score) == "discrete":
+        table = encode(data, **options)
+        states = {column: list(names) for column, names in zip(table.columns, table.states, strict=True)}
+        return FunctionScoring(score(table.to_pandas(), state_names=states), list(table.columns), table)
+    frame = _numbers_and_states(data, options["missing"], integers_as_categories=_datatype(score) == "mixed")
+    states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
+    if _datatype(score) == "continuous" and states:
         raise ValueError(
-            f"scoring_method={name!r} needs numbers, but {categories[:5]!r} hold states: choose 'bic-cg', or drop them"
+            f"scoring_method={name!r} needs numbers, but {states[:5]!r} hold states: choose 'bic-cg', or drop them"
         )
-    if PGMPY_SCORES[name] == "continuous":
-        constant = [column for column in frame if np.ptp(frame[column].to_numpy(dtype=float)) == 0]
-        if constant:
-            raise ValueError(f"columns {constant[:5]!r} are constant, which a Gaussian score cannot take: drop them")
-    return FunctionScoring(pgmpy_score(name, frame), list(frame.columns), frame)
+    constant = [column for column in frame if column not in states and np.ptp(frame[column].to_numpy(float)) == 0]
+    if constant:
+        raise ValueError(f"columns {constant[:5]!r} are constant, which a Gaussian score cannot take: drop them")
+    return FunctionScoring(score(frame), list(frame.columns), frame)
 
 
 def _of_instance(score: BaseStructureScore, data, options) -> Scoring:
-    compiled = isinstance(score, DiscreteScore) and type(score).local_score is DiscreteScore.local_score
-    if compiled:
-        table = (
-            data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": score.state_names})
-        )
-        _check_same(score, list(table.columns), table.n_rows)
+    if isinstance(score, DiscreteScore) and type(score).local_score is DiscreteScore.local_score:
+        table = _coded_like(score, data, options)
+        _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
         for name, column in zip(table.columns, table.codes, strict=True):
-            if not np.array_equal(column, score.table.codes[score.table.index(name)]):
-                raise ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")
+            v = score.table.index(name)
+            same_states = table.states[table.index(name)] == score.table.states[v]
+            if not same_states or not np.array_equal(column, score.table.codes[v]):
+                raise _other_data(name)
         return DiscreteScoring(score, table)
-    frame = data.to_pandas() if isinstance(data, DiscreteTable) else data.to_pandas(missing=options["missing"])
-    _check_same(score, list(frame.columns), len(frame))
-    for name in frame:
-        theirs = score.data[name].to_numpy() if hasattr(score, "data") else frame[name].to_numpy()
-        if not np.array_equal(theirs, frame[name].to_numpy()):
-            raise ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")
-    return FunctionScoring(score, list(frame.columns), frame)
+    frame = _numbers_and_states(data, options["missing"])
+    theirs = getattr(score, "data", None)
+    _check_same(score, list(frame.columns), len(frame), len(frame) if theirs is None else len(theirs))
+    for name in frame if theirs is not None else ():
+        if not np.array_equal(theirs[name].to_numpy(), frame[name].to_numpy()):
+            raise _other_data(name)
+    discrete = _datatype(score) == "discrete"
+    return FunctionScoring(score, list(frame.columns), _coded_like(score, data, options) if discrete else frame)
 
 
-def _check_same(score, names: list, n_rows: int) -> None:
-    theirs = list(getattr(score, "variables", names))
-    if set(theirs) != set(names):
-        odd = sorted(map(repr, set(theirs) ^ set(names)))
-        raise ValueError(f"the score was made from other columns: {', '.join(odd[:5])}; make it from this data")
-    data = getattr(score, "data", None)
-    rows = score.table.n_rows if isinstance(score, DiscreteScore) else n_rows if data is None else len(data)
-    if rows != n_rows:
-        raise ValueError(f"the score was made from {rows} rows, the data have {n_rows}; make it from this data")
+def _datatype(score) -> str | None:
+    return score.get_class_tag("supported_datatype")
+
+
+def _coded_like(score, data, options) -> DiscreteTable:
+    """Return the data coded with the states that the score knows."""
+    states = getattr(score, "state_names", None)
+    return data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": states})
+
+
+def _numbers_and_states(data, missing: str, *, integers_as_categories: bool = False):
+    if isinstance(data, DiscreteTable):
+        return data.to_pandas()
+    return data.to_pandas(missing=missing, integers_as_categories=integers_as_categories)
+
+
+def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
+    odd = set(getattr(score, "variables", names)) ^ set(names)
+    if odd:
+        shown = ", ".join(sorted(map(repr, odd))[:5])
+        raise ValueError(f"the score was made from other columns: {shown}; make it from this data")
+    if rows_of_score != n_rows:
+        raise ValueError(
+            f"the score was made from {rows_of_score} rows, the data have {n_rows}; make it from this data"
+        )
+
+
+def _other_data(name) -> ValueError:
+    return ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")
 
 
 def _prior_ratios(score) -> tuple[float, float, float]:

@@ -1,6 +1,6 @@
 """Hill climbing for Bayesian networks."""
 
-from math import isinf
+from math import inf
 from numbers import Integral, Real
 from time import perf_counter
 
@@ -9,7 +9,7 @@ import numpy as np
 from pgmpy import config
 from pgmpy.metrics import get_metrics
 from pgmpy.structure_score import BaseStructureScore
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, Frame, open_frame
@@ -138,7 +138,7 @@ class HillClimbSearch(BaseStructureLearner):
         "scoring_method": [str, BaseStructureScore, None],
         "start_dag": [nx.DiGraph, None],
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
-        "max_indegree": [Interval(Integral, 0, None, closed="left"), None],
+        "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
         "expert_knowledge": "no_validation",  # judged by constraints_from_knowledge
         "return_type": [StrOptions({"pdag", "dag", "PDAG", "DAG"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -221,6 +221,7 @@ class HillClimbSearch(BaseStructureLearner):
         self._names = names
         self._directed = constraints.forces_direction([(t, h) for t, h in result.edges.tolist()])
         self._made: dict[str, object] = {}
+        self._wants_dag = self.return_type.lower() == "dag"
         self.edges_ = result.edges
         self.score_ = result.score
         self.n_iter_ = result.n_iter
@@ -230,9 +231,9 @@ class HillClimbSearch(BaseStructureLearner):
     def _limits(self, n: int) -> ClimbLimits:
         return ClimbLimits(
             epsilon=float(self.epsilon),
-            max_iter=float("inf") if isinf(self.max_iter) else int(self.max_iter),
+            max_iter=inf if self.max_iter == inf else int(self.max_iter),
             max_time=self.max_time,
-            max_indegree=n if self.max_indegree is None else int(self.max_indegree),
+            max_indegree=n if self.max_indegree in (None, inf) else int(self.max_indegree),
             tabu_length=int(self.tabu_length),
             patience=int(self.patience),
         )
@@ -260,7 +261,7 @@ class HillClimbSearch(BaseStructureLearner):
         edges.update(dict.fromkeys((tail, head) for tail, head in constraints.required.tolist()))
         cycle = find_cycle(len(names), list(edges))
         if cycle is not None:
-            path = " -> ".join(repr(names[v]) for v in cycle)
+            path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
             raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
         kept = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(kept, dtype=np.int64).reshape(-1, 2)
@@ -275,7 +276,8 @@ class HillClimbSearch(BaseStructureLearner):
     @property
     def graph_(self):
         """The learned graph, a PDAG or a DAG as `return_type` says."""
-        return self.dag_ if self.return_type.lower() == "dag" else self._once("pdag", self._make_pdag)
+        self._require_fit()
+        return self.dag_ if self._wants_dag else self._once("pdag", self._make_pdag)
 
     @property
     def causal_graph_(self):
@@ -298,20 +300,25 @@ class HillClimbSearch(BaseStructureLearner):
         )
         return to_pdag(self._names, directed, undirected)
 
-    def _once(self, key: str, make):
+    def _require_fit(self) -> None:
         if not hasattr(self, "edges_"):
             raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
+
+    def _once(self, key: str, make):
+        self._require_fit()
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
-    def score(self, X=None, true_graph=None, metric=None):
+    def score(self, X=None, y=None, true_graph=None, metric=None):
         """Measure the learned graph against data or against a true graph, as pgmpy's learners do.
 
         Parameters
         ----------
         X : DataFrame or array, optional
             Data for a metric that needs data.
+        y : None
+            Ignored; scikit-learn's convention.
         true_graph : DAG, optional
             Graph for a metric that compares graphs.
         metric : str or metric, optional
@@ -320,12 +327,12 @@ class HillClimbSearch(BaseStructureLearner):
         Returns
         -------
         float
-            Or what else the metric gives.
+            Or what else the metric gives. A metric that takes no PDAG is given `dag_`.
 
         Raises
         ------
         ValueError
-            If neither `X` nor `true_graph` is given, or the metric is not known.
+            If neither `X` nor `true_graph` is given, the metric is not known, or `X` has other columns.
         """
         check_is_fitted(self, "edges_")
         if X is None and true_graph is None:
@@ -338,9 +345,20 @@ class HillClimbSearch(BaseStructureLearner):
             if not found:
                 raise ValueError(f"metric={metric!r} is not known; pgmpy.metrics.get_metrics() lists the metrics")
             metric = found[0]()
+        graph = self.graph_ if isinstance(self.graph_, metric.get_tag("supported_graph_types")) else self.dag_
         if X is not None:
-            opened = open_frame(X)
-            if set(opened.names) != set(self.variables_):
-                raise ValueError(f"X has the columns {list(opened.names)!r}, the graph {self.variables_!r}")
-            return metric.evaluate(X if hasattr(X, "columns") else opened.to_pandas(), self.graph_)
-        return metric.evaluate(true_causal_graph=true_graph, est_causal_graph=self.graph_)
+            return metric.evaluate(self._frame_for_metric(X), graph)
+        return metric.evaluate(true_causal_graph=true_graph, est_causal_graph=graph)
+
+    def _frame_for_metric(self, X):
+        opened = open_frame(X)
+        if opened.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {opened.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        if set(opened.names) != set(self.variables_):
+            odd = ", ".join(sorted(map(repr, set(opened.names) ^ set(self.variables_)))[:5])
+            raise ValueError(f"X and the learned graph must have the same columns, but {odd} stand in one of them only")
+        frame = opened.to_pandas()  # a copy, checked for missing and infinite cells
+        return X if isinstance(X, type(frame)) else frame

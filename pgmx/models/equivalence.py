@@ -149,16 +149,14 @@ class _Closure:
             self.orient(other, head)
 
     def _diamonds(self, tail: int, head: int) -> None:
-        """Apply R3 with tail → head as one of its arrows, and R4 with it as its first or its second."""
+        """Apply R3 with tail → head as one of its arrows, and R4 with it as its first.
+
+        R4's second arrow needs no look of its own: R1 draws it as soon as the first one stands.
+        """
         adjacent, loose, tails = self.adjacent, self.loose, self.tails
         for top in list(loose[head] & loose[tail]):
             if any(other not in adjacent[tail] for other in tails[head] & loose[top] if other != tail):
                 self.orient(top, head)
         for last in list(self.heads[head] - adjacent[tail]):
-            self._fourth(tail, head, last)
-        for first in list(tails[tail] - adjacent[head]):
-            self._fourth(first, tail, head)
-
-    def _fourth(self, first: int, middle: int, last: int) -> None:
-        for top in list(self.loose[last] & self.loose[first] & self.adjacent[middle]):
-            self.orient(top, last)
+            for top in list(loose[last] & loose[tail] & adjacent[head]):
+                self.orient(top, last)

@@ -92,6 +92,9 @@ class DiscreteScore(BaseStructureScore):
         except (KeyError, TypeError):
             raise ValueError(f"{name!r} is not a variable of the data; the columns are {self.variables!r}") from None
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.table!r})"
+
     def __getstate__(self):
         # compiled scorers do not travel; the copy makes its own on first use
         return {**self.__dict__, "_scorer": None}

@@ -1,6 +1,7 @@
 """Scores by name."""
 
-from pgmpy.structure_score import BaseStructureScore, get_scoring_method
+from pgmpy import structure_score as pgmpy
+from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.scores._base import DiscreteScore
 from pgmx.scores.aic import AIC
@@ -21,15 +22,15 @@ DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
     "bdeu": BDeu,
 }
 
-#: Names that pgmpy's own classes serve, and the kind of data each needs.
-PGMPY_SCORES = {
-    "bds": "discrete",
-    "ll-g": "continuous",
-    "aic-g": "continuous",
-    "bic-g": "continuous",
-    "ll-cg": "mixed",
-    "aic-cg": "mixed",
-    "bic-cg": "mixed",
+#: Names that pgmpy's own classes serve; the tag `supported_datatype` of a class tells what data it takes.
+PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
+    "bds": pgmpy.BDs,
+    "ll-g": pgmpy.LogLikelihoodGauss,
+    "aic-g": pgmpy.AICGauss,
+    "bic-g": pgmpy.BICGauss,
+    "ll-cg": pgmpy.LogLikelihoodCondGauss,
+    "aic-cg": pgmpy.AICCondGauss,
+    "bic-cg": pgmpy.BICCondGauss,
 }
 
 
@@ -39,8 +40,3 @@ def check_score_name(name: str) -> str:
     if name.lower() not in known:
         raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
     return name.lower()
-
-
-def pgmpy_score(name: str, frame) -> BaseStructureScore:
-    """Return pgmpy's score `name` over a pandas frame."""
-    return get_scoring_method(name, frame)

@@ -10,6 +10,7 @@ A source of gains has two methods, which the compiled ``FamilyScorer`` and :clas
 """
 
 from collections.abc import Callable
+from math import ceil, log10
 
 import numpy as np
 
@@ -30,7 +31,9 @@ class FunctionGains:
 
     Notes
     -----
-    Cost: n² scores to start, n for each child that a move changes; one float is kept for each family seen.
+    Cost: n² scores to start, n for each child that a move changes; one float is kept for each family seen. Gains are
+    rounded to ten digits of the largest score, so that ties which rounding errors break, by the order of the rows for
+    one, stay ties.
     """
 
     def __init__(
@@ -46,6 +49,8 @@ class FunctionGains:
         self.allowed = allowed
         self.max_indegree = n if max_indegree is None else max_indegree
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+        largest = max((abs(self.family_score(v, ())) for v in range(n)), default=1.0)
+        self._decimals = 10 - ceil(log10(max(largest, 1.0)))
 
     def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
         """Fill the gains and scores of the graph without arcs."""
@@ -60,11 +65,11 @@ class FunctionGains:
         row[:] = -np.inf
         for parent in family:
             row[parent] = self.family_score(child, tuple(p for p in family if p != parent)) - now
-        if len(family) >= self.max_indegree:
-            return now
-        for u in range(self.n):
-            if u != child and u not in family and (self.allowed is None or self.allowed[child, u]):
-                row[u] = self.family_score(child, tuple(sorted((*family, u)))) - now
+        if len(family) < self.max_indegree:
+            for u in range(self.n):
+                if u != child and u not in family and (self.allowed is None or self.allowed[child, u]):
+                    row[u] = self.family_score(child, tuple(sorted((*family, u)))) - now
+        np.round(row, self._decimals, out=row)
         return now
 
     def family_score(self, child: int, parents: tuple[int, ...]) -> float:

@@ -37,8 +37,8 @@ class ClimbLimits:
     max_indegree : int
         Most parents of a node.
     tabu_length : int
-        The last moves that may not be undone. Where nothing but an undone move would improve, the list is emptied, so
-        that the climb ends in a local optimum of all moves.
+        The last moves that may not be undone. Where nothing but undoing one would improve the best graph, the list is
+        emptied, so that a local optimum is one of all moves.
     patience : int
         Moves without a new best score before the climb ends; 0 ends it at the first local optimum.
     """
@@ -155,21 +155,21 @@ def hill_climb(
     history = _History()
     prior = offset
     best_score = float(scores.sum()) + prior
+    # below the rounding of the sum a gain is none: without this, epsilon=0 would turn a neutral arc for ever
+    least_gain = max(limits.epsilon, 1e-12 * abs(best_score))
     best_edges = None  # None while the graph of `moves` is the best one seen
     n_iter, idle, converged = 0, 0, False
     while n_iter < limits.max_iter and (limits.max_time is None or perf_counter() - began < limits.max_time):
         move = moves.best()
-        if (move is None or move[3] < limits.epsilon) and idle >= limits.patience:
-            if moves.clear_tabu():  # what only the tabu list bars may still improve
-                continue
-            converged = True
-            break
-        if move is None:
-            converged = True
-            break
-        op, tail, head, gain = move
-        if best_edges is None and gain < limits.epsilon:
-            best_edges = moves.edges()
+        if move is None or move[3] < least_gain:
+            if best_edges is None and moves.clear_tabu():
+                continue  # what only the tabu list bars may still improve
+            if move is None or idle >= limits.patience:
+                converged = True
+                break
+            if best_edges is None:
+                best_edges = moves.edges()
+        op, tail, head, _ = move
         moves.apply(op, tail, head)
         prior += bonus[op]
         for child in (head, tail) if op == REVERSE else (head,):

@@ -1,5 +1,5 @@
 """Sufficient statistics of coded tables."""
 
-from pgmx.statistics.counts import marginal_counts, pair_counts, pair_planes
+from pgmx.statistics.counts import marginal_counts, pair_counts
 
-__all__ = ["marginal_counts", "pair_counts", "pair_planes"]
+__all__ = ["marginal_counts", "pair_counts"]

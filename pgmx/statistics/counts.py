@@ -81,6 +81,14 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     Notes
     -----
     Cost: m² / 2 · N / 512 vector operations with AVX-512; m² · 4 bytes.
+
+    Examples
+    --------
+    >>> from pgmx.data import encode
+    >>> import pandas as pd
+    >>> table = encode(pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 1, 2]}))
+    >>> np.triu(pair_counts(table)).tolist()  # planes a=x and b=1: two rows each, one row in both
+    [[2, 1], [0, 2]]
     """
     chosen = pair_planes(table)
     m = len(chosen)

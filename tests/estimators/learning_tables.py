@@ -38,7 +38,9 @@ def mixed_frame(seed, n_rows=200):
     size = np.where(rng.random(n_rows) < 0.8, kind, rng.integers(0, 3, n_rows))
     x = 1.5 * kind + rng.normal(size=n_rows)
     y = x + 0.5 * rng.normal(size=n_rows)
-    return pd.DataFrame({"kind": np.array(["no", "yes"])[kind], "x": x, "size": np.array(["S", "M", "L"])[size], "y": y})
+    return pd.DataFrame(
+        {"kind": np.array(["no", "yes"])[kind], "x": x, "size": np.array(["S", "M", "L"])[size], "y": y}
+    )
 
 
 def codes_of(frame):

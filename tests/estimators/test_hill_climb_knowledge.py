@@ -57,8 +57,10 @@ def test_all_parts_hold_at_once():
 
 
 def test_knowledge_is_duck_typed():
-    parts = {"forbidden_edges": set(), "temporal_order": [[]], "search_space": set(), **{"required_edges": [("e", "a")]}}
-    assert ("e", "a") in HillClimbSearch(expert_knowledge=SimpleNamespace(**parts)).fit(dependent_frame(0)).dag_.edges
+    knowledge = SimpleNamespace(
+        required_edges=[("e", "a")], forbidden_edges=set(), temporal_order=[[]], search_space=set()
+    )
+    assert ("e", "a") in HillClimbSearch(expert_knowledge=knowledge).fit(dependent_frame(0)).dag_.edges
     with pytest.raises(TypeError, match="expert_knowledge.*'str'"):
         HillClimbSearch(expert_knowledge="a before b").fit(dependent_frame(0))
 
@@ -129,6 +131,11 @@ def test_one_way_search_space_stays_directed():
 def test_contradictions_and_unknown_names_are_named(parts, words):
     with pytest.raises(ValueError, match=words):
         learn(parts)
+
+
+def test_more_required_parents_than_max_indegree():
+    with pytest.raises(ValueError, match=r"'c' has 2 required parents.*max_indegree=1"):
+        learn({"required_edges": [("a", "c"), ("b", "c"), ("a", "d")]}, max_indegree=1)
 
 
 # ---- start graphs ----

@@ -27,9 +27,7 @@ def test_an_instance_learns_what_its_name_learns(seed, name):
     assert by_instance.score_ == by_name.score_
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"), [(BIC, pgmpy_scores.BIC), (AIC, pgmpy_scores.AIC), (K2, pgmpy_scores.K2)]
-)
+@pytest.mark.parametrize(("ours", "theirs"), [(BIC, pgmpy_scores.BIC), (AIC, pgmpy_scores.AIC), (K2, pgmpy_scores.K2)])
 def test_pgmpy_instance_through_the_same_search(seed, ours, theirs):
     """Both have the same number for each family up to rounding; the move order by ties may differ, the score not."""
     data = dependent_frame(seed)
@@ -172,7 +170,7 @@ def test_a_score_that_is_nan_is_named():
 # ---- instances of other data are refused ----
 
 
-@pytest.mark.parametrize("make", [BIC, LogLikelihood, BDeu, pgmpy_scores.BIC, pgmpy_scores.K2], ids=lambda c: c.__module__)
+@pytest.mark.parametrize("make", [BIC, LogLikelihood, BDeu, pgmpy_scores.BIC, pgmpy_scores.K2], ids=str)
 def test_instance_of_other_data_is_refused(make):
     data = dependent_frame(0)
     with pytest.raises(ValueError, match="other columns.*'e'"):

@@ -2,7 +2,6 @@
 
 import pickle
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pgmpy.base import DAG, PDAG
@@ -56,13 +55,21 @@ def test_variables():
         _ = HillClimbSearch().variables
 
 
+def plain(counts):
+    """Return a table of counts as a dict from (state, configuration) to a number."""
+    return {(row, column): counts.loc[row, column] for row in counts.index for column in counts.columns}
+
+
 @pytest.mark.parametrize("reindex", [True, False])
 @pytest.mark.parametrize("parents", [(), ("a",), ("a", "c"), ["e", "b", "d"]])
 def test_state_counts_are_those_of_pgmpy(seed, parents, reindex):
     data = dependent_frame(seed, 60)
-    theirs = StructureEstimator(data).state_counts("b" if "b" not in parents else "a", parents, reindex=reindex)
-    ours = HillClimbSearch(data).state_counts("b" if "b" not in parents else "a", parents, reindex=reindex)
-    pd.testing.assert_frame_equal(ours, theirs, check_dtype=False, check_categorical=False, check_index_type=False)
+    variable = "b" if "b" not in parents else "a"
+    theirs = StructureEstimator(data).state_counts(variable, parents, reindex=reindex)
+    ours = HillClimbSearch(data).state_counts(variable, parents, reindex=reindex)
+    assert plain(ours) == plain(theirs)
+    assert list(ours.columns) == list(theirs.columns)
+    assert list(ours.columns.names) == list(theirs.columns.names)
 
 
 def test_state_counts_of_declared_states():
@@ -70,11 +77,9 @@ def test_state_counts_of_declared_states():
     states = {"a": [1, 0], "b": [2, 3, 1, 0]}
     theirs = StructureEstimator(data, state_names=states).state_counts("b", ["a"])
     ours = HillClimbSearch(data, state_names=states).state_counts("b", ["a"])
+    assert plain(ours) == plain(theirs)
     assert ours.loc[3].tolist() == [0, 0]
     assert ours.sum().sum() == 60
-    pd.testing.assert_frame_equal(
-        ours.loc[[0, 1, 2, 3], [0, 1]], theirs.loc[[0, 1, 2, 3], [0, 1]], check_dtype=False, check_names=False
-    )
 
 
 def test_state_counts_refuses_weights_and_no_data():

@@ -164,6 +164,12 @@ def test_families_too_large_to_number(rng):
     with pytest.raises(ValueError, match=r"variable number 8 has 7 parents .* set max_indegree"):
         rescore(scorer, 8, range(7))
     np.testing.assert_allclose(rescore(scorer, 8, range(6))[0], expected, rtol=1e-10)  # it still works
+    # one parent fewer: candidates that were beyond the limit have no table to inherit from
+    score, row = rescore(scorer, 8, range(5))
+    again, counted = rescore(make_scorer(codes, cards, "bic", pairs=False, memory=0), 8, range(5))
+    assert score == again
+    np.testing.assert_array_equal(row, counted)
+    assert np.isfinite(row[:8]).all()
 
 
 def test_one_variable(rng):

@@ -41,8 +41,8 @@ def test_tables_counted_in_groups(rng):
 
 
 def test_more_large_cells_than_planes_are_held(rng):
-    # 961 cells of 624 rows; at this many rows about 900 planes fill the memory that a level may take
-    cards = [31, 31, 2]
+    # 1,296 cells of 460 rows; at this many rows about 900 planes fill the memory that a level may take
+    cards = [36, 36, 2]
     codes = np.stack([rng.integers(0, r, 600_000) for r in cards]).astype(np.uint8)
     scorer = make_scorer(codes, cards, "bic", pairs=False)
     check_row(codes, cards, 0, [1], rescore(scorer, 0, [1]), "bic", candidates=[2])

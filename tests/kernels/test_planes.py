@@ -1,5 +1,7 @@
 """Bit planes and counts of pairs of planes against numpy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -123,7 +125,7 @@ def test_blocks_of_any_chosen_planes_make_up_the_whole(data):
     m = len(chosen)
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, m), max_size=4), label="cuts")), m]
     counts = np.zeros((m, m), dtype=np.uint32)
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in itertools.pairwise(cuts):
         count_pairs(planes, chosen, first, last, counts)
     np.testing.assert_array_equal(np.triu(counts), expected_pairs(codes, cards, chosen))
 

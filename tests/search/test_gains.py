@@ -76,7 +76,7 @@ def test_each_family_is_scored_once_and_by_sorted_ids():
         for parents in ([3], [1, 3], [1], [1, 3]):
             source.rescore(2, np.array(parents, dtype=np.int32), gains)
     assert set(calls.values()) == {1}
-    assert len(calls) == 5 * 5 + 2 * 3 + 2  # no parent, one, then 2 | {1 or 3, u} and 2 | {1, 3, u}
+    assert len(calls) == 5 * 5 + 3 + 2 + 2  # at most one parent; then what is next to 2 | 3, 2 | 1, 3 and 2 | 1
 
 
 def test_families_that_may_not_be_are_never_scored():

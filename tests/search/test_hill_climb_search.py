@@ -66,7 +66,7 @@ def problems(draw):
         "start": start,
         "required": start[: draw(st.integers(0, len(start)), label="required")],
         "priority": rng.permutation(n),
-        "bonus": draw(st.sampled_from([(0.0, 0.0, 0.0), (-1.0, 1.0, 0.0), (1.5, -1.5, 0.5)]), label="bonus"),
+        "bonus": draw(st.sampled_from([(0.0, 0.0, 0.0), (-1.0, 1.0, 0.0), (1.5, -1.5, 0.0)]), label="bonus"),
     }
     return n, integer_score(seed, draw(st.sampled_from([1, 6]), label="spread")), options
 
@@ -80,10 +80,6 @@ def arcs(edges):
 def test_same_edges_as_the_slow_climb(problem):
     """Exact scores, so that ties are exact too and both must break them alike."""
     n, local_score, options = problem
-    # a cycle of moves whose bonus pays for ever ends neither climb
-    if options["bonus"][2] > 0:
-        options["tabu_length"] = 0
-        options["bonus"] = (1.5, -1.5, 0.0)
     expected = oracle.climb(n, local_score, **options)
     result = hill_climb(
         FunctionGains(n, local_score, allowed=options["allowed"], max_indegree=options["max_indegree"]),
@@ -172,7 +168,8 @@ def test_function_and_compiled_gains_lead_to_the_same_graph(score, rng):
 
 
 @given(st.integers(0, 2**20), st.integers(2, 4), st.sampled_from([0, 1, 3, 100]), st.sampled_from([1, 2, 8, 20]))
-@example(243, 4, 100, 10)
+@example(207, 3, 100, 8)
+@example(1435, 4, 3, 2)
 @settings(max_examples=300)
 def test_patience_never_ends_lower(seed, n, tabu_length, patience):
     greedy = climb_integers(seed, n, tabu_length=tabu_length)
@@ -212,33 +209,33 @@ def test_a_climb_that_takes_every_gain_ends(score, rng):
 
 def integer_climb(callback=None, **changes):
     return hill_climb(
-        FunctionGains(5, integer_score(11)), 5, limits(5, **changes), priority=np.arange(5), callback=callback
+        FunctionGains(5, integer_score(12)), 5, limits(5, **changes), priority=np.arange(5), callback=callback
     )
 
 
 @pytest.mark.parametrize("patience", [0, 6])
 def test_max_iter(patience):
     full = integer_climb(patience=patience)
-    assert full.n_iter >= 6
-    empty = graph_score(integer_score(11), 5, [])
+    assert full.n_iter >= 6 + patience
+    empty = graph_score(integer_score(12), 5, [])
     for n_iter in range(full.n_iter + 1):
         part = integer_climb(max_iter=n_iter, patience=patience)
         assert part.n_iter == n_iter
         assert not part.converged
         np.testing.assert_array_equal(part.history["score"], full.history["score"][:n_iter])
         assert part.score == max([empty, *full.history["score"][:n_iter]])
-        assert part.score == graph_score(integer_score(11), 5, part.edges.tolist())
+        assert part.score == graph_score(integer_score(12), 5, part.edges.tolist())
 
 
 def test_no_time_at_all():
     result = integer_climb(max_time=0)
     assert (result.n_iter, result.converged, result.edges.shape) == (0, False, (0, 2))
-    assert result.score == graph_score(integer_score(11), 5, [])
+    assert result.score == graph_score(integer_score(12), 5, [])
 
 
 def test_time_counts_from_when_the_search_began():
     result = hill_climb(
-        FunctionGains(5, integer_score(11)),
+        FunctionGains(5, integer_score(12)),
         5,
         limits(5, max_time=1000.0),
         priority=np.arange(5),

@@ -1,0 +1,168 @@
+"""Score instances as pgmpy objects: parameters, copies, state names, and refusals."""
+
+import copy
+import inspect
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pgmpy import structure_score as theirs
+from pgmpy.structure_score import BaseStructureScore
+from sklearn.base import clone
+
+from pgmx import scores as ours
+from pgmx.data import DiscreteTable
+from pgmx.scores.registry import DISCRETE_SCORES, PGMPY_SCORES, check_score_name
+
+NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu"]
+FAMILY = "B", ("A", "C")
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame({"A": [0, 1, 1, 0, 1], "B": [1, 0, 1, 0, 2], "C": list("xyyxx")})
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def score(name, frame):
+    return getattr(ours, name)(frame)
+
+
+def test_is_a_pgmpy_score(name, score):
+    assert isinstance(score, BaseStructureScore)
+    pgmpy = getattr(theirs, name)
+    assert inspect.signature(type(score)) == inspect.signature(pgmpy)
+    assert score.get_tags() == {**pgmpy.get_class_tags(), **score.get_tags()}
+    assert score.get_tag("name") == pgmpy.get_class_tag("name")
+    assert score.get_tag("supported_datatype") == "discrete"
+
+
+def test_attributes(score, frame):
+    assert score.variables == ["A", "B", "C"]
+    assert score.state_names == {"A": [0, 1], "B": [0, 1, 2], "C": ["x", "y"]}
+    assert all(type(state) is int for state in score.state_names["B"])
+    assert score.data is frame
+    assert score.table.n_rows == 5
+
+
+def test_the_frame_is_not_touched(name, frame):
+    before = frame.copy(deep=True)
+    score = getattr(ours, name)(frame, state_names={"A": [1, 0, 2]})
+    score.local_score(*FAMILY)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_state_names_are_kept_in_their_order(name, frame):
+    given = {"A": [2, 1, 0], "C": ["y", "x", "never"]}
+    kept = copy.deepcopy(given)
+    score = getattr(ours, name)(frame, state_names=given)
+    assert score.state_names == {"A": [2, 1, 0], "B": [0, 1, 2], "C": ["y", "x", "never"]}
+    assert given == kept
+
+
+def test_declared_categories_are_states(name):
+    column = pd.Categorical(["a", "b", "a"], categories=["c", "b", "a"])
+    score = getattr(ours, name)(pd.DataFrame({"A": column, "B": [1, 1, 0]}))
+    assert score.state_names["A"] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda score: pickle.loads(pickle.dumps(score))])
+@pytest.mark.parametrize("used", [False, True])
+def test_copies_score_alike(score, way, used):
+    if used:
+        score.local_score(*FAMILY)
+    other = way(score)
+    assert other.local_score(*FAMILY) == score.local_score(*FAMILY)
+    assert other.local_score("A", ()) == score.local_score("A", ())
+    assert other.variables == score.variables
+    assert other.get_params().keys() == score.get_params().keys()
+
+
+@pytest.mark.parametrize("way", [lambda score: score.clone(), lambda score: clone(score, safe=False)])
+def test_clones_score_alike(frame, score, way):
+    """pgmpy's own scores cannot be cloned, which breaks the clone of a learner that holds one."""
+    other = way(score)
+    assert type(other) is type(score)
+    assert other.local_score(*FAMILY) == score.local_score(*FAMILY)
+    other = way(ours.BDeu(frame, equivalent_sample_size=3, state_names={"A": [2, 1, 0]}))
+    assert other.equivalent_sample_size == 3
+    assert other.state_names["A"] == [2, 1, 0]
+
+
+def test_arrays_and_tables_are_data(name, frame):
+    cls = getattr(ours, name)
+    codes = np.array([[0, 1, 1, 0, 1], [1, 0, 1, 0, 2]])
+    expected = cls(frame).local_score("B", ("A",))
+    assert cls(codes.T).local_score("x1", ("x0",)) == expected
+    table = DiscreteTable(["A", "B"], [[0, 1], [0, 1, 2]], codes)
+    assert cls(table).local_score("B", ("A",)) == expected
+    assert cls(table).table is table
+
+
+def test_integer_and_tuple_names(name):
+    frame = pd.DataFrame({7: [0, 1, 0], ("a", 1): [1, 1, 0]})
+    score = getattr(ours, name)(frame)
+    assert score.variables == [7, ("a", 1)]
+    assert math.isfinite(score.local_score(7, [("a", 1)]))
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (("Z", ()), "'Z' is not a variable of the data; the columns are"),
+        (("A", ("Z",)), "'Z' is not a variable of the data"),
+        (("A", (["B"],)), "is not a variable of the data"),
+        (("A", ("B", "B")), "parents .* of 'A' must be distinct"),
+        (("A", ("B", "A")), "parents .* of 'A' must be distinct and other variables"),
+    ],
+)
+def test_families_that_are_none(score, family, message):
+    with pytest.raises(ValueError, match=message):
+        score.local_score(*family)
+    assert math.isfinite(score.local_score(*FAMILY))
+
+
+@pytest.mark.parametrize("size", [0, -1, 0.0, math.nan, math.inf, -math.inf, "10", None, True, 1j, [10]])
+def test_equivalent_sample_sizes_that_are_none(frame, size):
+    with pytest.raises((ValueError, TypeError), match="equivalent_sample_size must be a positive number, got"):
+        ours.BDeu(frame, equivalent_sample_size=size)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1, np.int64(4), np.float64(2.5), 1e6])
+def test_equivalent_sample_sizes(frame, size):
+    score = ours.BDeu(frame, equivalent_sample_size=size)
+    assert score.local_score(*FAMILY) == ours.BDeu(frame, float(size)).local_score(*FAMILY)
+    assert score.equivalent_sample_size is size
+
+
+@pytest.mark.parametrize(
+    ("column", "message"), [([0.5, 1.5, 2.5], "float"), ([1.0, np.nan, 2.0], ""), (["a", None, "b"], "missing")]
+)
+def test_data_that_are_not_discrete(name, column, message):
+    with pytest.raises((ValueError, TypeError), match=f"(?s).*{message}"):
+        getattr(ours, name)(pd.DataFrame({"A": [0, 1, 0], "bad": column}))
+
+
+def test_the_base_class_says_what_it_lacks(frame):
+    with pytest.raises(TypeError, match="DiscreteScore does not say its terms"):
+        ours.DiscreteScore(frame).local_score("A", ())
+
+
+def test_names_of_scores():
+    for short in ("bic", "BIC", "bic-d", "aic", "aic-d", "ll", "LL-D", "k2", "bdeu"):
+        assert check_score_name(short) in DISCRETE_SCORES
+    for short, kind in PGMPY_SCORES.items():
+        assert check_score_name(short.upper()) == short
+        assert kind in ("discrete", "continuous", "mixed")
+    with pytest.raises(ValueError, match="scoring_method='bice' is not known; choose one of bic, bic-d, .*bdeu"):
+        check_score_name("bice")
+    with_pgmpys_names = {cls.get_class_tag("name"): cls for cls in DISCRETE_SCORES.values()}
+    for pgmpy_name, cls in with_pgmpys_names.items():
+        assert DISCRETE_SCORES[pgmpy_name] is cls
