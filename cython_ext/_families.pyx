@@ -336,7 +336,7 @@ cdef class FamilyScorer:
         cdef uint32_t *counts
         cdef double joint, whole
         of_a[0] = of_b[0] = -INFINITY
-        if ra < 2 or rb < 2:
+        if ra < 2 or rb < 2 or self.max_indegree == 0:
             return 0
         counts = self.pair_counts(a, b, &size)
         joint = sum_terms(cell_terms(&self.work.terms, ra, rb), counts, size)

@@ -37,7 +37,9 @@ class DiscreteScore(BaseStructureScore):
         self.data = data
         self.table: DiscreteTable = encode(data, state_names=state_names)
         self.variables = list(self.table.columns)
-        self.state_names = {name: list(states) for name, states in zip(self.variables, self.table.states, strict=True)}
+        resolved = {name: list(states) for name, states in zip(self.variables, self.table.states, strict=True)}
+        # a complete argument is kept as it is: that is what makes a score cloneable
+        self.state_names = state_names if state_names is not None and set(state_names) == set(resolved) else resolved
         self._ids = {name: i for i, name in enumerate(self.variables)}
         self._scorer = None
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}

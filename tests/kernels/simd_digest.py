@@ -12,13 +12,15 @@ from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescor
 from pgmx._ext import _counts
 from pgmx.search.hill_climb import ClimbLimits, hill_climb
 
-# rows around the words and vectors, rows read in blocks, and the two sizes at which lists of rows begin to pay later
+# rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
+# columns of one observed state, whose planes are full
 TABLES = [
-    ([2, 3, 5, 2, 4, 3], 63),
-    ([2, 3, 1, 2, 4, 3], 511),
-    ([2, 3, 5, 2, 4, 3, 2, 2, 7, 2, 3, 3], 5_000),
-    ([20, 20, 3, 2, 270], 45_000),
-    ([4, 6, 3, 2], 270_000),
+    ([2, 3, 5, 2, 4, 3], None, 63),
+    ([2, 3, 1, 2, 4, 3], None, 511),
+    ([2, 3, 5, 2, 4, 3, 2, 2, 7, 2, 3, 3], None, 5_000),
+    ([2, 2, 3, 2, 2], [1, 1, 1, 2, 1], 20_000),
+    ([20, 20, 3, 2, 270], None, 45_000),
+    ([4, 6, 3, 2], None, 270_000),
 ]
 WALK = [[1], [1, 2], [1, 2, 3], [1, 3], [1, 3], [2, 3], [3], []]
 
@@ -52,8 +54,8 @@ def climbed(codes, cards, score):
 def main():
     rng = np.random.default_rng(20240229)
     found = {}
-    for cards, n_rows in TABLES:
-        codes = random_codes(rng, cards, n_rows)
+    for cards, observed, n_rows in TABLES:
+        codes = random_codes(rng, cards, n_rows, observed=observed)
         planes, offsets = _counts.pack_planes(codes, np.array(cards))
         key = f"{len(cards)} variables, {n_rows} rows"
         found[key] = {"counts": bits(planes, _counts.count_planes(planes), np.triu(pair_table(planes, offsets)))}

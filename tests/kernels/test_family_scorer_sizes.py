@@ -66,7 +66,7 @@ def test_more_priors_than_are_memoised(rng):
 def test_more_rows_than_terms_are_memoised(score, rng):
     cards = [2, 3]
     codes = np.zeros((2, (1 << 20) + 30_000), dtype=np.uint8)
-    codes[0, :500] = 1
+    codes[0, :400_000] = 1  # all rows are more than are memoised, those of a state of the first variable are not
     codes[1, rng.integers(0, codes.shape[1], 20_000)] = 2
     gains, scores = start(make_scorer(codes, cards, score))
     for child in (0, 1):

@@ -158,9 +158,9 @@ def test_the_base_class_says_what_it_lacks(frame):
 def test_names_of_scores():
     for short in ("bic", "BIC", "bic-d", "aic", "aic-d", "ll", "LL-D", "k2", "bdeu"):
         assert check_score_name(short) in DISCRETE_SCORES
-    for short, kind in PGMPY_SCORES.items():
+    for short, cls in PGMPY_SCORES.items():
         assert check_score_name(short.upper()) == short
-        assert kind in ("discrete", "continuous", "mixed")
+        assert cls.get_class_tag("name") == short
     with pytest.raises(ValueError, match="scoring_method='bice' is not known; choose one of bic, bic-d, .*bdeu"):
         check_score_name("bice")
     with_pgmpys_names = {cls.get_class_tag("name"): cls for cls in DISCRETE_SCORES.values()}
