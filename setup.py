@@ -22,7 +22,6 @@ DIRECTIVES = {
     "initializedcheck": DEBUG,
     "cdivision": True,
     "embedsignature": True,
-    "freethreading_compatible": True,
 }
 
 if sys.platform == "win32":

@@ -1,7 +1,7 @@
 # The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of its last parents.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from _buffers cimport reserve
 from _cells cimport code_of, has_planes, plane_of, unpack_rows

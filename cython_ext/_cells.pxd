@@ -10,7 +10,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from _buffers cimport Buffer, release, reserve
-from _simd cimport pgmx_and, pgmx_lowest_bit, pgmx_popcount
+from _simd cimport pgmx_and, pgmx_lowest_bit
 
 
 cdef struct Columns:                # a coded table; all pointers are borrowed

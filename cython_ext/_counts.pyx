@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
-from _simd cimport pgmx_count_and, pgmx_popcount, select_simd_level
+from _simd cimport pgmx_count_and, pgmx_popcount, select_simd_level, simd_levels
 
 cdef extern from "_planes.h" nogil:
     void pgmx_pack_u8(const uint8_t *codes, Py_ssize_t n_rows, unsigned int state, uint64_t *plane)
@@ -28,7 +28,7 @@ ctypedef fused code_t:
     uint8_t
     uint16_t
 
-SIMD_LEVEL = ("plain", "popcnt", "avx2", "avx512")[select_simd_level()]
+SIMD_LEVEL = simd_levels()[select_simd_level()]
 
 
 def aligned_words(Py_ssize_t n_rows, Py_ssize_t n_columns):

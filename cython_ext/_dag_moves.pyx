@@ -21,10 +21,10 @@ from libc.string cimport memmove, memset
 
 import numpy as np
 
-ADD, DELETE, REVERSE = 0, 1, 2
-
 cdef enum:
     C_ADD, C_DELETE, C_REVERSE
+
+ADD, DELETE, REVERSE = C_ADD, C_DELETE, C_REVERSE
 
 
 cdef struct Addition:           # parent -> (the child whose list this is)
@@ -257,7 +257,7 @@ cdef class DagMoves:
         cdef double least = self.floor - self.bonus[C_ADD]
         cdef Addition *additions
         for u in range(self.n):
-            m += self.gains[child, u] >= least and self.gains[child, u] > -INFINITY
+            m += u != child and self.gains[child, u] >= least and self.gains[child, u] > -INFINITY
         additions = <Addition *>realloc(self.additions[child], (m + 1) * sizeof(Addition))
         if additions == NULL:
             with gil:
@@ -265,7 +265,7 @@ cdef class DagMoves:
         self.additions[child] = additions
         m = 0
         for u in range(self.n):
-            if self.gains[child, u] >= least and self.gains[child, u] > -INFINITY:
+            if u != child and self.gains[child, u] >= least and self.gains[child, u] > -INFINITY:
                 additions[m].gain = self.gains[child, u]
                 additions[m].priority = self.priority[u]
                 additions[m].parent = <int>u

@@ -28,9 +28,9 @@ from _candidates cimport choose_inheritance, count_tables, sort_cells_by_size, s
 from _cells cimport build_cells, free_cells, has_planes
 from _merge cimport free_merge, merge_cells
 from _simd cimport select_simd_level
-from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, term
+from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, DEDUCED, N_SCRATCH, OFFSETS, PAIR_TABLE, TABLES, WIDER, Kept, Row,
+    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, PAIR_TABLE, TABLES, WIDER, Kept, Row,
     Workspace, forget, keep, marginals_of, plane_pair, stride_of
 )
 
@@ -43,7 +43,12 @@ LIST_SHARE[:] = [6.0, 2.0, 1.2, 0.45]
 cdef enum:
     MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
     PLANES_MEMORY = 1 << 26     # bytes of planes that a level of the cell tree may hold
-    GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together
+    GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
+
+
+def natural_log(double x) -> float:
+    """Return ln x for a positive normal number, the same bits on every processor."""
+    return pgmx_log(x)
 
 
 cdef double sum_terms(TermTable *table, const uint32_t *counts, Py_ssize_t n) noexcept nogil:
@@ -87,6 +92,8 @@ cdef class FamilyScorer:
         A child with so many parents gets no gains of additions.
     memory : int
         Bytes of tables kept for inheritance; a row beyond it is counted in full.
+    names : sequence, optional
+        Names of the variables, for messages.
     """
 
     cdef readonly Py_ssize_t n
@@ -95,6 +102,7 @@ cdef class FamilyScorer:
     cdef Py_ssize_t max_indegree
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
     cdef const uint8_t *allowed
+    cdef object names                   # for messages
     cdef object _owners                 # keeps the borrowed arrays alive
 
     def __cinit__(
@@ -114,6 +122,7 @@ cdef class FamilyScorer:
         const uint8_t[:, ::1] allowed=None,
         Py_ssize_t max_indegree=1 << 30,
         size_t memory=1 << 26,
+        names=None,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
@@ -134,6 +143,7 @@ cdef class FamilyScorer:
         self.work.marginals = &marginals[0]
         self.equivalent = equivalent
         self.max_indegree = max_indegree
+        self.names = names
         self.work.memory = memory
         if pairs is not None and pairs.shape[0] > 0:
             self.work.pairs = &pairs[0, 0]
@@ -236,8 +246,9 @@ cdef class FamilyScorer:
             row.q *= self.work.table.cards[parents[i]]
         if row.q * row.r > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             with gil:
+                name = child if self.names is None else self.names[child]
                 raise ValueError(
-                    f"variable number {child} has {k} parents with {row.q:.3g} joint states, too many to number; "
+                    f"variable {name!r} has {k} parents with {row.q:.3g} joint states, too many to number; "
                     "set max_indegree, or start from a sparser graph"
                 )
         build_cells(&self.work.cells, &self.work.table, parents, k, child, marginals_of(&self.work, parents[0]))
@@ -280,7 +291,7 @@ cdef class FamilyScorer:
         merge_cells(
             &self.work.merge, row.keys, row.n_cells, stride_of(&self.work, row, d), <uint64_t>self.work.table.cards[p]
         )
-        sums = <uint32_t *>reserve(&self.work.scratch[DEDUCED], (row.n_cells + 1) * sizeof(uint32_t))
+        sums = <uint32_t *>reserve(&self.work.scratch[MERGED_COUNTS], (row.n_cells + 1) * sizeof(uint32_t))
         memset(sums, 0, self.work.merge.size * sizeof(uint32_t))
         keys = <const uint64_t *>self.work.merge.keys.data
         target = <const int64_t *>self.work.merge.target.data
@@ -388,7 +399,7 @@ cdef class FamilyScorer:
         choose_inheritance(&self.work, &row, n_candidates)
         sort_cells_by_size(&self.work, &row)
         self.score_candidates(&row, n_candidates, gains)
-        self.score_wide_candidates(&row, gains)
+        self.score_untabled(&row, gains)
         return row.score
 
     cdef bint may_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
@@ -404,14 +415,18 @@ cdef class FamilyScorer:
                 return False
         return True
 
+    cdef bint has_table(self, const Row *row, Py_ssize_t u) noexcept nogil:
+        # Without planes, or with a table too large, a candidate gets a cell tree of its own.
+        return has_planes(&self.work.table, u) and row.n_cells * self.work.table.cards[u] < GROUP_MEMORY // 4
+
     cdef Py_ssize_t choose_candidates(self, Row *row) except -1 nogil:
-        # Those with planes; offsets[u] is where the table of u would begin, in cells of uint32.
+        # Those whose table is made; offsets[u] is where the table of u would begin, in cells of uint32.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         cdef Py_ssize_t u, n = 0
         for u in range(self.n):
             offsets[u] = -1
-            if has_planes(&self.work.table, u) and self.may_add(row, u):
+            if self.has_table(row, u) and self.may_add(row, u):
                 candidates[n] = <int>u
                 n += 1
         return n
@@ -425,7 +440,7 @@ cdef class FamilyScorer:
         while first < n_candidates:
             size = 0
             last = first
-            while last < n_candidates and (last == first or size * 4 < GROUP_MEMORY):
+            while last < n_candidates and size * 4 < GROUP_MEMORY:
                 offsets[candidates[last]] = size
                 size += row.n_cells * self.work.table.cards[candidates[last]]
                 last += 1
@@ -460,12 +475,12 @@ cdef class FamilyScorer:
             score -= self.sum_configs(config, table + s * c)
         return score - self.work.terms.penalty * q * (row.r - 1)
 
-    cdef int score_wide_candidates(self, Row *row, double *gains) except -1 nogil:
-        # Candidates without planes get a cell tree each; comes last, for it uses the buffers of the cells.
+    cdef int score_untabled(self, Row *row, double *gains) except -1 nogil:
+        # Candidates without a table get a cell tree each; comes last, for it uses the buffers of the cells.
         cdef int *wider
         cdef Py_ssize_t u, i, k = row.k
         for u in range(self.n):
-            if has_planes(&self.work.table, u) or not self.may_add(row, u):
+            if self.has_table(row, u) or not self.may_add(row, u):
                 continue
             wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
             i = k

@@ -5,7 +5,6 @@ from libc.stdint cimport uint32_t, uint64_t
 
 
 cdef extern from "_simd.h" nogil:
-    int PGMX_PLAIN
     void pgmx_count_and(
         const uint64_t *candidate, const uint64_t **cells, ptrdiff_t n_cells,
         ptrdiff_t begin, ptrdiff_t end, uint32_t *counts
@@ -17,11 +16,16 @@ cdef extern from "_simd.h" nogil:
     void pgmx_simd_select(int level)
 
 
+cdef inline tuple simd_levels():
+    # Names of the levels, in the order of the enum in _simd.h.
+    return ("plain", "popcnt", "avx2", "avx512")
+
+
 cdef inline int select_simd_level() except -1:
     # PGMX_SIMD forces a level; unset or empty, the best one that the processor runs is taken.
     import os
 
-    levels = ("plain", "popcnt", "avx2", "avx512")
+    levels = simd_levels()
     best = pgmx_simd_best()
     wanted = os.environ.get("PGMX_SIMD", "").strip().lower() or levels[best]
     if wanted not in levels or levels.index(wanted) > best:

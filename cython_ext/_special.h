@@ -43,9 +43,8 @@ static inline double pgmx_log(double x) {
         e += 1;
     }
     s = (m - 1.0) / (m + 1.0); /* ln m = 2 atanh(s) */
-    /* ln 2 in two parts: the high one has trailing zeros, so that e times it is exact */
-    return (double)e * 6.93147180369123816490e-01 +
-           (2.0 * s + (pgmx_atanh_tail(s) + (double)e * 1.90821492927058770002e-10));
+    /* ln 2 in two parts: the first is ln 2 rounded to 40 bits, so that e times it is exact */
+    return (double)e * 0.6931471805601177 + (2.0 * s + (pgmx_atanh_tail(s) + (double)e * -1.7239444525614835e-13));
 }
 
 /* What Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi) leaves of ln Gamma(z), z >= 10; good to 1e-15. */

@@ -1,6 +1,6 @@
 # The state of a family scorer: borrowed table, score terms, scratch memory, and what is remembered of each child.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -17,7 +17,7 @@ cdef enum Inheritance:          # how the tables follow from those that were kep
 
 cdef enum:                      # scratch buffers
     PAIR_TABLE, BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, CANDIDATES, OFFSETS
-    TABLES, CONFIG_SUMS, DEDUCED, WIDER, N_SCRATCH
+    TABLES, CONFIG_SUMS, MERGED_COUNTS, DEDUCED, WIDER, N_SCRATCH
 
 
 cdef struct Kept:               # what is remembered of the last row of a child

@@ -168,9 +168,9 @@ class DiscreteTable:
     def _packed(self):
         """Planes and their offsets, packed at the first call."""
         if self._planes is None:
-            from pgmx._ext._counts import pack_planes
+            from pgmx._ext import _counts
 
-            self._planes = pack_planes(self._codes, self._cardinalities)
+            self._planes = _counts.pack_planes(self._codes, self._cardinalities)
         return self._planes
 
     def index(self, name):

@@ -4,9 +4,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from pgmpy import config
+from pgmpy.metrics import get_metrics
 from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
 from pgmx.data import DiscreteTable, Frame, encode, open_frame
@@ -17,12 +19,25 @@ with warnings.catch_warnings():
     from pgmpy.estimators import StructureEstimator
 
 
+# pgmpy's names and scikit-learn's private ones pass through here: one place to mend when they move
+__all__ = [
+    "BaseStructureLearner",
+    "BaseStructureScore",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "config",
+    "get_metrics",
+    "random_permutation",
+]
+
+
 class BaseStructureLearner(BaseEstimator, StructureEstimator):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
-    same `_fit`. A subclass stores its options in `__init__`, declares them in `_parameter_constraints`, and implements
-    ``_fit(frame)``, which sets the fitted attributes, `graph_` among them.
+    same `_fit`. A subclass stores its options in `__init__`, `state_names` and `missing` among them, declares them in
+    `_parameter_constraints`, and implements ``_fit(opened)``, which sets the fitted attributes, `graph_` among them.
 
     Parameters
     ----------
@@ -71,7 +86,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
     def _open(self, X) -> Frame:
         if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
             # scikit-learn's own words for complex, infinite or missing numbers
-            check_array(X, dtype=None, ensure_all_finite=self.get_params()["missing"] == "error", estimator=self)
+            check_array(X, dtype=None, ensure_all_finite=self.missing == "error", estimator=self)
         return open_frame(X)
 
     def _fit(self, opened: Frame | DiscreteTable):

@@ -6,12 +6,11 @@ Two kinds: discrete scores run compiled on the coded table; any other score of p
 from typing import Protocol
 
 import numpy as np
-from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.estimators._base import BaseStructureScore
 from pgmx.models import fit_discrete, to_dag, to_linear_gaussian
-from pgmx.scores import DiscreteScore
-from pgmx.scores._terms import family_scorer
+from pgmx.scores import DiscreteScore, family_scorer
 from pgmx.scores.registry import DISCRETE_SCORES, PGMPY_SCORES, check_score_name
 from pgmx.search.gains import FunctionGains
 from pgmx.statistics import pair_counts
@@ -23,7 +22,7 @@ class Scoring(Protocol):
     names: list
     bonus: tuple[float, float, float]
 
-    def gains(self, allowed, max_indegree, n_jobs):
+    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
         """Return the source of gains."""
 
     def prior(self, edges: np.ndarray) -> float:
@@ -42,8 +41,8 @@ class DiscreteScoring:
         self.names = list(table.columns)
         self.bonus = _prior_ratios(score)
 
-    def gains(self, allowed, max_indegree, n_jobs):
-        """Return the compiled scorer, pairs counted by `n_jobs` threads."""
+    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
+        """Return the compiled scorer, pairs counted by `n_jobs` threads; a row is too short to look at the clock."""
         pairs = pair_counts(self.table, n_jobs=n_jobs)
         terms = self.score.terms(self.table.n_rows)
         return family_scorer(self.table, terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree)
@@ -81,9 +80,16 @@ class FunctionScoring:
             )
         return value
 
-    def gains(self, allowed, max_indegree, n_jobs):
+    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
         """Return the remembered scores as a source of gains; `n_jobs` does not apply."""
-        return FunctionGains(len(self.names), self.local_score, allowed=allowed, max_indegree=max_indegree)
+        return FunctionGains(
+            len(self.names),
+            self.local_score,
+            allowed=allowed,
+            max_indegree=max_indegree,
+            deadline=deadline,
+            names=self.names,
+        )
 
     def prior(self, edges) -> float:
         """Return the score's log prior of the graph."""
@@ -147,7 +153,7 @@ def _of_pgmpy_name(name: str, data, options) -> FunctionScoring:
 
 
 def _of_instance(score: BaseStructureScore, data, options) -> Scoring:
-    if isinstance(score, DiscreteScore) and type(score).local_score is DiscreteScore.local_score:
+    if isinstance(score, DiscreteScore) and score.is_compiled():
         table = _coded_like(score, data, options)
         _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
         for name, column in zip(table.columns, table.codes, strict=True):

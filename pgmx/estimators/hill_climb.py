@@ -6,22 +6,20 @@ from time import perf_counter
 
 import networkx as nx
 import numpy as np
-from pgmpy import config
-from pgmpy.metrics import get_metrics
-from pgmpy.structure_score import BaseStructureScore
-from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from pgmx.data import DiscreteTable, Frame, open_frame
-from pgmx.estimators._base import BaseStructureLearner, random_permutation
+from pgmx.data import DiscreteTable, Frame
+from pgmx.estimators._base import BaseStructureScore, Interval, Options, StrOptions, config, random_permutation
+from pgmx.estimators._dag_learner import DagLearner
 from pgmx.estimators._progress import ProgressBar
 from pgmx.estimators._scoring import resolve_scoring
-from pgmx.models import cpdag, to_dag, to_pdag
 from pgmx.search.constraints import EdgeConstraints, constraints_from_knowledge, find_cycle
 from pgmx.search.hill_climb import ClimbLimits, hill_climb
 
+#: A longer tabu list is cut to this length; it bars no more, for no search makes so many moves.
+LONGEST_TABU = 1_000_000
 
-class HillClimbSearch(BaseStructureLearner):
+
+class HillClimbSearch(DagLearner):
     r"""Greedy search for the directed acyclic graph of best score.
 
     From a start graph, the single-arc addition, deletion or reversal that raises
@@ -29,9 +27,7 @@ class HillClimbSearch(BaseStructureLearner):
     .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G)
 
     most is made, until none gains `epsilon`. It takes the place of ``pgmpy.causal_discovery.HillClimbSearch``: the same
-    parameters, fitted attributes and ``score`` method. It differs where pgmpy surprises: integer columns are states
-    (pgmpy scores them as Gaussian), the answer does not depend on the hash seed, expert knowledge is never changed,
-    and required edges and the temporal order stay directed in the default PDAG.
+    parameters, fitted attributes and ``score`` method; the Notes list the differences.
 
     Parameters
     ----------
@@ -46,10 +42,10 @@ class HillClimbSearch(BaseStructureLearner):
     start_dag : DAG, default=None
         Start graph over the same variables; without edges by default.
     tabu_length : int, default=100
-        The last `tabu_length` moves may not be undone. Where only undoing one would improve, the list is emptied, so
-        that the result is a local optimum of all moves.
+        The last `tabu_length` moves may not be undone. The list is emptied where no other move improves the best graph,
+        so that the result is a local optimum of all moves.
     max_indegree : int, default=None
-        Most parents of a node; unlimited by default.
+        Most parents that a move may give a node; unlimited by default.
     expert_knowledge : ExpertKnowledge, default=None
         pgmpy's object: required edges, forbidden edges, temporal order, search space. It is not changed.
     return_type : {"pdag", "dag"}, default="pdag"
@@ -65,7 +61,8 @@ class HillClimbSearch(BaseStructureLearner):
         Moves without a new best score before the search ends; 0 ends it at the first local optimum. The best graph
         seen is the result.
     max_time : float, default=None
-        Seconds after which the best graph so far is returned.
+        Seconds after which the best graph so far is returned. Coding the data and, for a discrete score, counting the
+        pairs are not interrupted.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop"}, default="error"
@@ -111,8 +108,23 @@ class HillClimbSearch(BaseStructureLearner):
     Notes
     -----
     With n variables and N rows the first step counts n²/2 pair tables, each move re-scores one child (two for a
-    reversal) against n candidates; a table takes about cells · N / 512 vector operations with AVX-512. Memory: the
-    coded table, its bit planes, 8 n² bytes of gains, and at most 64 MB of counts that are kept.
+    reversal) against n candidates; a table takes about cells · N / 512 vector operations with AVX-512.
+
+    Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
+    of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that
+    grows with its cells, mostly far below 64 MB.
+
+    Differences from pgmpy 1.1.2:
+
+    - Integer and boolean columns are states; pgmpy scores them as Gaussian. Discrete scores refuse floats.
+    - K2 and BDeu follow their formulas where pgmpy departs from them (states and configurations that never occur).
+    - Ties are decided by `random_state`, pgmpy's by the hash seed.
+    - The tabu list is emptied at a local optimum, see `tabu_length`.
+    - Required edges, the temporal order and forbidden directions stay directed in the PDAG, and the knowledge object is
+      not changed; contradictory knowledge is an error.
+    - A variable with one state gets no edges.
+    - A score made from other data is refused.
+    - ``score`` takes scikit-learn's `y` second: give `true_graph` by keyword.
 
     References
     ----------
@@ -140,7 +152,7 @@ class HillClimbSearch(BaseStructureLearner):
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
         "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
         "expert_knowledge": "no_validation",  # judged by constraints_from_knowledge
-        "return_type": [StrOptions({"pdag", "dag", "PDAG", "DAG"})],
+        "return_type": [str],  # any case, judged by _check_return_type
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left")],
         "show_progress": ["boolean"],
@@ -196,6 +208,7 @@ class HillClimbSearch(BaseStructureLearner):
 
     def _fit(self, opened: Frame | DiscreteTable):
         began = perf_counter()
+        self._check_return_type()
         scoring = resolve_scoring(
             self.scoring_method, opened, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
         )
@@ -206,7 +219,12 @@ class HillClimbSearch(BaseStructureLearner):
         start = self._start_edges(names, constraints, limits.max_indegree)
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback) as watcher:
             result = hill_climb(
-                scoring.gains(constraints.allowed, limits.max_indegree, self.n_jobs),
+                scoring.gains(
+                    allowed=constraints.allowed,
+                    max_indegree=limits.max_indegree,
+                    deadline=inf if self.max_time is None else began + self.max_time,
+                    n_jobs=self.n_jobs,
+                ),
                 n,
                 limits,
                 priority=random_permutation(n, self.random_state),
@@ -217,12 +235,7 @@ class HillClimbSearch(BaseStructureLearner):
                 callback=watcher.callback,
                 began=began,
             )
-        self._scoring = scoring
-        self._names = names
-        self._directed = constraints.forces_direction([(t, h) for t, h in result.edges.tolist()])
-        self._made: dict[str, object] = {}
-        self._wants_dag = self.return_type.lower() == "dag"
-        self.edges_ = result.edges
+        self._set_graph(scoring, constraints, result.edges)
         self.score_ = result.score
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
@@ -233,8 +246,8 @@ class HillClimbSearch(BaseStructureLearner):
             epsilon=float(self.epsilon),
             max_iter=inf if self.max_iter == inf else int(self.max_iter),
             max_time=self.max_time,
-            max_indegree=n if self.max_indegree in (None, inf) else int(self.max_indegree),
-            tabu_length=int(self.tabu_length),
+            max_indegree=n if self.max_indegree is None else int(min(self.max_indegree, n)),
+            tabu_length=int(min(self.tabu_length, LONGEST_TABU)),
             patience=int(self.patience),
         )
 
@@ -265,100 +278,3 @@ class HillClimbSearch(BaseStructureLearner):
             raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
         kept = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(kept, dtype=np.int64).reshape(-1, 2)
-
-    # ---- results ----
-
-    @property
-    def dag_(self):
-        """The DAG found."""
-        return self._once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
-
-    @property
-    def graph_(self):
-        """The learned graph, a PDAG or a DAG as `return_type` says."""
-        self._require_fit()
-        return self.dag_ if self._wants_dag else self._once("pdag", self._make_pdag)
-
-    @property
-    def causal_graph_(self):
-        """The learned graph under pgmpy's name."""
-        return self.graph_
-
-    @property
-    def model_(self):
-        """The network of `dag_` with its parameters."""
-        return self._once("model", lambda: self._scoring.model(self.edges_.tolist()))
-
-    @property
-    def adjacency_matrix_(self):
-        """Adjacency matrix of the learned graph, rows are tails; built on each access."""
-        return nx.to_pandas_adjacency(self.graph_, weight=1, dtype="int")
-
-    def _make_pdag(self):
-        directed, undirected = cpdag(
-            len(self._names), [(t, h) for t, h in self.edges_.tolist()], compelled=self._directed
-        )
-        return to_pdag(self._names, directed, undirected)
-
-    def _require_fit(self) -> None:
-        if not hasattr(self, "edges_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
-
-    def _once(self, key: str, make):
-        self._require_fit()
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def score(self, X=None, y=None, true_graph=None, metric=None):
-        """Measure the learned graph against data or against a true graph, as pgmpy's learners do.
-
-        Parameters
-        ----------
-        X : DataFrame or array, optional
-            Data for a metric that needs data.
-        y : None
-            Ignored; scikit-learn's convention.
-        true_graph : DAG, optional
-            Graph for a metric that compares graphs.
-        metric : str or metric, optional
-            A name or an instance from ``pgmpy.metrics``; pgmpy's default for what was given.
-
-        Returns
-        -------
-        float
-            Or what else the metric gives. A metric that takes no PDAG is given `dag_`.
-
-        Raises
-        ------
-        ValueError
-            If neither `X` nor `true_graph` is given, the metric is not known, or `X` has other columns.
-        """
-        check_is_fitted(self, "edges_")
-        if X is None and true_graph is None:
-            raise ValueError("score needs data or a true graph: give X=... or true_graph=...")
-        if metric is None:
-            kind = {"requires_data": True} if X is not None else {"requires_true_graph": True}
-            metric = get_metrics(is_default=True, **kind)[0]()
-        elif isinstance(metric, str):
-            found = get_metrics(name=metric)
-            if not found:
-                raise ValueError(f"metric={metric!r} is not known; pgmpy.metrics.get_metrics() lists the metrics")
-            metric = found[0]()
-        graph = self.graph_ if isinstance(self.graph_, metric.get_tag("supported_graph_types")) else self.dag_
-        if X is not None:
-            return metric.evaluate(self._frame_for_metric(X), graph)
-        return metric.evaluate(true_causal_graph=true_graph, est_causal_graph=graph)
-
-    def _frame_for_metric(self, X):
-        opened = open_frame(X)
-        if opened.n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {opened.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        if set(opened.names) != set(self.variables_):
-            odd = ", ".join(sorted(map(repr, set(opened.names) ^ set(self.variables_)))[:5])
-            raise ValueError(f"X and the learned graph must have the same columns, but {odd} stand in one of them only")
-        frame = opened.to_pandas()  # a copy, checked for missing and infinite cells
-        return X if isinstance(X, type(frame)) else frame

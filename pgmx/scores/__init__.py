@@ -4,11 +4,11 @@ They stand wherever pgmpy takes a ``BaseStructureScore``, in its own searches as
 """
 
 from pgmx.scores._base import DiscreteScore
-from pgmx.scores._terms import ScoreTerms
+from pgmx.scores._terms import ScoreTerms, family_scorer
 from pgmx.scores.aic import AIC
 from pgmx.scores.bdeu import BDeu
 from pgmx.scores.bic import BIC
 from pgmx.scores.k2 import K2
 from pgmx.scores.log_likelihood import LogLikelihood
 
-__all__ = ["AIC", "BIC", "K2", "BDeu", "DiscreteScore", "LogLikelihood", "ScoreTerms"]
+__all__ = ["AIC", "BIC", "K2", "BDeu", "DiscreteScore", "LogLikelihood", "ScoreTerms", "family_scorer"]

@@ -72,21 +72,25 @@ class DiscreteScore(BaseStructureScore):
         -----
         Cost: one pass over the bit planes of the family's cells; results are remembered.
         """
+        parents = tuple(parents)
         family = (self._id(variable), tuple(sorted(self._id(parent) for parent in parents)))
         if family not in self._known:
-            self._known[family] = self._count_and_score(*family)
+            self._known[family] = self._local_score(variable, parents)
         return self._known[family]
 
-    def _local_score(self, variable, parents):
-        return self.local_score(variable, parents)
-
-    def _count_and_score(self, child: int, parents: tuple[int, ...]) -> float:
-        if child in parents or len(set(parents)) < len(parents):
-            names = [self.variables[p] for p in parents]
-            raise ValueError(f"parents {names!r} of {self.variables[child]!r} must be distinct and other variables")
+    def _local_score(self, variable: Hashable, parents: tuple[Hashable, ...]) -> float:
+        """Count and score a family: pgmpy's place for a subclass to put its own formula."""
+        child, ids = self._id(variable), sorted(self._id(parent) for parent in parents)
+        if child in ids or len(set(ids)) < len(ids):
+            raise ValueError(f"parents {list(parents)!r} of {variable!r} must be distinct and other variables")
         if self._scorer is None:
             self._scorer = family_scorer(self.table, self.terms(self.table.n_rows), memory=0)
-        return self._scorer.family_score(child, np.array(parents, dtype=np.int32))
+        return self._scorer.family_score(child, np.array(ids, dtype=np.int32))
+
+    @classmethod
+    def is_compiled(cls) -> bool:
+        """Tell whether :meth:`terms` says all: no subclass has put its own formula in place of the compiled one."""
+        return cls.local_score is DiscreteScore.local_score and cls._local_score is DiscreteScore._local_score
 
     def _id(self, name: Hashable) -> int:
         try:

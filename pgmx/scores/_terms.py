@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmx._ext._families import FamilyScorer
+from pgmx._ext import _families
 from pgmx.data import DiscreteTable
 from pgmx.statistics import marginal_counts
 
@@ -48,9 +48,40 @@ def family_scorer(
     allowed: np.ndarray | None = None,
     max_indegree: int | None = None,
     memory: int = 1 << 26,
-) -> FamilyScorer:
-    """Return the compiled scorer of the families of `table`; see ``_families.FamilyScorer`` for the arguments."""
-    return FamilyScorer(
+) -> "_families.FamilyScorer":
+    """Return the compiled scorer of the families of a table.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        Coded table of n variables.
+    terms : ScoreTerms
+        The score.
+    pairs : uint32 ndarray of shape (m, m), optional
+        As :func:`pgmx.statistics.pair_counts` gives them; without, pairs are counted when they are asked for.
+    allowed : uint8 ndarray of shape (n, n), optional
+        ``allowed[child, parent] == 0`` keeps an arc out.
+    max_indegree : int, optional
+        A child with so many parents gets no gains of additions.
+    memory : int, default=2**26
+        Bytes of counts that the scorer may keep between calls.
+
+    Returns
+    -------
+    FamilyScorer
+        ``family_score(child, parents)``, ``start(gains, scores)`` and ``rescore(child, parents, gains)`` on ids;
+        parents as ascending int32. It serves one thread at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data import DiscreteTable
+    >>> table = DiscreteTable(["a", "b"], [(0, 1), (0, 1)], [[0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> scorer = family_scorer(table, ScoreTerms())
+    >>> scorer.family_score(0, np.array([1], dtype=np.int32))
+    0.0
+    """
+    return _families.FamilyScorer(
         table.codes,
         table.cardinalities,
         table.planes,
@@ -65,4 +96,5 @@ def family_scorer(
         allowed=allowed,
         max_indegree=table.n_variables if max_indegree is None else max_indegree,
         memory=memory,
+        names=table.columns,
     )

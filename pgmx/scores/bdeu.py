@@ -6,6 +6,9 @@ from numbers import Real
 from pgmx.scores._base import DiscreteScore
 from pgmx.scores._terms import ScoreTerms
 
+#: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
+SMALLEST_SIZE = 1e-100
+
 
 class BDeu(DiscreteScore):
     r"""Marginal log-likelihood under Dirichlet priors that share one equivalent sample size.
@@ -53,8 +56,10 @@ class BDeu(DiscreteScore):
 
     def __init__(self, data, equivalent_sample_size=10, state_names=None):
         size = equivalent_sample_size
-        if not isinstance(size, Real) or isinstance(size, bool) or not isfinite(size) or size <= 0:
-            raise ValueError(f"equivalent_sample_size must be a positive number, got {size!r}")
+        if not isinstance(size, Real) or isinstance(size, bool) or not isfinite(size) or size < SMALLEST_SIZE:
+            raise ValueError(
+                f"equivalent_sample_size must be a positive number, got {size!r}; the smallest is {SMALLEST_SIZE}"
+            )
         self.equivalent_sample_size = equivalent_sample_size
         super().__init__(data, state_names=state_names)
 

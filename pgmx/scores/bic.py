@@ -1,7 +1,6 @@
 """The Bayesian information criterion."""
 
-from math import log
-
+from pgmx._ext import _families
 from pgmx.scores._base import DiscreteScore
 from pgmx.scores._terms import ScoreTerms
 
@@ -40,4 +39,4 @@ class BIC(DiscreteScore):
 
     def terms(self, n_rows: int) -> ScoreTerms:
         """Return the terms: each free parameter costs half of ln N."""
-        return ScoreTerms(penalty=0.5 * log(n_rows))
+        return ScoreTerms(penalty=0.5 * _families.natural_log(n_rows))

@@ -9,8 +9,9 @@ A source of gains has two methods, which the compiled ``FamilyScorer`` and :clas
     where it cannot be added) and return its family score.
 """
 
-from collections.abc import Callable
-from math import ceil, log10
+from collections.abc import Callable, Sequence
+from math import ceil, inf, isfinite, log10
+from time import perf_counter
 
 import numpy as np
 
@@ -28,12 +29,16 @@ class FunctionGains:
         ``allowed[child, parent] == 0`` keeps an arc out; its family is never scored.
     max_indegree : int, optional
         A child with so many parents gets no gains of additions.
+    deadline : float, default=inf
+        Reading of ``time.perf_counter`` after which no further addition is scored.
+    names : sequence, optional
+        Names of the variables, for messages.
 
     Notes
     -----
     Cost: n² scores to start, n for each child that a move changes; one float is kept for each family seen. Gains are
-    rounded to ten digits of the largest score, so that ties which rounding errors break, by the order of the rows for
-    one, stay ties.
+    rounded to ten digits of the largest score, and to 1e-5 where that is finer, so that ties which rounding errors
+    break, by the order of the rows for one, stay ties.
     """
 
     def __init__(
@@ -43,14 +48,19 @@ class FunctionGains:
         *,
         allowed: np.ndarray | None = None,
         max_indegree: int | None = None,
+        deadline: float = inf,
+        names: Sequence | None = None,
     ):
         self.n = n
         self.local_score = local_score
         self.allowed = allowed
         self.max_indegree = n if max_indegree is None else max_indegree
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
-        largest = max((abs(self.family_score(v, ())) for v in range(n)), default=1.0)
-        self._decimals = 10 - ceil(log10(max(largest, 1.0)))
+        sizes = [abs(self.family_score(v, ())) for v in range(n)]
+        largest = max([size for size in sizes if isfinite(size)], default=1.0)
+        self._decimals = max(10 - ceil(log10(max(largest, 1.0))), 5)
+        self.deadline = deadline
+        self.names = range(n) if names is None else names
 
     def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
         """Fill the gains and scores of the graph without arcs."""
@@ -61,12 +71,19 @@ class FunctionGains:
         """Fill the gains of `child` and return its family score."""
         family = tuple(parents.tolist())
         now = self.family_score(child, family)
+        if not isfinite(now):
+            raise ValueError(
+                f"{self.names[child]!r} with the parents {[self.names[p] for p in family]!r} has the score {now}: a "
+                "search cannot begin there; choose another start_dag or another score"
+            )
         row = gains[child]
         row[:] = -np.inf
         for parent in family:
             row[parent] = self.family_score(child, tuple(p for p in family if p != parent)) - now
         if len(family) < self.max_indegree:
             for u in range(self.n):
+                if perf_counter() > self.deadline:
+                    break
                 if u != child and u not in family and (self.allowed is None or self.allowed[child, u]):
                     row[u] = self.family_score(child, tuple(sorted((*family, u)))) - now
         np.round(row, self._decimals, out=row)

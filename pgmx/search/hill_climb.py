@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx._ext._dag_moves import REVERSE, DagMoves
+from pgmx._ext import _dag_moves
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +33,12 @@ class ClimbLimits:
     max_iter : int or float
         Most moves; may be infinite.
     max_time : float or None
-        Most seconds from the start of the search.
+        Most seconds from the start of the search, looked at between moves.
     max_indegree : int
         Most parents of a node.
     tabu_length : int
-        The last moves that may not be undone. Where nothing but undoing one would improve the best graph, the list is
-        emptied, so that a local optimum is one of all moves.
+        The last moves that may not be undone. The list is emptied where no other move improves the best graph, so that
+        a local optimum is one of all moves.
     patience : int
         Moves without a new best score before the climb ends; 0 ends it at the first local optimum.
     """
@@ -136,7 +136,7 @@ def hill_climb(
     gains = np.empty((n, n))
     scores = np.empty(n)
     source.start(gains, scores)
-    moves = DagMoves(
+    moves = _dag_moves.DagMoves(
         gains,
         np.asarray(priority, dtype=np.int64),
         max_indegree=limits.max_indegree,
@@ -172,12 +172,12 @@ def hill_climb(
         op, tail, head, _ = move
         moves.apply(op, tail, head)
         prior += bonus[op]
-        for child in (head, tail) if op == REVERSE else (head,):
+        for child in (head, tail) if op == _dag_moves.REVERSE else (head,):
             scores[child] = source.rescore(child, moves.parents_of(child), gains)
             moves.refresh(child)
         n_iter += 1
         score = float(scores.sum()) + prior
-        if score > best_score:
+        if best_edges is None or score > best_score:
             best_score, best_edges, idle = score, None, 0
         else:
             idle += 1

@@ -160,7 +160,7 @@ def test_families_too_large_to_number(rng):
     expected = oracle.family_score(codes, cards, 8, range(6), "k2")
     np.testing.assert_allclose(score, expected, rtol=1e-10)
     assert np.isfinite(row).tolist() == [True] * 6 + [False] * 3 + [True] * 2
-    with pytest.raises(ValueError, match=r"variable number 8 has 7 parents .* set max_indegree"):
+    with pytest.raises(ValueError, match=r"variable 8 has 7 parents .* set max_indegree"):
         rescore(scorer, 8, range(7))
     np.testing.assert_allclose(rescore(scorer, 8, range(6))[0], expected, rtol=1e-10)  # it still works
 

@@ -81,3 +81,17 @@ def test_many_variables_without_planes(score, rng):
     for parents in ([1], [1, 3], [0], [0, 2], [2]):
         found = rescore(scorer, 4, parents)
         check_row(codes, cards, 4, parents, found, score, candidates=set(range(4)) - set(parents))
+
+
+def test_tables_too_large_to_make(rng):
+    """Cells times states beyond the memory of a group: the candidate gets a cell tree, with the same numbers."""
+    cards = [255, 255, 255, 2]
+    codes = random_codes(rng, cards, 90_000)
+    n_cells = len(np.unique(codes[0] * 255 + codes[1].astype(int)))
+    assert 4 * 255 * n_cells > 1 << 25  # the kernel's GROUP_MEMORY
+    scorer = make_scorer(codes, cards, "bdeu")
+    score, row = rescore(scorer, 0, [1])
+    np.testing.assert_allclose(score, oracle.family_score(codes, cards, 0, [1], "bdeu"), rtol=1e-10)
+    for u in (2, 3):
+        added = oracle.family_score(codes, cards, 0, [1, u], "bdeu") - score
+        np.testing.assert_allclose(row[u], added, rtol=1e-9)

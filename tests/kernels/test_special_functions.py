@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pgmx._ext._families import natural_log
 from scipy.special import gammaln, xlogy
 
 from kernels.tables import make_scorer, rounding
@@ -109,3 +110,8 @@ def test_same_bits_on_every_platform():
     """Only IEEE additions, multiplications and divisions go into these; a compiler that fuses them would show here."""
     assert alone((3, 5, 9, 17), "ll").hex() == "-0x1.44e89e6506e2ap+5"
     assert alone((1000, 3, 77), "bic").hex() == "-0x1.30f44705c0f0dp+8"
+
+
+@pytest.mark.parametrize("x", [1.0, 2.0, 3.0, 10.0, 277862.0, 1e6, 123456789.0, 1e15, 0.1, 1e-300])
+def test_natural_log(x):
+    assert natural_log(x) == pytest.approx(math.log(x), rel=4e-16, abs=4e-16)

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from kernels.tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
 from pgmx.search.gains import FunctionGains
-
-
-def integer_score(seed, spread=6):
-    """Return a local score that is an arbitrary function of the family."""
-
-    def local_score(child, parents):
-        return int(np.random.default_rng([seed, child, *sorted(parents), 9]).integers(-spread, spread + 1))
-
-    return local_score
+from search.climbs import integer_score
 
 
 @given(st.data())
