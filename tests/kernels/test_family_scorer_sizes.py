@@ -86,8 +86,8 @@ def test_many_variables_without_planes(score, rng):
 def test_tables_too_large_to_make(rng):
     """Cells times states beyond the memory of a group: the candidate gets a cell tree, with the same numbers."""
     cards = [255, 255, 255, 2]
-    codes = random_codes(rng, cards, 90_000)
-    n_cells = len(np.unique(codes[0] * 255 + codes[1].astype(int)))
+    codes = np.stack([rng.integers(0, r, 90_000) for r in cards]).astype(np.uint8)
+    n_cells = len(np.unique(codes[0].astype(int) * 255 + codes[1]))
     assert 4 * 255 * n_cells > 1 << 25  # the kernel's GROUP_MEMORY
     scorer = make_scorer(codes, cards, "bdeu")
     score, row = rescore(scorer, 0, [1])
