@@ -81,12 +81,38 @@ class _History:
         }
 
 
+def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
+    """Return the order of ties: variables with more partners first, `permutation` among equals.
+
+    A partner of x is a variable that gains as its only parent. Under a score-equivalent score the two directions of the
+    first arc between two variables tie, and which wins decides between local optima that lie far apart. Arcs into the
+    variable with more partners lead, on the networks of the benchmark, to better scores and fewer arcs than a random
+    direction does.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n, n)
+        ``gains[child, u]`` in the graph without arcs.
+    permutation : ndarray of shape (n,)
+        Decides among variables with equally many partners.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        A permutation; smaller goes first.
+    """
+    n_partners = np.count_nonzero(gains > 0, axis=1)
+    priority = np.empty(len(permutation), dtype=np.int64)
+    priority[np.lexsort((permutation, -n_partners))] = np.arange(len(permutation))
+    return priority
+
+
 def hill_climb(
     source,
     n: int,
     limits: ClimbLimits,
     *,
-    priority: np.ndarray,
+    priority: np.ndarray | Callable[[np.ndarray], np.ndarray],
     start: np.ndarray | None = None,
     required: np.ndarray | None = None,
     bonus: tuple[float, float, float] = (0.0, 0.0, 0.0),
@@ -104,8 +130,9 @@ def hill_climb(
         Number of variables.
     limits : ClimbLimits
         When to end.
-    priority : ndarray of shape (n,)
-        Permutation that orders equal gains.
+    priority : ndarray of shape (n,), or callable
+        Permutation that orders equal gains: the head, then the tail of smaller value goes first. A callable is given
+        the gains of the graph without arcs and returns it.
     start : ndarray of shape (m, 2), optional
         Arcs (tail, head) of the first graph, acyclic; none by default.
     required : ndarray of shape (k, 2), optional
@@ -138,7 +165,7 @@ def hill_climb(
     source.start(gains, scores)
     moves = _dag_moves.DagMoves(
         gains,
-        np.asarray(priority, dtype=np.int64),
+        np.asarray(priority(gains) if callable(priority) else priority, dtype=np.int64),
         max_indegree=limits.max_indegree,
         floor=limits.epsilon if limits.patience == 0 else -np.inf,
         tabu_length=limits.tabu_length,

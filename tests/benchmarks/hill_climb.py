@@ -21,10 +21,9 @@ import zlib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import data
 import objective
 import report
-
-import data
 
 HERE = Path(__file__).resolve().parent
 SOLVERS = ("pgmx", "pybnesian", "pyagrum", "pgmpy")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pgmx._ext._dag_moves import DagMoves
 
 from kernels.tables import EQUIVALENT_SCORES, SCORES, make_scorer, random_codes, rescore, rounding, start
+from pgmx._ext._dag_moves import DagMoves
 
 
 @st.composite

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pgmx._ext._counts import MAX_PLANE_STATES, aligned_words, count_pairs, count_planes, pack_planes
 
 from kernels.tables import random_codes
+from pgmx._ext._counts import MAX_PLANE_STATES, aligned_words, count_pairs, count_planes, pack_planes
 
 # around the words of 64 rows, the vectors of 512 and the tiles of 512 words of the pair count
 ROWS = [1, 2, 63, 64, 65, 127, 511, 512, 513, 1000, 32767, 32768, 32769, 40000]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pgmx._ext._families import natural_log
 from scipy.special import gammaln, xlogy
 
 from kernels.tables import make_scorer, rounding
 from oracles.family_scores import log_rising
+from pgmx._ext._families import natural_log
 
 NO_PARENTS = np.empty(0, dtype=np.int32)
 SIZES = [1e-3, 0.05, 1.0, 7.3, 10.0, 19.99, 20.0, 100.0, 1e4, 1e6]

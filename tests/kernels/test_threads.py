@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from pgmx._ext._counts import count_pairs, count_planes, pack_planes
-from pgmx._ext._dag_moves import DagMoves
 
 from kernels.tables import SCORES, make_scorer, random_codes, rescore, start
+from pgmx._ext._counts import count_pairs, count_planes, pack_planes
+from pgmx._ext._dag_moves import DagMoves
 
 N_THREADS = 8
 

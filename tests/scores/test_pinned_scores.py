@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
+from scores.pin_scores import FAMILIES, rows
 
 from pgmx.scores import AIC, BIC, K2, BDeu, LogLikelihood
-from scores.pin_scores import FAMILIES, rows
 
 # pgmpy 1.1.2, families in the order of FAMILIES
 PGMPY = {

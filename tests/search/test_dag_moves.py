@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
 
 from oracles.dag_moves import SlowDagMoves, is_acyclic
+from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
 
 
 def drawn_gains(rng, n, spread, share_barred):

@@ -1,7 +1,6 @@
 """pgmx: greedy hill climbing with its defaults, returning a DAG as the others do."""
 
 from pgmx._ext._counts import SIMD_LEVEL
-
 from pgmx.data.door import encode
 from pgmx.estimators import HillClimbSearch
 
