@@ -45,7 +45,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         What ``estimate()`` learns from. It is no hyper-parameter: ``get_params`` leaves it out, ``clone`` drops it.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {}
+    _parameter_constraints: dict[str, Any] = {}
 
     # ---- scikit-learn's face ----
 

@@ -1,6 +1,7 @@
 """A progress bar that appears only when a run takes long."""
 
 from collections.abc import Callable
+from typing import Any
 
 
 class ProgressBar:
@@ -26,7 +27,7 @@ class ProgressBar:
 
     def __init__(self, show: bool, callback: Callable | None):
         self._user = callback
-        self._bar = None
+        self._bar: Any = None
         self.callback = self._update if show else callback
 
     def __enter__(self):

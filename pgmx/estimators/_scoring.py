@@ -3,7 +3,7 @@
 Two kinds: discrete scores run compiled on the coded table; any other score of pgmpy is called family by family.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -138,8 +138,8 @@ def _of_pgmpy_name(name: str, data, options) -> FunctionScoring:
     score = PGMPY_SCORES[name]
     if _datatype(score) == "discrete":
         table = encode(data, **options)
-        states = {column: list(names) for column, names in zip(table.columns, table.states, strict=True)}
-        return FunctionScoring(score(table.to_pandas(), state_names=states), list(table.columns), table)
+        declared = {column: list(names) for column, names in zip(table.columns, table.states, strict=True)}
+        return FunctionScoring(score(table.to_pandas(), state_names=declared), list(table.columns), table)
     frame = _numbers_and_states(data, options["missing"], integers_as_categories=_datatype(score) == "mixed")
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
     if _datatype(score) == "continuous" and states:
@@ -163,7 +163,7 @@ def _of_instance(score: BaseStructureScore, data, options) -> Scoring:
                 raise _other_data(name)
         return DiscreteScoring(score, table)
     frame = _numbers_and_states(data, options["missing"])
-    theirs = getattr(score, "data", None)
+    theirs: Any = getattr(score, "data", None)
     _check_same(score, list(frame.columns), len(frame), len(frame) if theirs is None else len(theirs))
     for name in frame if theirs is not None else ():
         if not np.array_equal(theirs[name].to_numpy(), frame[name].to_numpy()):
@@ -204,7 +204,8 @@ def _other_data(name) -> ValueError:
 
 
 def _prior_ratios(score) -> tuple[float, float, float]:
-    return tuple(float(score.structure_prior_ratio(operation)) for operation in ("+", "-", "flip"))
+    add, delete, flip = (float(score.structure_prior_ratio(operation)) for operation in ("+", "-", "flip"))
+    return add, delete, flip
 
 
 def _prior(score, names, edges) -> float:
