@@ -17,6 +17,17 @@ cdef enum:
     BLOCK_WORDS = 1 << 17       # words of planes that are read together: 1 MiB, the L2 cache
 
 
+cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const int *fewer) noexcept nogil:
+    # The one of n_more ascending ids that is not among the n_more - 1 of `fewer`; -1 where more than one is missing.
+    cdef Py_ssize_t i, j = 0, extra = -1
+    for i in range(n_more):
+        if j < n_more - 1 and fewer[j] == more[i]:
+            j += 1
+        elif extra < 0:
+            extra = more[i]
+    return extra if j == n_more - 1 else -1
+
+
 cdef inline int choose_inheritance(Workspace *work, Row *row, Py_ssize_t n_candidates) except -1 nogil:
     # Compares the parents with those of the kept row; a child without parents has the pair counts for a row.
     cdef Kept *kept = &work.kept[row.child]
@@ -28,21 +39,11 @@ cdef inline int choose_inheritance(Workspace *work, Row *row, Py_ssize_t n_candi
             and has_planes(&work.table, row.parents[0]):
         row.how, row.moved = AFTER_ADDING, row.parents[0]
     elif kept.n_parents == row.k - 1 and kept.n_parents > 0:
-        for i in range(row.k):
-            if j < kept.n_parents and kept.parents[j] == row.parents[i]:
-                j += 1
-            elif row.moved < 0:
-                row.moved = row.parents[i]
-        if j == kept.n_parents:
-            row.how = AFTER_ADDING
+        row.moved = extra_parent(row.parents, row.k, kept.parents)
+        row.how = AFTER_ADDING if row.moved >= 0 else COUNTED
     elif kept.n_parents == row.k + 1:
-        for i in range(kept.n_parents):
-            if j < row.k and kept.parents[i] == row.parents[j]:
-                j += 1
-            elif row.moved < 0:
-                row.moved = kept.parents[i]
-        if j == row.k:
-            row.how = AFTER_DELETING
+        row.moved = extra_parent(kept.parents, row.k + 1, row.parents)
+        row.how = AFTER_DELETING if row.moved >= 0 else COUNTED
     if row.how == AFTER_DELETING or (row.how == AFTER_ADDING and row.k > 1):
         for i in range(n_candidates):
             if kept.offsets[candidates[i]] < 0 and candidates[i] != row.moved:
