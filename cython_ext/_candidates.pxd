@@ -32,7 +32,7 @@ cdef inline int choose_inheritance(Workspace *work, Row *row, Py_ssize_t n_candi
     # Compares the parents with those of the kept row; a child without parents has the pair counts for a row.
     cdef Kept *kept = &work.kept[row.child]
     cdef const int *candidates = <const int *>work.scratch[CANDIDATES].data
-    cdef Py_ssize_t i, j = 0
+    cdef Py_ssize_t i
     row.how = COUNTED
     row.moved = -1
     if row.k == 1 and work.pairs != NULL and has_planes(&work.table, row.child) \
