@@ -23,14 +23,14 @@ def test_the_tutorial_runs(path, tmp_path, monkeypatch):
     before = os.environ.get("PYTHONPATH")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(package), before])))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    workplace = tmp_path / "work"
-    workplace.mkdir()
+    workdir = tmp_path / "work"
+    workdir.mkdir()
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     client = NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(workplace)}}
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(workdir)}}
     )
     client.execute()  # raises where a cell does
     complaints = [

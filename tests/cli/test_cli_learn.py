@@ -15,7 +15,7 @@ from pgmx.cli import main
 
 
 @pytest.fixture(autouse=True)
-def workplace(tmp_path, monkeypatch):
+def workdir(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -56,7 +56,7 @@ def floats(tmp_path):
     return path
 
 
-def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workplace):
+def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workdir):
     result = pgmx("learn", "asia", "--rows", 3000, "--random-state", 2)
     assert (result.exit_code, result.stderr) == (0, "")
     out = result.stdout
@@ -73,19 +73,19 @@ def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workp
     assert out.endswith("wrote asia.bif\nwrote asia.svg (edges coloured by whether the true graph has them)\n")
     from pgmpy.readwrite import BIFReader
 
-    model = BIFReader(str(workplace / "asia.bif")).get_model()
+    model = BIFReader(str(workdir / "asia.bif")).get_model()
     assert model.check_model()
     assert model.number_of_edges() == len(edges)
-    ElementTree.parse(workplace / "asia.svg")
+    ElementTree.parse(workdir / "asia.svg")
 
 
-def test_the_same_command_prints_the_same(workplace):
+def test_the_same_command_prints_the_same(workdir):
     first, second = (pgmx("learn", "cancer", "--rows", 500, "--out", "c.json").stdout for _ in range(2))
     assert re.sub(r"seconds .*", "", first) == re.sub(r"seconds .*", "", second)
-    assert [path.name for path in workplace.iterdir()] == ["c.json"]
+    assert [path.name for path in workdir.iterdir()] == ["c.json"]
 
 
-def test_a_csv_file_is_learned_and_its_last_column_asked_for(weather, workplace):
+def test_a_csv_file_is_learned_and_its_last_column_asked_for(weather, workdir):
     result = pgmx("learn", weather, "--out", "w.bif", "--plot", "w.png", "--score", "BDEU", "--max-indegree", 2)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "weather: 600 rows, 4 variables\n" in result.stdout
@@ -93,24 +93,24 @@ def test_a_csv_file_is_learned_and_its_last_column_asked_for(weather, workplace)
     assert "rain -- wet" in result.stdout
     assert "query    P(wet | rain = no)" in result.stdout
     assert "shd" not in result.stdout
-    assert (workplace / "w.bif").stat().st_size > 0
-    assert (workplace / "w.png").read_bytes().startswith(b"\x89PNG")
+    assert (workdir / "w.bif").stat().st_size > 0
+    assert (workdir / "w.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_data_file_writes_nothing_unasked_and_quiet_hides_the_edges(weather, workplace):
+def test_a_data_file_writes_nothing_unasked_and_quiet_hides_the_edges(weather, workdir):
     result = pgmx("learn", weather, "--quiet")
     assert result.exit_code == 0
     assert " -- " not in result.stdout
-    assert [path.name for path in workplace.iterdir()] == [weather.name]
+    assert [path.name for path in workdir.iterdir()] == [weather.name]
 
 
-def test_edge_files_are_obeyed(weather, workplace):
+def test_edge_files_are_obeyed(weather, workdir):
     Path("must.csv").write_text("from,to\ncoin,season\nwet,rain\n")
     Path("never.csv").write_text("season,rain\nrain,season\n")
     result = pgmx("learn", weather, "--required", "must.csv", "--forbidden", "never.csv", "--out", "g.graphml")
     assert result.exit_code == 0, result.stderr
     assert {"coin -> season", "wet -> rain"} <= set(result.stdout.splitlines())
-    graph = nx.read_graphml(workplace / "g.graphml")
+    graph = nx.read_graphml(workdir / "g.graphml")
     assert set(graph.nodes()) == {"season", "rain", "coin", "wet"}
     assert not graph.has_edge("season", "rain")
     assert not graph.has_edge("rain", "season")
@@ -127,13 +127,13 @@ def _write(name, text):
     return name
 
 
-def test_float_columns_are_learned_as_gaussian(floats, workplace):
+def test_float_columns_are_learned_as_gaussian(floats, workdir):
     result = pgmx("learn", floats, "--out", "g.json")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "(bic-g)" in result.stdout
     assert "a -- b" in result.stdout
     assert "query    left out: exact inference in pgmpy is for discrete networks" in result.stdout
-    assert (workplace / "g.json").exists()
+    assert (workdir / "g.json").exists()
     line = refused("learn", floats, "--out", "g.bif")
     assert "--out g.bif: .bif holds discrete networks, but column 'a' holds floats: write .graphml or .json" in line
     assert "float column(s) 'a', 'b', 'c'" in refused("learn", floats, "--score", "bic")
