@@ -51,15 +51,3 @@ def codes_of(frame):
 def edge_set(graph):
     """Return the edges of a graph as a set; an undirected edge of a PDAG is there in both directions."""
     return set(graph.edges())
-
-
-def is_acyclic(nodes, edges):
-    """Tell whether peeling off nodes without parents takes all of them away."""
-    left, edges = set(nodes), set(edges)
-    while left:
-        roots = left - {head for _, head in edges}
-        if not roots:
-            return False
-        left -= roots
-        edges = {(tail, head) for tail, head in edges if tail in left}
-    return True

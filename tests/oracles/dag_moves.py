@@ -8,26 +8,10 @@ import itertools
 import math
 from collections import deque
 
+from oracles.graphs import is_acyclic
+
 ADD, DELETE, REVERSE = range(3)  # in the order in which ties prefer them
 INVERSE = {ADD: DELETE, DELETE: ADD, REVERSE: REVERSE}
-
-
-def reaches(edges, source, target):
-    """Return whether a directed path leads from `source` to `target`; every node reaches itself."""
-    seen, stack = set(), [source]
-    while stack:
-        node = stack.pop()
-        if node == target:
-            return True
-        if node not in seen:
-            seen.add(node)
-            stack.extend(head for tail, head in edges if tail == node)
-    return False
-
-
-def is_acyclic(n, edges):
-    """Return whether no edge closes a path back to its own tail."""
-    return not any(reaches(edges, head, tail) for tail, head in edges)
 
 
 class SlowDagMoves:
@@ -81,7 +65,7 @@ class SlowDagMoves:
         new_tail, new_head = (tail, head) if op == ADD else (head, tail)
         if self.gains[new_head, new_tail] == -math.inf or len(self.parents_of(new_head)) >= self.max_indegree:
             return False
-        return is_acyclic(self.n, self.after(op, tail, head))
+        return is_acyclic(self.after(op, tail, head))
 
     def legal_moves(self):
         moves = itertools.product((ADD, DELETE, REVERSE), range(self.n), range(self.n))

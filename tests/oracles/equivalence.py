@@ -2,6 +2,8 @@
 
 from itertools import combinations, product
 
+from oracles.graphs import is_acyclic
+
 
 def v_structures(edges):
     """Return the set of (a, c, b) with a -> c <- b, a < b, a and b not adjacent."""
@@ -13,25 +15,13 @@ def v_structures(edges):
     }
 
 
-def is_acyclic(n, edges):
-    """Peel off nodes without parents until none is left."""
-    edges, left = set(edges), set(range(n))
-    while left:
-        roots = left - {head for _, head in edges}
-        if not roots:
-            return False
-        left -= roots
-        edges = {(tail, head) for tail, head in edges if tail in left}
-    return True
-
-
 def members(n, edges, compelled=()):
     """Return all DAGs equivalent to the one given that hold the compelled edges."""
     wanted = v_structures(edges)
     graphs = []
     for turned in product((False, True), repeat=len(edges)):
         graph = {(head, tail) if turn else (tail, head) for (tail, head), turn in zip(edges, turned, strict=True)}
-        if set(compelled) <= graph and is_acyclic(n, graph) and v_structures(graph) == wanted:
+        if set(compelled) <= graph and is_acyclic(graph) and v_structures(graph) == wanted:
             graphs.append(graph)
     return graphs
 
