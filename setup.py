@@ -10,7 +10,17 @@ from setuptools import Extension, setup
 SOURCE = "cython_ext"
 
 # Listed by name: a glob would build a wheel without kernels, and without an error, when files are missing.
-KERNELS = ["_encode", "_counts", "_families", "_dag_moves"]
+KERNELS = [
+    "_encode",
+    "_rows",
+    "_counts",
+    "_families",
+    "_gaussian",
+    "_weighted",
+    "_dag_moves",
+    "_spanning",
+    "_branching",
+]
 
 # PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.
 DEBUG = os.environ.get("PGMX_DEBUG", "0") == "1"

@@ -1,20 +1,51 @@
 # The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of its last parents.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from _buffers cimport reserve
-from _cells cimport code_of, has_planes, plane_of, unpack_rows
+from _cells cimport build_cells, code_of, has_planes, plane_of, unpack_rows
 from _merge cimport merge_cells
 from _simd cimport pgmx_count_and
 from _workspace cimport (
     AFTER_ADDING, AFTER_DELETING, BIG_CELLS, BIG_COUNTS, BIG_INDEX, CANDIDATES, COUNTED, DEDUCED, LIST_CELLS, LIST_ROWS,
-    OFFSETS, ROW_BITS, ROW_CELLS, TABLES, Kept, Row, Workspace, state_pair, stride_of
+    OFFSETS, PAIR_TABLE, ROW_BITS, ROW_CELLS, TABLES, Kept, Row, Workspace, marginals_of, plane_pair, state_pair,
+    stride_of
 )
 
 
 cdef enum:
     BLOCK_WORDS = 1 << 17       # words of planes that are read together: 1 MiB, the L2 cache
+
+
+cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *size) except NULL nogil:
+    # Joint counts of a < b, states of b fastest; only non-empty cells where a variable has no planes.
+    cdef Py_ssize_t ra = work.table.cards[a], rb = work.table.cards[b], i, j
+    cdef const uint32_t *of_a = marginals_of(work, a)
+    cdef const uint32_t *of_b = marginals_of(work, b)
+    cdef uint32_t *counts
+    cdef uint32_t *last
+    cdef uint32_t left, found
+    cdef int parent
+    if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
+        parent = <int>a
+        build_cells(&work.cells, &work.table, &parent, 1, b, of_a)
+        size[0] = work.cells.nodes[work.cells.current].size
+        return <uint32_t *>work.cells.nodes[work.cells.current].counts.data
+    counts = <uint32_t *>reserve(&work.scratch[PAIR_TABLE], (ra * rb + 1) * sizeof(uint32_t))
+    last = counts + (ra - 1) * rb
+    memcpy(last, of_b, rb * sizeof(uint32_t))
+    for i in range(ra - 1):
+        left = of_a[i]
+        for j in range(rb - 1):
+            found = plane_pair(work, a, i, b, j)
+            counts[i * rb + j] = found
+            left -= found
+            last[j] -= found
+        counts[i * rb + rb - 1] = left
+        last[rb - 1] -= left
+    size[0] = ra * rb
+    return counts
 
 
 cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const int *fewer) noexcept nogil:

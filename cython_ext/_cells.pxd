@@ -227,6 +227,32 @@ cdef inline int find_configs(Cells *cells, Py_ssize_t r) except -1 nogil:
     return 0
 
 
+cdef inline Py_ssize_t count_configs(const uint64_t *keys, Py_ssize_t n_cells, uint64_t r) noexcept nogil:
+    # Parent configurations among the cells that occur, sorted.
+    cdef Py_ssize_t i, n = 0
+    for i in range(n_cells):
+        n += i == 0 or keys[i] // r != keys[i - 1] // r
+    return n
+
+
+cdef inline Py_ssize_t count_table_configs(
+    const Cells *cells, const uint32_t *table, Py_ssize_t ru, Py_ssize_t n_cells
+) noexcept nogil:
+    # Configurations of the parents and a candidate of ru states that occur in the candidate's table.
+    cdef const int64_t *ends = <const int64_t *>cells.config_ends.data
+    cdef Py_ssize_t n = 0, s, g, i
+    cdef uint32_t rows
+    for s in range(ru):
+        i = 0
+        for g in range(cells.n_configs):
+            rows = 0
+            while i < ends[g]:
+                rows += table[s * n_cells + i]
+                i += 1
+            n += rows > 0
+    return n
+
+
 cdef inline void free_cells(Cells *cells) noexcept nogil:
     cdef int i
     for i in range(2):

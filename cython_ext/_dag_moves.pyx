@@ -8,18 +8,25 @@ a cycle when v is an ancestor of u. Arcs present are scanned for deletion and re
 deletion and the opposite addition gain together.
 Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
 in ``priority``; no other order is ever consulted.
-Cost: O(n + arcs) a choice, O(n words) to update ancestors, O(n log n) to sort the additions of a rescored child.
+Cost: O(n + arcs) a choice, O(n log n) to sort the additions of a rescored child; ``_dag.pxd`` has the graph itself.
 Thread-safety: an object serves one thread.
-References: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores); Giudici & Castelo (2003),
-Machine Learning 50, 127-158 (ancestor matrix).
+Reference: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores).
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memmove, memset
+from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.string cimport memset
 
 import numpy as np
+
+from _dag cimport (
+    Dag, ancestors_of, bit, clear_bit, delete_arc, find_parent, free_dag, init_dag, insert_arc, is_covered, set_bit
+)
+from _rng cimport uniform
+
+cdef extern from "_special.h" nogil:
+    double pgmx_log(double x)
 
 cdef enum:
     C_ADD, C_DELETE, C_REVERSE
@@ -46,18 +53,6 @@ cdef int compare_additions(const void *a, const void *b) noexcept nogil:
     return (x.priority > y.priority) - (x.priority < y.priority)
 
 
-cdef inline bint bit(const uint64_t *bits, Py_ssize_t i) noexcept nogil:
-    return (bits[i >> 6] >> (i & 63)) & 1
-
-
-cdef inline void set_bit(uint64_t *bits, Py_ssize_t i) noexcept nogil:
-    bits[i >> 6] |= <uint64_t>1 << (i & 63)
-
-
-cdef inline void clear_bit(uint64_t *bits, Py_ssize_t i) noexcept nogil:
-    bits[i >> 6] &= ~(<uint64_t>1 << (i & 63))
-
-
 cdef class DagMoves:
     """A directed acyclic graph and its legal moves.
 
@@ -81,20 +76,16 @@ cdef class DagMoves:
     """
 
     cdef readonly Py_ssize_t n
-    cdef readonly Py_ssize_t n_edges
-    cdef Py_ssize_t words, tabu_length, tabu_filled, tabu_next
+    cdef Dag dag
+    cdef Py_ssize_t tabu_length, tabu_filled, tabu_next
     cdef Py_ssize_t max_indegree
     cdef double floor
     cdef double[3] bonus
     cdef const double[:, ::1] gains
     cdef const int64_t[::1] priority
-    cdef int **parents
-    cdef int *n_parents
-    cdef int *capacity
     cdef Addition **additions
     cdef int *n_additions
     cdef int *first_legal           # index into additions; -1: to be looked for; n_additions: there is none
-    cdef uint64_t *ancestors        # (n, words)
     cdef uint64_t *required         # (n, words) by head, NULL without constraints
     cdef uint64_t *barred           # (3, n, words) by operation and head, NULL without tabu
     cdef Move *tabu                 # ring of the barred moves
@@ -112,7 +103,6 @@ cdef class DagMoves:
     ):
         cdef Py_ssize_t n = gains.shape[0], i
         self.n = n
-        self.words = (n + 63) // 64
         self.gains = gains
         self.priority = priority
         self.max_indegree = max_indegree
@@ -120,65 +110,65 @@ cdef class DagMoves:
         self.tabu_length = tabu_length
         for i in range(3):
             self.bonus[i] = bonus[i]
-        self.parents = <int **>calloc(n, sizeof(int *))
-        self.n_parents = <int *>calloc(n, sizeof(int))
-        self.capacity = <int *>calloc(n, sizeof(int))
         self.additions = <Addition **>calloc(n, sizeof(Addition *))
         self.n_additions = <int *>calloc(n, sizeof(int))
         self.first_legal = <int *>calloc(n, sizeof(int))
-        self.ancestors = <uint64_t *>calloc(n * self.words, sizeof(uint64_t))
-        if not (self.parents and self.n_parents and self.capacity and self.additions and self.n_additions
-                and self.first_legal and self.ancestors):
+        if not (init_dag(&self.dag, n) and self.additions and self.n_additions and self.first_legal):
             raise MemoryError(f"cannot allocate the move queue of {n} variables")
         if tabu_length > 0:
-            self.barred = <uint64_t *>calloc(3 * n * self.words, sizeof(uint64_t))
+            self.barred = <uint64_t *>calloc(3 * n * self.dag.words, sizeof(uint64_t))
             self.tabu = <Move *>calloc(tabu_length, sizeof(Move))
             if not (self.barred and self.tabu):
                 raise MemoryError(f"cannot allocate a tabu list of {tabu_length} moves on {n} variables")
         if required is not None and required.shape[0] > 0:
-            self.required = <uint64_t *>calloc(n * self.words, sizeof(uint64_t))
+            self.required = <uint64_t *>calloc(n * self.dag.words, sizeof(uint64_t))
             if not self.required:
                 raise MemoryError(f"cannot allocate the required arcs of {n} variables")
             for i in range(required.shape[0]):
-                set_bit(self.required + required[i, 1] * self.words, required[i, 0])
+                set_bit(self.required + required[i, 1] * self.dag.words, required[i, 0])
 
     def __dealloc__(self):
         cdef Py_ssize_t v
-        for v in range(self.n):
-            if self.parents != NULL:
-                free(self.parents[v])
-            if self.additions != NULL:
+        free_dag(&self.dag)
+        if self.additions != NULL:
+            for v in range(self.n):
                 free(self.additions[v])
-        free(self.parents)
-        free(self.n_parents)
-        free(self.capacity)
         free(self.additions)
         free(self.n_additions)
         free(self.first_legal)
-        free(self.ancestors)
         free(self.required)
         free(self.barred)
         free(self.tabu)
 
     # ---- what Python calls ----
 
+    @property
+    def n_edges(self):
+        """The number of arcs."""
+        return self.dag.n_edges
+
     def parents_of(self, Py_ssize_t child):
         """Return the parents of ``child``, int32, ascending."""
-        out = np.empty(self.n_parents[child], dtype=np.int32)
+        out = np.empty(self.dag.n_parents[child], dtype=np.int32)
         cdef int[::1] view = out
         cdef Py_ssize_t i
-        for i in range(self.n_parents[child]):
-            view[i] = self.parents[child][i]
+        for i in range(self.dag.n_parents[child]):
+            view[i] = self.dag.parents[child][i]
         return out
+
+    def children_of(self, Py_ssize_t parent):
+        """Return the children of ``parent`` as a list, ascending. Cost: all arcs are looked at."""
+        cdef Py_ssize_t v
+        return [v for v in range(self.n) if find_parent(&self.dag, v, parent) >= 0]
 
     def edges(self):
         """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
-        out = np.empty((self.n_edges, 2), dtype=np.int64)
+        out = np.empty((self.dag.n_edges, 2), dtype=np.int64)
         cdef int64_t[:, ::1] view = out
         cdef Py_ssize_t v, i, m = 0
         for v in range(self.n):
-            for i in range(self.n_parents[v]):
-                view[m, 0] = self.parents[v][i]
+            for i in range(self.dag.n_parents[v]):
+                view[m, 0] = self.dag.parents[v][i]
                 view[m, 1] = v
                 m += 1
         return out
@@ -192,14 +182,43 @@ cdef class DagMoves:
             return None
         return move.op, move.tail, move.head, move.gain
 
+    def legal_moves(self, Py_ssize_t most_additions=1 << 30):
+        """Return the legal moves on offer as ``(moves, gains)``: int64 (m, 3) of (op, tail, head), and float64 (m,).
+
+        Of the additions, each child offers the best ``most_additions``.
+        """
+        cdef Py_ssize_t head, i, left
+        cdef int tail
+        cdef Addition *addition
+        found, values = [], []
+        for head in range(self.n):
+            left = most_additions if self.dag.n_parents[head] < self.max_indegree else 0
+            for i in range(self.n_additions[head]):
+                addition = self.additions[head] + i
+                if left == 0:
+                    break
+                if self.may_add(addition.parent, head) and find_parent(&self.dag, head, addition.parent) < 0:
+                    left -= 1
+                    found.append((C_ADD, addition.parent, head))
+                    values.append(addition.gain + self.bonus[C_ADD])
+            for i in range(self.dag.n_parents[head]):
+                tail = self.dag.parents[head][i]
+                if self.may_delete(tail, head):
+                    found.append((C_DELETE, tail, head))
+                    values.append(self.gains[head, tail] + self.bonus[C_DELETE])
+                if self.may_reverse(tail, head):
+                    found.append((C_REVERSE, tail, head))
+                    values.append(self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE])
+        return np.array(found, dtype=np.int64).reshape(-1, 3), np.array(values, dtype=np.float64)
+
     def is_legal(self, int op, Py_ssize_t tail, Py_ssize_t head) -> bool:
         """Tell whether the move is possible now: arcs, cycles, indegree, required and barred arcs, -inf gains."""
         if tail == head:
             return False
         if op == C_ADD:
-            return (self.find_parent(head, tail) < 0 and self.n_parents[head] < self.max_indegree
+            return (find_parent(&self.dag, head, tail) < 0 and self.dag.n_parents[head] < self.max_indegree
                     and self.gains[head, tail] > -INFINITY and self.may_add(tail, head))
-        if self.find_parent(head, tail) < 0:
+        if find_parent(&self.dag, head, tail) < 0:
             return False
         return self.may_delete(tail, head) if op == C_DELETE else self.may_reverse(tail, head)
 
@@ -209,12 +228,12 @@ cdef class DagMoves:
         These are ``head``, and ``tail`` as well after a reversal; call ``refresh`` for each.
         """
         if op == C_ADD:
-            self.insert(tail, head)
+            insert_arc(&self.dag, tail, head)
         elif op == C_DELETE:
             self.remove(tail, head)
         else:
             self.remove(tail, head)
-            self.insert(head, tail)
+            insert_arc(&self.dag, head, tail)
         if self.tabu_length > 0:
             self.bar(C_DELETE if op == C_ADD else C_ADD if op == C_DELETE else C_REVERSE, <int>tail, <int>head)
 
@@ -223,20 +242,86 @@ cdef class DagMoves:
 
         Raises ValueError where the arc is there already or closes a cycle.
         """
-        if tail == head or self.find_parent(head, tail) >= 0 or bit(self.ancestors + tail * self.words, head):
+        if tail == head or find_parent(&self.dag, head, tail) >= 0 or bit(ancestors_of(&self.dag, tail), head):
             raise ValueError(f"the arc {tail} -> {head} stands already or closes a cycle")
-        self.insert(tail, head)
+        insert_arc(&self.dag, tail, head)
+
+    def delete_edge(self, Py_ssize_t tail, Py_ssize_t head):
+        """Take an arc out of the graph while it is set up: no inverse is barred, no constraint is asked."""
+        if find_parent(&self.dag, head, tail) < 0:
+            raise ValueError(f"the graph has no arc {tail} -> {head}")
+        self.remove(tail, head)
+
+    def covered_edges(self):
+        """Return the covered arcs as int64 (m, 2), by head and tail: reversing one leads to a Markov equivalent graph.
+
+        The arc x -> y is covered when the parents of y are those of x and x itself. Reference: Chickering (1995),
+        A transformational characterization of equivalent Bayesian network structures, lemma 1.
+        """
+        cdef Py_ssize_t head, i
+        cdef int tail
+        covered = []
+        for head in range(self.n):
+            for i in range(self.dag.n_parents[head]):
+                tail = self.dag.parents[head][i]
+                if is_covered(&self.dag, tail, head):
+                    covered.append((tail, head))
+        return np.array(covered, dtype=np.int64).reshape(-1, 2)
+
+    def draw(self, double temperature, Py_ssize_t n_draws, uint64_t[::1] state):
+        """Draw moves at random until one is accepted; return ``(op, tail, head, gain, draws made)``, op -1 for none.
+
+        A draw takes an ordered pair of variables; where they have no arc it is the addition, else, by a coin, the
+        deletion or the reversal of their arc. A legal move is accepted with probability min(1, exp(gain /
+        temperature)) (Metropolis). ``state`` is the one word of the random generator, advanced in place.
+        """
+        cdef Move move
+        cdef Py_ssize_t made = 0
+        move.op = -1
+        if self.n < 2:
+            return -1, -1, -1, 0.0, n_draws
+        with nogil:
+            while made < n_draws and not self.draw_once(temperature, &state[0], &move):
+                made += 1
+                move.op = -1
+        if move.op < 0:
+            return -1, -1, -1, 0.0, made
+        return move.op, move.tail, move.head, move.gain, made + 1
+
+    def tabu_moves(self):
+        """Return the barred moves as int64 (m, 3), (op, tail, head), the oldest first."""
+        out = np.empty((self.tabu_filled, 3), dtype=np.int64)
+        cdef int64_t[:, ::1] view = out
+        cdef Py_ssize_t i, at = self.tabu_next if self.tabu_filled == self.tabu_length else 0
+        for i in range(self.tabu_filled):
+            view[i, 0] = self.tabu[at].op
+            view[i, 1] = self.tabu[at].tail
+            view[i, 2] = self.tabu[at].head
+            at = (at + 1) % self.tabu_length
+        return out
+
+    def bar_moves(self, const int64_t[:, ::1] moves):
+        """Bar moves (op, tail, head) as if their inverses had just been made, the first one longest ago."""
+        cdef Py_ssize_t i
+        if self.tabu_length > 0:
+            for i in range(moves.shape[0]):
+                self.bar(<int>moves[i, 0], <int>moves[i, 1], <int>moves[i, 2])
 
     def clear_tabu(self) -> bool:
         """Allow all barred moves again; tell whether there were any."""
         cdef bint any_barred = self.tabu_filled > 0
         cdef Py_ssize_t v
         if any_barred:
-            memset(self.barred, 0, 3 * self.n * self.words * sizeof(uint64_t))
+            memset(self.barred, 0, 3 * self.n * self.dag.words * sizeof(uint64_t))
             self.tabu_filled = self.tabu_next = 0
             for v in range(self.n):
                 self.first_legal[v] = -1
         return any_barred
+
+    def set_priority(self, const int64_t[::1] priority):
+        """Decide equal gains by another permutation."""
+        self.priority = priority
+        self.refresh_all()
 
     def refresh(self, Py_ssize_t child):
         """Sort the additions of ``child`` anew after its row of gains changed."""
@@ -280,12 +365,12 @@ cdef class DagMoves:
         # remembered is still first if it is still legal; remove() and unbar() forget it where legality may come back.
         cdef Addition *additions = self.additions[child]
         cdef int i = self.first_legal[child], m = self.n_additions[child]
-        if self.n_parents[child] >= self.max_indegree:
+        if self.dag.n_parents[child] >= self.max_indegree:
             return NULL
         if i < 0:
             i = 0
         while i < m and not (
-            self.may_add(additions[i].parent, child) and self.find_parent(child, additions[i].parent) < 0
+            self.may_add(additions[i].parent, child) and find_parent(&self.dag, child, additions[i].parent) < 0
         ):
             i += 1
         self.first_legal[child] = i
@@ -314,8 +399,8 @@ cdef class DagMoves:
                 if self.wins(best, gain, C_ADD, addition.parent, head):
                     best.op, best.tail, best.head, best.gain = C_ADD, addition.parent, <int>head, gain
         for head in range(self.n):
-            for i in range(self.n_parents[head]):
-                tail = self.parents[head][i]
+            for i in range(self.dag.n_parents[head]):
+                tail = self.dag.parents[head][i]
                 gain = self.gains[head, tail] + self.bonus[C_DELETE]
                 if self.wins(best, gain, C_DELETE, tail, head) and self.may_delete(tail, head):
                     best.op, best.tail, best.head, best.gain = C_DELETE, <int>tail, <int>head, gain
@@ -326,30 +411,55 @@ cdef class DagMoves:
     # ---- legality ----
 
     cdef bint is_barred(self, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        return self.barred != NULL and bit(self.barred + (op * self.n + head) * self.words, tail)
+        return self.barred != NULL and bit(self.barred + (op * self.n + head) * self.dag.words, tail)
 
     cdef bint may_add(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        return not bit(self.ancestors + tail * self.words, head) and not self.is_barred(C_ADD, tail, head)
+        return not bit(ancestors_of(&self.dag, tail), head) and not self.is_barred(C_ADD, tail, head)
 
     cdef bint may_delete(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        if self.required != NULL and bit(self.required + head * self.words, tail):
+        if self.required != NULL and bit(self.required + head * self.dag.words, tail):
             return False
         return not self.is_barred(C_DELETE, tail, head)
 
     cdef bint may_reverse(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         # Another directed path from tail to head would close a cycle with head -> tail.
         cdef Py_ssize_t i, parent
-        if self.required != NULL and bit(self.required + head * self.words, tail):
+        if self.required != NULL and bit(self.required + head * self.dag.words, tail):
             return False
-        if self.n_parents[tail] >= self.max_indegree or self.gains[tail, head] == -INFINITY:
+        if self.dag.n_parents[tail] >= self.max_indegree or self.gains[tail, head] == -INFINITY:
             return False
         if self.is_barred(C_REVERSE, tail, head) or self.is_barred(C_REVERSE, head, tail):
             return False
-        for i in range(self.n_parents[head]):
-            parent = self.parents[head][i]
-            if parent != tail and bit(self.ancestors + parent * self.words, tail):
+        for i in range(self.dag.n_parents[head]):
+            parent = self.dag.parents[head][i]
+            if parent != tail and bit(ancestors_of(&self.dag, parent), tail):
                 return False
         return True
+
+    cdef bint draw_once(self, double temperature, uint64_t *state, Move *move) noexcept nogil:
+        cdef Py_ssize_t tail = <Py_ssize_t>(uniform(state) * self.n)
+        cdef Py_ssize_t head = <Py_ssize_t>(uniform(state) * (self.n - 1)), swap
+        cdef bint turn = uniform(state) < 0.5
+        head += head >= tail
+        if find_parent(&self.dag, tail, head) >= 0:
+            swap = tail
+            tail = head
+            head = swap
+        move.tail, move.head = <int>tail, <int>head
+        if find_parent(&self.dag, head, tail) < 0:
+            if self.dag.n_parents[head] >= self.max_indegree or not self.may_add(tail, head):
+                return False
+            move.op, move.gain = C_ADD, self.gains[head, tail] + self.bonus[C_ADD]
+        elif turn:
+            if not self.may_reverse(tail, head):
+                return False
+            move.op = C_REVERSE
+            move.gain = self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE]
+        else:
+            if not self.may_delete(tail, head):
+                return False
+            move.op, move.gain = C_DELETE, self.gains[head, tail] + self.bonus[C_DELETE]
+        return move.gain > -INFINITY and (move.gain >= 0 or move.gain >= temperature * pgmx_log(1.0 - uniform(state)))
 
     cdef int bar(self, int op, int tail, int head) except -1 nogil:
         # Pushes a move onto the ring; what falls out is allowed again, unless the ring holds it a second time.
@@ -358,7 +468,7 @@ cdef class DagMoves:
         cdef bint full = self.tabu_filled == self.tabu_length
         cdef Py_ssize_t i
         slot.op, slot.tail, slot.head = op, tail, head
-        set_bit(self.barred + (op * self.n + head) * self.words, tail)
+        set_bit(self.barred + (op * self.n + head) * self.dag.words, tail)
         self.tabu_next = (self.tabu_next + 1) % self.tabu_length
         if not full:
             self.tabu_filled += 1
@@ -366,97 +476,17 @@ cdef class DagMoves:
         for i in range(self.tabu_length):   # the ring is full here
             if self.tabu[i].op == old.op and self.tabu[i].tail == old.tail and self.tabu[i].head == old.head:
                 return 0
-        clear_bit(self.barred + (old.op * self.n + old.head) * self.words, old.tail)
+        clear_bit(self.barred + (old.op * self.n + old.head) * self.dag.words, old.tail)
         if old.op == C_ADD:
             self.first_legal[old.head] = -1
         return 0
 
     # ---- the graph ----
 
-    cdef Py_ssize_t find_parent(self, Py_ssize_t child, Py_ssize_t parent) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(self.n_parents[child]):
-            if self.parents[child][i] == parent:
-                return i
-        return -1
-
-    cdef int insert(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
-        # Adds an arc that closes no cycle: head and its descendants inherit tail and its ancestors.
-        cdef Py_ssize_t i = self.n_parents[head], v, w
-        cdef uint64_t *source = self.ancestors + tail * self.words
-        cdef uint64_t *target
-        cdef int *grown
-        if i == self.capacity[head]:
-            grown = <int *>realloc(self.parents[head], (2 * i + 4) * sizeof(int))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("cannot allocate a list of parents")
-            self.parents[head] = grown
-            self.capacity[head] = <int>(2 * i + 4)
-        while i > 0 and self.parents[head][i - 1] > tail:
-            self.parents[head][i] = self.parents[head][i - 1]
-            i -= 1
-        self.parents[head][i] = <int>tail
-        self.n_parents[head] += 1
-        self.n_edges += 1
-        for v in range(self.n):
-            target = self.ancestors + v * self.words
-            if v == head or bit(target, head):
-                for w in range(self.words):
-                    target[w] |= source[w]
-                set_bit(target, tail)
-        return 0
-
     cdef int remove(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
         # Deletes an arc. Additions into tail or its ancestors, from head or its descendants, may become legal again.
-        cdef Py_ssize_t i = self.find_parent(head, tail), v
-        cdef const uint64_t *above = self.ancestors + tail * self.words
-        memmove(self.parents[head] + i, self.parents[head] + i + 1, (self.n_parents[head] - i - 1) * sizeof(int))
-        self.n_parents[head] -= 1
-        self.n_edges -= 1
+        cdef Py_ssize_t v
         for v in range(self.n):
-            if v == tail or v == head or bit(above, v):
+            if v == tail or v == head or bit(ancestors_of(&self.dag, tail), v):
                 self.first_legal[v] = -1
-        return self.rebuild_ancestors(head)
-
-    cdef int rebuild_ancestors(self, Py_ssize_t changed) except -1 nogil:
-        # Recomputes the ancestors of `changed` and of all its descendants, parents first.
-        cdef Py_ssize_t n = self.n, v, p, i, w, top
-        cdef char *stale = <char *>calloc(n, 1)
-        cdef int *stack = <int *>malloc((n + 1) * sizeof(int))
-        cdef uint64_t *target
-        cdef bint ready
-        if stale == NULL or stack == NULL:
-            free(stale)
-            free(stack)
-            with gil:
-                raise MemoryError("cannot allocate the stack of a graph walk")
-        for v in range(n):
-            stale[v] = v == changed or bit(self.ancestors + v * self.words, changed)
-        for v in range(n):
-            if not stale[v]:
-                continue
-            stack[0] = <int>v
-            top = 1
-            while top > 0:       # depth first: a node is done once none of its parents is stale
-                p = stack[top - 1]
-                ready = True
-                for i in range(self.n_parents[p]):
-                    if stale[self.parents[p][i]]:
-                        stack[top] = self.parents[p][i]
-                        top += 1
-                        ready = False
-                        break
-                if not ready:
-                    continue
-                top -= 1
-                stale[p] = 0
-                target = self.ancestors + p * self.words
-                memset(target, 0, self.words * sizeof(uint64_t))
-                for i in range(self.n_parents[p]):
-                    for w in range(self.words):
-                        target[w] |= self.ancestors[self.parents[p][i] * self.words + w]
-                    set_bit(target, self.parents[p][i])
-        free(stale)
-        free(stack)
-        return 0
+        return delete_arc(&self.dag, tail, head)

@@ -24,14 +24,14 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, sort_cells_by_size, sum_tables
-from _cells cimport build_cells, free_cells, has_planes
+from _candidates cimport choose_inheritance, count_tables, pair_counts, sort_cells_by_size, sum_tables
+from _cells cimport build_cells, count_configs, count_table_configs, free_cells, has_planes
 from _merge cimport free_merge, merge_cells
 from _simd cimport select_simd_level
-from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, term
+from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, PAIR_TABLE, TABLES, WIDER, Kept, Row,
-    Workspace, forget, keep, marginals_of, plane_pair, stride_of
+    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Kept, Row, Workspace,
+    forget, keep, marginals_of, stride_of
 )
 
 cdef int SIMD = select_simd_level()
@@ -51,22 +51,6 @@ def natural_log(double x) -> float:
     return pgmx_log(x)
 
 
-cdef double sum_terms(TermTable *table, const uint32_t *counts, Py_ssize_t n) noexcept nogil:
-    # Four running sums, joined in a fixed order: additions need not wait for each other.
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t i = 0
-    while i + 4 <= n:
-        a += term(table, counts[i])
-        b += term(table, counts[i + 1])
-        c += term(table, counts[i + 2])
-        d += term(table, counts[i + 3])
-        i += 4
-    while i < n:
-        a += term(table, counts[i])
-        i += 1
-    return (a + b) + (c + d)
-
-
 cdef class FamilyScorer:
     """Scores of the families of one coded table under one decomposable score.
 
@@ -80,7 +64,7 @@ cdef class FamilyScorer:
         As ``_counts.pack_planes`` returns them.
     marginals : uint32 (sum of states,)
         Rows in each state, variable after variable.
-    dirichlet, per_cell, prior, penalty
+    dirichlet, per_cell, observed, prior, penalty
         The terms of the score, see ``_terms.pxd``.
     equivalent : bool
         Whether Markov equivalent graphs have the same score; then opposite arcs between parentless variables tie.
@@ -99,11 +83,12 @@ cdef class FamilyScorer:
     cdef readonly Py_ssize_t n
     cdef Workspace work
     cdef bint equivalent
-    cdef Py_ssize_t max_indegree
+    cdef public Py_ssize_t max_indegree  # may be set between calls
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
     cdef const uint8_t *allowed
     cdef object names                   # for messages
-    cdef object _owners                 # keeps the borrowed arrays alive
+    cdef object _owners                 # these two keep the borrowed arrays alive
+    cdef object _allowed
 
     def __cinit__(
         self,
@@ -115,6 +100,7 @@ cdef class FamilyScorer:
         *,
         bint dirichlet=False,
         bint per_cell=False,
+        bint observed=False,
         double prior=0.0,
         double penalty=0.0,
         bint equivalent=True,
@@ -136,7 +122,7 @@ cdef class FamilyScorer:
         else:
             wide = codes
             self.work.table.codes16 = &wide[0, 0]
-        self._owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs, allowed)
+        self._owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.work.table.cards = &cardinalities[0]
         self.work.table.plane_offsets = &plane_offsets[0]
         self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
@@ -148,9 +134,10 @@ cdef class FamilyScorer:
         if pairs is not None and pairs.shape[0] > 0:
             self.work.pairs = &pairs[0, 0]
             self.work.pair_width = pairs.shape[1]
-        if allowed is not None:
-            self.allowed = &allowed[0, 0]
-        init_terms(&self.work.terms, dirichlet, per_cell, prior, penalty, <uint32_t>self.work.table.n_rows)
+        self.restrict(allowed)
+        init_terms(
+            &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
+        )
         self.choose_limits()
         self.work.kept = <Kept *>calloc(self.n, sizeof(Kept))
         self.work.state_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
@@ -194,6 +181,33 @@ cdef class FamilyScorer:
         self.work.cells.max_planes = PLANES_MEMORY // (self.work.table.n_words * 8 + 1) + 1
 
     # ---- what Python calls ----
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all.
+
+        What is kept of a child serves on: a candidate that it lacks has the row counted in full.
+        """
+        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
+            raise ValueError(
+                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
+            )
+        self._allowed = allowed
+        self.allowed = NULL
+        if allowed is not None:
+            self.allowed = &allowed[0, 0]
+
+    def family_counts(self, Py_ssize_t child, const int[::1] parents):
+        """Return ``(keys, counts)`` of the cells that occur, ascending: uint64 and uint32 arrays.
+
+        A key is the mixed radix number of the states of (parents..., child), the child fastest.
+        """
+        cdef Row row
+        if parents.shape[0] == 0:
+            alone = np.array(<const uint32_t[:self.work.table.cards[child]]>marginals_of(&self.work, child))
+            keys = np.flatnonzero(alone)
+            return keys.astype(np.uint64), alone[keys]
+        self.find_cells(&row, child, &parents[0], parents.shape[0])
+        return np.array(<const uint64_t[:row.n_cells]>row.keys), np.array(<const uint32_t[:row.n_cells]>row.counts)
 
     def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
         """Return the score of ``child`` with ``parents`` (ascending ids). Cost: one cell tree."""
@@ -239,6 +253,7 @@ cdef class FamilyScorer:
     cdef int find_cells(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) except -1 nogil:
         # Builds the cells of the family and its score.
         cdef Py_ssize_t i
+        cdef double q
         row.child, row.parents, row.k = child, parents, k
         row.r = self.work.table.cards[child]
         row.q = 1.0
@@ -255,9 +270,10 @@ cdef class FamilyScorer:
         row.n_cells = self.work.cells.nodes[self.work.cells.current].size
         row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
         row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
+        q = self.work.cells.n_configs if self.work.terms.observed else row.q
         row.score = (
-            sum_terms(cell_terms(&self.work.terms, row.q, row.r), row.counts, row.n_cells)
-            - self.sum_configs(config_terms(&self.work.terms, row.q, row.r), row.counts)
+            sum_terms(cell_terms(&self.work.terms, q, row.r), row.counts, row.n_cells)
+            - self.sum_configs(config_terms(&self.work.terms, q, row.r), row.counts)
             - self.work.terms.penalty * row.q * (row.r - 1)
         )
         return 0
@@ -279,7 +295,7 @@ cdef class FamilyScorer:
     cdef double score_without(self, Row *row, Py_ssize_t d) except? -1 nogil:
         # The family score after deleting parent number d; leaves the merged cells in self.work.merge.
         cdef Py_ssize_t p = row.parents[d], i, j
-        cdef double q = row.q / self.work.table.cards[p]
+        cdef double q = row.q / self.work.table.cards[p], shared = q
         cdef uint64_t r = <uint64_t>row.r
         cdef uint32_t *sums
         cdef uint32_t total
@@ -297,8 +313,10 @@ cdef class FamilyScorer:
         target = <const int64_t *>self.work.merge.target.data
         for i in range(row.n_cells):
             sums[target[i]] += row.counts[i]
-        cell = cell_terms(&self.work.terms, q, row.r)
-        config = config_terms(&self.work.terms, q, row.r)
+        if self.work.terms.observed:
+            shared = count_configs(keys, self.work.merge.size, r)
+        cell = cell_terms(&self.work.terms, shared, row.r)
+        config = config_terms(&self.work.terms, shared, row.r)
         score = sum_terms(cell, sums, self.work.merge.size)
         j = 0
         for i in range(self.work.merge.size):   # in place: configuration sums overwrite what is behind them
@@ -312,35 +330,6 @@ cdef class FamilyScorer:
 
     # ---- pairs: a child without parents ----
 
-    cdef uint32_t *pair_counts(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *size) except NULL nogil:
-        # Joint counts of a < b, states of b fastest; only non-empty cells where a variable has no planes.
-        cdef Py_ssize_t ra = self.work.table.cards[a], rb = self.work.table.cards[b], i, j
-        cdef const uint32_t *of_a = marginals_of(&self.work, a)
-        cdef const uint32_t *of_b = marginals_of(&self.work, b)
-        cdef uint32_t *counts
-        cdef uint32_t *last
-        cdef uint32_t left, found
-        cdef int parent
-        if not (has_planes(&self.work.table, a) and has_planes(&self.work.table, b)):
-            parent = <int>a
-            build_cells(&self.work.cells, &self.work.table, &parent, 1, b, of_a)
-            size[0] = self.work.cells.nodes[self.work.cells.current].size
-            return <uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
-        counts = <uint32_t *>reserve(&self.work.scratch[PAIR_TABLE], (ra * rb + 1) * sizeof(uint32_t))
-        last = counts + (ra - 1) * rb
-        memcpy(last, of_b, rb * sizeof(uint32_t))
-        for i in range(ra - 1):
-            left = of_a[i]
-            for j in range(rb - 1):
-                found = plane_pair(&self.work, a, i, b, j)
-                counts[i * rb + j] = found
-                left -= found
-                last[j] -= found
-            counts[i * rb + rb - 1] = left
-            last[rb - 1] -= left
-        size[0] = ra * rb
-        return counts
-
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b.
         cdef Py_ssize_t ra = self.work.table.cards[a], rb = self.work.table.cards[b], size = 0
@@ -349,15 +338,15 @@ cdef class FamilyScorer:
         of_a[0] = of_b[0] = -INFINITY
         if ra < 2 or rb < 2 or self.max_indegree == 0:
             return 0
-        counts = self.pair_counts(a, b, &size)
+        counts = pair_counts(&self.work, a, b, &size)
         joint = sum_terms(cell_terms(&self.work.terms, ra, rb), counts, size)
         if self.equivalent:
             whole = term(config_terms(&self.work.terms, 1, rb), self.work.terms.n_rows)
             joint -= self.self_terms[a] + self.self_terms[b] - whole
             of_a[0] = of_b[0] = joint - self.work.terms.penalty * ((ra - 1) * (rb - 1))
         else:
-            of_a[0] = self.directed_gain(joint, a, b)
-            of_b[0] = self.directed_gain(joint, b, a)
+            of_a[0] = self.directed_gain(joint, counts, size, a, b)
+            of_b[0] = self.directed_gain(joint, counts, size, b, a)
         if self.allowed != NULL:
             if not self.allowed[a * self.n + b]:
                 of_a[0] = -INFINITY
@@ -365,12 +354,18 @@ cdef class FamilyScorer:
                 of_b[0] = -INFINITY
         return 0
 
-    cdef double directed_gain(self, double joint, Py_ssize_t child, Py_ssize_t parent) except? -1 nogil:
-        cdef Py_ssize_t r = self.work.table.cards[child], q = self.work.table.cards[parent]
-        cdef double configs = sum_terms(
-            config_terms(&self.work.terms, q, r), marginals_of(&self.work, parent), q
-        )
-        return joint - configs - self.work.terms.penalty * q * (r - 1) - self.score_alone(child)
+    cdef double directed_gain(
+        self, double joint, const uint32_t *counts, Py_ssize_t size, Py_ssize_t child, Py_ssize_t parent
+    ) except? -1 nogil:
+        cdef Py_ssize_t r = self.work.table.cards[child], q = self.work.table.cards[parent], shared = q, i
+        cdef const uint32_t *of_parent = marginals_of(&self.work, parent)
+        if self.work.terms.observed:
+            shared = 0
+            for i in range(q):
+                shared += of_parent[i] > 0
+            joint = sum_terms(cell_terms(&self.work.terms, shared, r), counts, size)
+        joint -= sum_terms(config_terms(&self.work.terms, shared, r), of_parent, q)
+        return joint - self.work.terms.penalty * q * (r - 1) - self.score_alone(child)
 
     # ---- the row of a child ----
 
@@ -464,13 +459,16 @@ cdef class FamilyScorer:
         cdef uint32_t *table = <uint32_t *>self.work.scratch[TABLES].data + offsets[u]
         cdef Py_ssize_t c = row.n_cells, ru = self.work.table.cards[u], s, i
         cdef uint32_t *last = table + (ru - 1) * c
-        cdef double q = row.q * ru, score
-        cdef TermTable *config = config_terms(&self.work.terms, q, row.r)
+        cdef double q = row.q * ru, shared = q, score
+        cdef TermTable *config
         memcpy(last, row.counts, c * sizeof(uint32_t))
         for s in range(ru - 1):
             for i in range(c):
                 last[i] -= table[s * c + i]
-        score = sum_terms(cell_terms(&self.work.terms, q, row.r), table, ru * c)
+        if self.work.terms.observed:
+            shared = count_table_configs(&self.work.cells, table, ru, c)
+        config = config_terms(&self.work.terms, shared, row.r)
+        score = sum_terms(cell_terms(&self.work.terms, shared, row.r), table, ru * c)
         for s in range(ru):
             score -= self.sum_configs(config, table + s * c)
         return score - self.work.terms.penalty * q * (row.r - 1)

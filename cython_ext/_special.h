@@ -5,6 +5,7 @@
  * only (built with -ffp-contract=off).
  *   pgmx_log(x)              ln x for finite x > 0 (normal numbers); error below 2 ulp
  *   pgmx_log_rising(a, n)    ln Gamma(a + n) - ln Gamma(a), a > 0: the log of the rising factorial a (a+1) ... (a+n-1)
+ *   pgmx_log_rising_real     the same for a real n >= 0
  * Reference: Abramowitz & Stegun (1964), 4.1.27 (atanh series) and 6.1.41 (Stirling series).
  */
 #ifndef PGMX_SPECIAL_H
@@ -73,6 +74,17 @@ static inline double pgmx_log_rising(double a, uint32_t n) {
     for (i = 0; i < few; i++) product *= a + (double)i; /* a (a+1) ... at most ten factors below 20 */
     if (n <= 10) return pgmx_log(product);
     return pgmx_log(product) + pgmx_stirling_rise(a + 10.0, (double)(n - 10));
+}
+
+static inline double pgmx_log_rising_real(double a, double n) {
+    double product = 1.0, beyond = 1.0;
+    int i;
+    if (n <= 0.0) return 0.0;
+    if (a >= 10.0) return pgmx_stirling_rise(a, n);
+    for (i = 0; i < 10; i++) product *= a + (double)i;
+    if (n >= 10.0) return pgmx_log(product) + pgmx_stirling_rise(a + 10.0, n - 10.0);
+    for (i = 0; i < 10; i++) beyond *= a + n + (double)i;
+    return pgmx_log(product / beyond) + pgmx_stirling_rise(a + 10.0, n);
 }
 
 #endif /* PGMX_SPECIAL_H */

@@ -1,7 +1,8 @@
-"""The command line: ``pgmx learn SOURCE``.
+"""The command line: ``pgmx learn``, ``bootstrap``, ``score`` and ``compare``.
 
-This module declares options and help alone, so that ``pgmx --help`` is quick; `inputs` checks what the user gave,
-`job` learns and writes, `query` asks the network one question, `console` prints.
+This module and `options` declare options and help alone, so that ``pgmx --help`` is quick; `inputs` checks what the
+user gave, `sources` opens the data, `learners` makes the learner; `job`, `resample` and `evaluate` do the work of the
+commands, `query` asks the network one question, `console` and `report` print.
 """
 
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import click
 
 from pgmx import __version__
+from pgmx.cli import options as shared
 from pgmx.cli.console import OneLineCommand, OneLineGroup, user_errors
 
 __all__ = ["main"]
@@ -26,6 +28,9 @@ def main(context):
     Examples:
       pgmx learn alarm                        sample a known network, learn it back, compare
       pgmx learn survey.csv --out survey.bif  learn from a table, write the fitted network
+      pgmx bootstrap survey.csv               how sure its edges are
+      pgmx score survey.bif later.csv         how well it predicts other rows
+      pgmx compare alarm learned.bif          what differs between two networks
       pgmx learn --help                       all options
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
@@ -34,42 +39,16 @@ def main(context):
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @click.argument("source")
+@shared.learner_options
+@shared.knowledge_options
+@shared.data_options
+@shared.run_options
+@shared.max_time_option
 @click.option(
-    "--score",
-    metavar="NAME",
-    help="bic, aic, k2, bdeu, ll; for floats bic-g, aic-g, ll-g; for both kinds of columns bic-cg, aic-cg, ll-cg. "
-    "Default: bic, bic-g or bic-cg, as the columns are.",
-)
-@click.option("--max-indegree", metavar="N", type=click.IntRange(min=0), help="At most N parents a variable.")
-@click.option("--required", metavar="FILE", type=Path, help="CSV of edges from,to that the network must have.")
-@click.option("--forbidden", metavar="FILE", type=Path, help="CSV of edges from,to that it must not have.")
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Refuse tables with missing cells, or drop their rows.",
-)
-@click.option(
-    "--random-state",
-    metavar="SEED",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Seed of sampling and of the order among ties.",
-)
-@click.option(
-    "--max-time",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Stop learning then, with the best network found.",
-)
-@click.option("--n-jobs", metavar="N", type=int, help="Threads; -1 for all cores. The result is the same. Default: 1.")
-@click.option(
-    "--rows",
-    metavar="N",
-    type=click.IntRange(min=2),
-    help="Rows to sample from a bundled network. Default: 10000.",
+    "--checkpoint",
+    metavar="FILE",
+    type=Path,
+    help="Searches: write the state there now and then; the same command goes on from it after a kill.",
 )
 @click.option(
     "--out",
@@ -78,13 +57,14 @@ def main(context):
     help="Write the result: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, discrete or "
     "Gaussian; the graph where columns are of both kinds), .graphml (the graph).",
 )
-@click.option("--plot", metavar="FILE", type=Path, help="Write a picture of the graph: .svg or .png.")
-@click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")
+@shared.plot_option
+@shared.quiet_option
 def learn(source, **options):
-    """Learn a Bayesian network by hill climbing.
+    """Learn a Bayesian network.
 
-    SOURCE is a table in a CSV or Parquet file, or the name of a discrete network bundled with pgmpy (alarm, asia,
-    child, insurance, hailfinder, win95pts, andes, link, ...; a wrong name lists them all).
+    SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
+    discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
+    name lists them all).
 
     Printed are the score, the edges ("a -> b"; "a -- b" where the data cannot tell the direction), the time, and the
     answer to one query. A bundled network is sampled first and the result compared with it; without --out and --plot,
@@ -99,6 +79,8 @@ def learn(source, **options):
       pgmx learn link --max-time 10 --plot link.svg --quiet
       pgmx learn survey.csv --score bdeu --max-indegree 3 --out survey.bif --plot survey.png
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
+      pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
+      pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
 
     \b
     An edge file names two columns of the table a line (a first line "from,to" is skipped):
@@ -109,3 +91,108 @@ def learn(source, **options):
         from pgmx.cli.job import run
 
         run(source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@click.argument("source")
+@click.option(
+    "--resamples",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Tables drawn with replacement from the rows.",
+)
+@click.option(
+    "--threshold",
+    metavar="SHARE",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Share of the resamples that must have an edge. Default: estimated from the shares of all edges.",
+)
+@shared.learner_options
+@shared.knowledge_options
+@shared.data_options
+@shared.run_options
+@shared.max_time_option
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=Path,
+    help="Write the strengths of all edges (.csv), or the graph of the strong ones (.graphml, .json).",
+)
+@shared.plot_option
+@shared.quiet_option
+def bootstrap(source, **options):
+    """Learn from resamples of a table, and tell how sure the edges are.
+
+    SOURCE and the options of learning are those of "pgmx learn". Printed are the edges that at least the share
+    --threshold of the resamples have, with that share (strength) and the share of these that point in the direction
+    shown; an edge that a resample cannot direct counts half for each direction.
+
+    \b
+    Examples:
+      pgmx bootstrap survey.csv --resamples 200 --n-jobs -1 --out strengths.csv
+      pgmx bootstrap alarm --rows 1000 --threshold 0.9 --plot sure.svg
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.resample import run
+
+        run(source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@click.argument("model")
+@click.argument("source")
+@click.option(
+    "--score",
+    "scores",
+    metavar="NAME",
+    multiple=True,
+    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g. "
+    "Default: bic or bic-g, as the columns are.",
+)
+@shared.missing_option
+def score(model, source, **options):
+    """Score a network on data: its structure, and the probabilities that it holds.
+
+    MODEL is a file (.bif, .xmlbif, .json; .graphml for a structure alone) or the name of a bundled network; SOURCE is
+    a table as in "pgmx learn", with the variables of the network for columns. States are matched by their text.
+
+    Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
+    parameters of its own, their log-likelihood (in nats, of all rows and a row) and the number of rows that they rule
+    out. For rows that the network was not learned from, this is how well it predicts.
+
+    \b
+    Examples:
+      pgmx score survey.bif later.csv
+      pgmx score alarm rows.parquet --score bic --score bdeu
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.evaluate import score_model
+
+        score_model(model, source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@click.argument("reference")
+@click.argument("other")
+@click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
+@shared.quiet_option
+def compare(reference, other, **options):
+    """Compare the structures of two networks over the same variables.
+
+    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml) or names of
+    bundled networks.
+
+    Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
+    F1 of the neighbours and of the arrows, and the edges that differ. Exit status: 0, also where they differ.
+
+    \b
+    Examples:
+      pgmx compare alarm learned.bif
+      pgmx compare first.bif second.graphml --classes
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.evaluate import compare_models
+
+        compare_models(reference, other, **options)

@@ -1,8 +1,9 @@
 """One question to the fitted network, asked only when exact inference is cheap."""
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import NamedTuple
+
+from pgmx.metrics.elimination import elimination
 
 #: Most cells of any table that a query may build (32 MiB of float64, about a second of pgmpy's time).
 MAX_CELLS = 2**22
@@ -75,87 +76,6 @@ def choose_question(
     if not targets:
         return "no two variables are joined"
     return f"exact inference would build tables of {smallest:.2g} cells; --max-indegree makes them smaller"
-
-
-def ancestors(edges: Sequence[tuple[int, int]], of: Sequence[int]) -> list[int]:
-    """Return `of` and all their ancestors, sorted: all that a query about `of` depends on.
-
-    Parameters
-    ----------
-    edges : sequence of (int, int)
-        Edges (tail, head) of a DAG.
-    of : sequence of int
-        Vertices.
-
-    Returns
-    -------
-    list of int
-        Sorted vertices.
-    """
-    parents: dict[int, list[int]] = {}
-    for u, v in edges:
-        parents.setdefault(v, []).append(u)
-    found, waiting = set(of), list(of)
-    while waiting:
-        fresh = [u for u in parents.get(waiting.pop(), ()) if u not in found]
-        found.update(fresh)
-        waiting.extend(fresh)
-    return sorted(found)
-
-
-def elimination(
-    edges: Sequence[tuple[int, int]], cards: Sequence[int], keep: Sequence[int | None]
-) -> tuple[list[int], int]:
-    """Plan the elimination of the ancestors of `keep` from their moral graph, smallest table first.
-
-    Parameters
-    ----------
-    edges : sequence of (int, int)
-        Edges of the DAG.
-    cards : sequence of int
-        Number of states of each vertex.
-    keep : sequence of int
-        Vertices of the question, which stay; None is passed over.
-
-    Returns
-    -------
-    order : list of int
-        The vertices in the order of elimination.
-    cells : int
-        Size of the largest table that this order (or one of the conditional tables) needs.
-
-    References
-    ----------
-    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, section 9.4.3.2 (the min-weight heuristic).
-    """
-    kept = [v for v in keep if v is not None]
-    vertices = ancestors(edges, kept)
-    inside = set(vertices)
-    near: dict[int, set[int]] = {v: set() for v in vertices}
-    parents: dict[int, list[int]] = {v: [] for v in vertices}
-    for u, v in edges:
-        if u in inside and v in inside:
-            parents[v].append(u)
-    largest = 1
-    for v, above in parents.items():
-        family = [v, *above]
-        largest = max(largest, prod(cards[u] for u in family))
-        for u in family:
-            near[u].update(w for w in family if w != u)
-    weight = {v: cards[v] * prod(cards[u] for u in near[v]) for v in vertices if v not in kept}
-    order = []
-    while weight:
-        v = min(weight, key=lambda v: (weight[v], v))
-        largest = max(largest, weight.pop(v))
-        order.append(v)
-        clique = near.pop(v)
-        for u in clique:
-            near[u] |= clique
-            near[u] -= {u, v}
-        for u in clique & weight.keys():
-            weight[u] = cards[u] * prod(cards[w] for w in near[u])
-    largest = max(largest, prod(cards[v] for v in kept))
-    return order, largest
 
 
 def ask(model, edges: Sequence[tuple[int, int]], cards: Sequence[int], target: int, evidence: int | None) -> Answer:

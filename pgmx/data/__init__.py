@@ -1,7 +1,22 @@
 """Data: coded tables, and the one door by which every table comes in."""
 
-from pgmx.data.door import Frame, encode, open_frame
+from pgmx.data.door import encode, open_any, open_frame, write_table
 from pgmx.data.files import read_table
-from pgmx.data.table import DiscreteTable
+from pgmx.data.frame import Frame
+from pgmx.data.memory import MemoryEstimate, estimate_memory
+from pgmx.data.plane_file import open_table
+from pgmx.data.table import MISSING, DiscreteTable
 
-__all__ = ["DiscreteTable", "Frame", "encode", "open_frame", "read_table"]
+__all__ = [
+    "MISSING",
+    "DiscreteTable",
+    "Frame",
+    "MemoryEstimate",
+    "encode",
+    "estimate_memory",
+    "open_any",
+    "open_frame",
+    "open_table",
+    "read_table",
+    "write_table",
+]

@@ -39,7 +39,7 @@ class Coded(NamedTuple):
     obstacle: str | None = None
 
 
-MISSING = Coded((), None, "missing")
+INCOMPLETE = Coded((), None, "missing")
 FLOAT = Coded((), None, "float")
 
 
@@ -93,33 +93,6 @@ def is_float_column(values):
     return kind == "float" or (kind == "object" and objects_are_floats(values))
 
 
-def missing_mask(values):
-    """Mark the missing cells of a column.
-
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
-        The column.
-
-    Returns
-    -------
-    ndarray of bool, or None
-        None when the dtype has no missing cells.
-    """
-    if isinstance(values, pa.ChunkedArray):
-        if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
-            values = values.cast(values.type.value_type)
-        return values.is_null(nan_is_null=True).to_numpy()
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iubU":
-        return None
-    return np.asarray(pd.isna(values))
-
-
-def take_rows(values, keep):
-    """Return the rows of a column where the mask `keep` is True."""
-    return values.filter(pa.array(keep)) if isinstance(values, pa.ChunkedArray) else values[keep]
-
-
 def code_column(values, out, name):
     """Code one column.
 
@@ -155,7 +128,7 @@ def code_column(values, out, name):
         remedy = "densify it with X.sparse.to_dense()" if kind.startswith("Sparse") else "convert it to str or category"
         raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}, or leave it out")
     if kind == "empty":
-        return MISSING
+        return INCOMPLETE
     if isinstance(values, pa.ChunkedArray):
         return _code_arrow(values, out, name)
     if kind == "category":
@@ -166,9 +139,20 @@ def code_column(values, out, name):
         return _labelled(code_objects(values, name), out, name)
     if not isinstance(values, np.ndarray):  # nullable integers and booleans
         if values.isna().any():
-            return MISSING
+            return INCOMPLETE
         values = values.to_numpy(dtype=values.dtype.numpy_dtype)
     return code_integers(values[:, None], out[None], [name])[0]
+
+
+def declared_categories(values):
+    """States that a categorical column declares; none for any other."""
+    if column_kind(values) != "category":
+        return ()
+    if isinstance(values, pa.ChunkedArray):
+        chunks = values.unify_dictionaries().chunks
+        states = chunks[0].dictionary.drop_null().to_pylist() if chunks else []
+        return tuple(dict.fromkeys(states))
+    return tuple(_category_states(values.categories))
 
 
 def code_integers(cells, out, names):
@@ -197,7 +181,8 @@ def code_integers(cells, out, names):
             continue
         low, present = found
         states = tuple(low + i for i, mark in enumerate(present) if mark)
-        coded.append(Coded(tuple(map(bool, states)) if boolean else states))
+        wide = out[j].astype(np.uint16) if len(states) > MAX_BYTE_STATES else None  # the bytes hold 256 of them
+        coded.append(Coded(tuple(map(bool, states)) if boolean else states, wide))
     return coded
 
 
@@ -220,8 +205,8 @@ def _code_categories(codes, categories, out, name):
         raise_too_many(name)
     if len(categories) <= MAX_BYTE_STATES:
         missing = _encode.narrow_categories(_plain(codes), out)
-        return MISSING if missing else Coded(tuple(categories))
-    return MISSING if codes.min() < 0 else Coded(tuple(categories), codes.astype(np.uint16))
+        return INCOMPLETE if missing else Coded(tuple(categories))
+    return INCOMPLETE if codes.min() < 0 else Coded(tuple(categories), codes.astype(np.uint16))
 
 
 def _code_strings(values, out, name):
@@ -248,7 +233,7 @@ def _code_bytes(offsets, text, decoded, out, name):
 def _code_arrow(column, out, name):
     """Code an Arrow column."""
     if column.null_count:
-        return MISSING
+        return INCOMPLETE
     dtype = column.type
     if pa.types.is_dictionary(dtype):
         array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
@@ -266,7 +251,7 @@ def _code_arrow(column, out, name):
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     _, offsets, text = array.buffers()
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32
-    offsets = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1]
+    offsets = _plain(np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1])
     text = np.frombuffer(text, np.uint8) if text is not None and text.size else np.empty(0, np.uint8)
     return _code_bytes(offsets, text, lambda row: text[offsets[row] : offsets[row + 1]].tobytes().decode(), out, name)
 
@@ -274,7 +259,7 @@ def _code_arrow(column, out, name):
 def _labelled(found, out, name):
     """Number the states of a column coded by first occurrence in their sorted order."""
     if isinstance(found, str):
-        return MISSING if found == "missing" else FLOAT
+        return INCOMPLETE if found == "missing" else FLOAT
     states, raw = found
     if states is None:
         raise_too_many(name)

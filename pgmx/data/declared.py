@@ -68,7 +68,7 @@ def recoded(coded, row, states, name):
     Parameters
     ----------
     coded : Coded
-        The column with the states it came with.
+        The column with the states it came with; the code after the last one stands for missing cells.
     row : ndarray of uint8, shape (n_rows,)
         The column's codes where `coded` has none of its own; receives the new codes when they fit.
     states : tuple
@@ -93,12 +93,17 @@ def recoded(coded, row, states, name):
         counts = np.bincount(codes, minlength=len(coded.states))
         observed = [coded.states[i] for i in undeclared if counts[i]]
         if observed:
-            raise ValueError(
-                f"column {name!r} holds the state(s) {listed(observed)}, which state_names[{name!r}] does not "
-                f"declare: it declares {listed(states)}"
-            )
-    rank = np.array([position.get(state, 0) for state in coded.states], dtype=np.uint16)
+            raise undeclared_error(name, observed, states)
+    rank = np.array([*(position.get(state, 0) for state in coded.states), len(states)], dtype=np.uint16)
     if len(states) > MAX_BYTE_STATES:
         return Coded(states, rank[codes])
     row[:] = rank.astype(np.uint8)[codes]
     return Coded(states)
+
+
+def undeclared_error(name, observed, states):
+    """Error for a column that holds the states `observed` beside the declared `states`."""
+    return ValueError(
+        f"column {name!r} holds the state(s) {listed(observed)}, which state_names[{name!r}] does not declare: it "
+        f"declares {listed(states)}"
+    )

@@ -45,7 +45,7 @@ def code_objects(values, name):
     places: dict = {}
     place = [places.setdefault((type(cell), cell), len(places)) for cell in map(python_scalar, cells)]
     states = [cell for _, cell in places]
-    _check_distinct(states, name)
+    check_distinct(states, name)
     return states, codes if len(states) == len(cells) else np.array(place, dtype=np.uint16)[codes]
 
 
@@ -131,7 +131,7 @@ def _shown(cell, limit=60):
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _check_distinct(states, name):
+def check_distinct(states, name):
     """Refuse states that Python holds equal though their types differ: no model can tell them apart."""
     first: dict = {}
     for state in states:

@@ -12,6 +12,7 @@ from pgmx.data.messages import listed
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
+ACCEPTED_PIECES = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
 
 
 class Source(NamedTuple):
@@ -46,18 +47,63 @@ def open_source(X):
         If it is not two-dimensional, has no columns, fewer than two rows, or a column name that occurs twice.
     """
     source = _taken_apart(X)
-    n_columns = len(source.names)
-    shape = f"(shape=({source.n_rows}, {n_columns}))"
-    if n_columns == 0:
-        raise ValueError(f"0 feature(s) {shape} while a minimum of 1 is required: the table has no columns")
-    if source.n_rows < 2:
-        raise ValueError(
-            f"{source.n_rows} sample(s) {shape} while a minimum of 2 is required: give a table with at least two rows"
-        )
-    if len(set(source.names)) < n_columns:
-        twice = [name for name, count in Counter(source.names).items() if count > 1]
-        raise ValueError(f"duplicate column name(s) {listed(twice)}: rename or drop the columns that repeat a name")
+    _check_has_columns(source)
+    check_rows(source.n_rows, len(source.names))
+    _check_names(source.names)
     return source
+
+
+def open_piece(X):
+    """Take a piece of a table apart, which may have any number of rows.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, record batch, ndarray of shape (n_rows, n_columns), or Source
+        The piece.
+
+    Returns
+    -------
+    Source
+        As `open_source` gives it.
+
+    Raises
+    ------
+    TypeError
+        If this kind of piece is not accepted.
+    ValueError
+        If it is not two-dimensional, has no columns, or a column name that occurs twice.
+    """
+    if isinstance(X, Source):
+        source = X
+    elif isinstance(X, (list, tuple)):
+        raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
+    else:
+        source = _taken_apart(X)
+    _check_has_columns(source)
+    _check_names(source.names)
+    return source
+
+
+def check_rows(n_rows, n_columns):
+    """Refuse a table of fewer than two rows."""
+    if n_rows < 2:
+        raise ValueError(
+            f"{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a table with "
+            "at least two rows"
+        )
+
+
+def _check_has_columns(source):
+    if not source.names:
+        raise ValueError(
+            f"0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
+        )
+
+
+def _check_names(names):
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        raise ValueError(f"duplicate column name(s) {listed(twice)}: rename or drop the columns that repeat a name")
 
 
 def _taken_apart(X):
@@ -86,7 +132,7 @@ def _refuse(X):
     if isinstance(X, dict):
         raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
     if isinstance(X, (str, bytes)):
-        raise TypeError(f"expected {ACCEPTED}, got {X!r}: read a file with pgmx.data.read_table first")
+        raise TypeError(f"expected {ACCEPTED}, got {X!r}: a path stands alone, not among tables")
 
 
 def _pandas_columns(X):

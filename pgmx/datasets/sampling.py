@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pgmx.metrics.arrays import NetworkArrays, network_arrays, parents_first
+
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
@@ -63,19 +65,25 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
     n_rows = _natural(n_rows, "n_rows")
     if random_state is not None:
         random_state = _natural(random_state, "random_state")
-    entropy = np.random.SeedSequence(random_state).entropy
-    position = {node: at for at, node in enumerate(model.nodes())}
-    tables = _tables(model)
-    codes: dict = {}
-    for node in _parents_first(model):
-        parents, cumulative = tables[node]
-        uniforms = _uniforms(entropy, position[node], n_rows)
-        codes[node] = _draw(cumulative, [codes[parent] for parent in parents], uniforms)
-    states = {node: list(model.get_cpds(node).state_names[node]) for node in position}
-    columns = [pd.Categorical.from_codes(codes[node], dtype=pd.CategoricalDtype(states[node])) for node in position]
+    arrays = network_arrays(model)
+    codes = sample_codes(arrays, n_rows, random_state)
+    columns = [
+        pd.Categorical.from_codes(drawn, dtype=pd.CategoricalDtype(list(states)))
+        for drawn, states in zip(codes, arrays.states, strict=True)
+    ]
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(n_rows))
-    frame.columns = pd.Index(list(position), tupleize_cols=False)
+    frame.columns = pd.Index(arrays.names, tupleize_cols=False)
     return frame
+
+
+def sample_codes(arrays: NetworkArrays, n_rows: int, random_state: int | None) -> list[np.ndarray]:
+    """Draw rows as state codes: one integer array of length `n_rows` for each variable, as `sample` describes."""
+    entropy = np.random.SeedSequence(random_state).entropy
+    codes: dict[int, np.ndarray] = {}
+    for v in parents_first(arrays):
+        drawn = [codes[parent] for parent in arrays.parents[v]]
+        codes[v] = _draw(_cumulative(arrays.tables[v]), drawn, _uniforms(entropy, v, n_rows))
+    return [codes[v] for v in range(len(codes))]
 
 
 def _natural(value, name):
@@ -90,27 +98,6 @@ def _uniforms(entropy, position, n_rows):
     """Doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))
     return (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
-
-
-def _tables(model):
-    """Map each node to (parents, cumulative array (n_states, *parent cardinalities))."""
-    tables = {}
-    cpds = {node: model.get_cpds(node) for node in model.nodes()}
-    for node, cpd in cpds.items():
-        if cpd is None:
-            raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
-        if set(cpd.variables[1:]) != set(model.predecessors(node)):
-            raise ValueError(f"the table of node {node!r} is given {cpd.variables[1:]}, which are not its parents")
-    for node, cpd in cpds.items():
-        values = np.asarray(cpd.values, dtype=np.float64)
-        parents = list(cpd.variables[1:])
-        for axis, parent in enumerate(parents, start=1):
-            # A table may list the states of a parent in another order than the parent's own table does.
-            own = {state: at for at, state in enumerate(cpd.state_names[parent])}
-            order = [own[state] for state in cpds[parent].state_names[parent]]
-            values = np.take(values, order, axis=axis)
-        tables[node] = parents, _cumulative(values)
-    return tables
 
 
 def _cumulative(values):
@@ -133,12 +120,3 @@ def _draw(cumulative, parent_codes, uniforms):
     for state in range(n_states - 1):
         drawn += uniforms >= cumulative[state].ravel()[row]
     return drawn
-
-
-def _parents_first(model):
-    from networkx import NetworkXUnfeasible, topological_sort
-
-    try:
-        return list(topological_sort(model))
-    except NetworkXUnfeasible:
-        raise ValueError("the graph of the model has a directed cycle, so there is no order to sample in") from None

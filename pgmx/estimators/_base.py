@@ -1,6 +1,7 @@
 """The one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.data import DiscreteTable, Frame, encode, open_frame
+from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 
 with warnings.catch_warnings():
     # pgmpy.estimators announces its own move whenever it is imported, which our users cannot act on
@@ -28,7 +29,7 @@ __all__ = [
     "StrOptions",
     "config",
     "get_metrics",
-    "random_permutation",
+    "random_draws",
 ]
 
 
@@ -36,12 +37,13 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
-    same `_fit`. A subclass stores its options in `__init__`, `state_names` and `missing` among them, declares them in
-    `_parameter_constraints`, and implements ``_fit(opened)``, which sets the fitted attributes, `graph_` among them.
+    same `_fit`. A subclass stores its options in `__init__`, `state_names`, `missing` and `n_jobs` among them, declares
+    them in `_parameter_constraints`, and implements ``_fit(opened, sample_weight)``, which sets the fitted attributes,
+    `graph_` among them.
 
     Parameters
     ----------
-    data : DataFrame, array or DiscreteTable, optional
+    data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
         What ``estimate()`` learns from. It is no hyper-parameter: ``get_params`` leaves it out, ``clone`` drops it.
     """
 
@@ -49,23 +51,25 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
 
     # ---- scikit-learn's face ----
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn the structure from `X`.
 
         Parameters
         ----------
-        X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
+        X : DataFrame, array or DiscreteTable of shape (n_samples, n_features), path, or iterator of frames
             One column a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``, ...) are
-            taken. It is never changed.
+            taken. A path names a CSV, Parquet or plane file or a folder of Parquet files. It is never changed.
         y : None
             Ignored; scikit-learn's convention.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, not negative; a row of weight 2 counts as two rows.
 
         Returns
         -------
         self
             The fitted learner.
         """
-        if isinstance(self.data, str | BaseStructureScore):
+        if isinstance(self.data, BaseStructureScore) or _is_word(self.data):
             given = repr(self.data) if isinstance(self.data, str) else f"{type(self.data).__name__}(...)"
             raise TypeError(
                 f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
@@ -74,22 +78,22 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
         )
-        opened = X if isinstance(X, DiscreteTable) else self._open(X)
+        opened = self._open(X)
         names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-        self._fit(opened)
+        self._fit(opened, sample_weight)
         self.variables_ = list(names)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.empty(len(names), dtype=object)
         self.feature_names_in_[:] = names
         return self
 
-    def _open(self, X) -> Frame:
+    def _open(self, X) -> Frame | DiscreteTable:
         if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
             # scikit-learn's own words for complex, infinite or missing numbers
             check_array(X, dtype=None, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_frame(X)
+        return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _fit(self, opened: Frame | DiscreteTable):
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
         raise TypeError(f"{type(self).__name__} does not implement _fit")
 
     def __sklearn_tags__(self):
@@ -160,7 +164,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         """Names of the columns of the data given to the constructor."""
         if self.data is None:
             raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
-        return list(self.data.columns if isinstance(self.data, DiscreteTable) else open_frame(self.data).names)
+        opened = open_any(self.data) if isinstance(self.data, str | Path) else self.data
+        return list(opened.columns if isinstance(opened, DiscreteTable) else open_frame(opened).names)
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
         """Return how often each state of `variable` occurs for each configuration of `parents`.
@@ -188,11 +193,19 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
             raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
         table = encode(self.data, state_names=self.state_names, missing=self.missing)
         names = dict(zip(table.columns, map(list, table.states), strict=True))
-        return get_state_counts(table.to_pandas(), names, variable, list(parents), reindex=reindex)
+        parents = list(parents)
+        columns = table.to_pandas(dict.fromkeys([variable, *parents]))  # a mapped table may be larger than memory
+        return get_state_counts(columns, names, variable, parents, reindex=reindex)
 
 
-def random_permutation(n: int, random_state) -> np.ndarray:
-    """Return a permutation of n ids drawn from `random_state` (seed, RandomState, Generator or None)."""
+def _is_word(data) -> bool:
+    """Tell a score's name from the name of a file."""
+    return isinstance(data, str) and not Path(data).suffix and not Path(data).exists()
+
+
+def random_draws(n: int, random_state) -> tuple[np.ndarray, int]:
+    """Return a permutation of n ids and a seed, drawn from `random_state` (seed, RandomState, Generator or None)."""
     if isinstance(random_state, np.random.RandomState):
-        return random_state.permutation(n)
-    return np.random.default_rng(random_state).permutation(n)
+        return random_state.permutation(n), int(random_state.randint(2**31))
+    rng = np.random.default_rng(random_state)
+    return rng.permutation(n), int(rng.integers(2**31))

@@ -1,22 +1,59 @@
 """What all learners of directed acyclic graphs hand back."""
 
+from typing import Any, NamedTuple
+
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.data import open_frame
+from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.estimators._base import BaseStructureLearner, get_metrics
-from pgmx.estimators._scoring import Scoring
+from pgmx.estimators._scoring import Scoring, resolve_scoring
 from pgmx.models import cpdag, to_dag, to_pdag
-from pgmx.search.constraints import EdgeConstraints
+from pgmx.search.constraints import EdgeConstraints, constraints_from_options
+
+#: What every learner of a directed graph can be told about its edges, for `_parameter_constraints`.
+KNOWLEDGE_OPTIONS: dict[str, Any] = {
+    "expert_knowledge": "no_validation",
+    "required_edges": "no_validation",
+    "forbidden_edges": "no_validation",
+    "tiers": "no_validation",
+    "root_nodes": "no_validation",
+    "candidate_edges": "no_validation",
+}
+
+
+class Problem(NamedTuple):
+    """A score bound to data, the names of its variables, and what is known of the edges."""
+
+    scoring: Scoring
+    names: list
+    constraints: EdgeConstraints
 
 
 class DagLearner(BaseStructureLearner):
     """Base of the learners whose result is a directed acyclic graph.
 
-    A subclass has the option `return_type`, calls ``_check_return_type`` first and ``_set_graph`` last in its ``_fit``;
-    graphs and networks are then made from the arrays when they are asked for.
+    A subclass has the option `return_type` and those of `KNOWLEDGE_OPTIONS`, calls ``_check_return_type`` first and
+    ``_set_graph`` last in its ``_fit``; graphs and networks are then made from the arrays when they are asked for.
     """
+
+    def _problem(self, opened: Frame | DiscreteTable, sample_weight) -> Problem:
+        """Bind the score to the data and translate what is known; contradictions are found here."""
+        self._check_return_type()
+        scoring = resolve_scoring(
+            self.scoring_method,
+            opened,
+            state_names=self.state_names,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+            sample_weight=sample_weight,
+            structure_prior=self.structure_prior,
+        )
+        return Problem(scoring, scoring.names, self._constraints(scoring.names))
+
+    def _constraints(self, names: list) -> EdgeConstraints:
+        return constraints_from_options(names, **{option: getattr(self, option) for option in KNOWLEDGE_OPTIONS})
 
     def _check_return_type(self) -> None:
         if self.return_type.lower() not in ("dag", "pdag"):
@@ -56,11 +93,13 @@ class DagLearner(BaseStructureLearner):
         """Adjacency matrix of the learned graph, rows are tails; built on each access."""
         return nx.to_pandas_adjacency(self.graph_, weight=1, dtype="int")
 
+    def _class_edges(self) -> tuple[list, list]:
+        """Return the directed and the undirected edges of the equivalence class, as ids."""
+        edges = [(tail, head) for tail, head in self.edges_.tolist()]
+        return cpdag(len(self._names), edges, compelled=self._directed)
+
     def _make_pdag(self):
-        directed, undirected = cpdag(
-            len(self._names), [(t, h) for t, h in self.edges_.tolist()], compelled=self._directed
-        )
-        return to_pdag(self._names, directed, undirected)
+        return to_pdag(self._names, *self._class_edges())
 
     def _require_fit(self) -> None:
         if not hasattr(self, "edges_"):

@@ -16,6 +16,8 @@ class ProgressBar:
         Whether there is to be a bar.
     callback : callable or None
         The user's own callback, called first.
+    title : str
+        What stands before the bar.
 
     Attributes
     ----------
@@ -25,8 +27,9 @@ class ProgressBar:
 
     DELAY = 1.0  # seconds
 
-    def __init__(self, show: bool, callback: Callable | None):
+    def __init__(self, show: bool, callback: Callable | None, title: str):
         self._user = callback
+        self._title = title
         self._bar: Any = None
         self.callback = self._update if show else callback
 
@@ -43,7 +46,7 @@ class ProgressBar:
             if self._bar is None:
                 from tqdm.auto import tqdm
 
-                self._bar = tqdm(desc="hill climbing", unit=" moves", initial=progress.n_iter - 1)
+                self._bar = tqdm(desc=self._title, unit=" moves", initial=progress.n_iter - 1)
             self._bar.update(1)
             self._bar.set_postfix(score=f"{progress.score:.1f}", edges=progress.n_edges, refresh=False)
         return stop

@@ -1,130 +1,62 @@
-"""From a user's `scoring_method` and data to a source of gains.
+"""From a user's `scoring_method` and data to a source of gains."""
 
-Two kinds: discrete scores run compiled on the coded table; any other score of pgmpy is called family by family.
-"""
-
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.messages import listed
+from pgmx.data.missing import missing_mask
 from pgmx.estimators._base import BaseStructureScore
-from pgmx.models import fit_discrete, to_dag, to_linear_gaussian
-from pgmx.scores import DiscreteScore, family_scorer
-from pgmx.scores.registry import DISCRETE_SCORES, PGMPY_SCORES, check_score_name
-from pgmx.search.gains import FunctionGains
-from pgmx.statistics import pair_counts
+from pgmx.estimators._bound_base import Scoring, weighted_rows
+from pgmx.estimators._bound_scores import CountedScoring, DiscreteScoring, GaussianScoring, WeightedScoring
+from pgmx.estimators._foreign_scores import FunctionScoring
+from pgmx.scores import BDe, DiscreteScore, GaussianScore
+from pgmx.scores._counted import NodeAverage, node_average_penalty
+from pgmx.scores._gaussian import numeric_columns
+from pgmx.scores.priors import check_structure_prior
+from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
+from pgmx.statistics import Moments, moments
+
+__all__ = ["DiscreteScoring", "Scoring", "resolve_scoring"]
+
+#: Names that have a meaning where cells are missing pair by pair.
+PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
 
 
-class Scoring(Protocol):
-    """A score bound to data, as a search uses it."""
-
-    names: list
-    bonus: tuple[float, float, float]
-
-    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
-        """Return the source of gains."""
-
-    def prior(self, edges: np.ndarray) -> float:
-        """Return the log prior of the graph."""
-
-    def model(self, edges: np.ndarray):
-        """Return the network of `edges` with fitted parameters."""
-
-
-class DiscreteScoring:
-    """One of pgmx's scores over a coded table."""
-
-    def __init__(self, score: DiscreteScore, table: DiscreteTable):
-        self.score = score
-        self.table = table
-        self.names = list(table.columns)
-        self.bonus = _prior_ratios(score)
-
-    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
-        """Return the compiled scorer, pairs counted by `n_jobs` threads; a row is too short to look at the clock."""
-        pairs = pair_counts(self.table, n_jobs=n_jobs)
-        terms = self.score.terms(self.table.n_rows)
-        return family_scorer(self.table, terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree)
-
-    def prior(self, edges) -> float:
-        """Return the score's log prior of the graph."""
-        return _prior(self.score, self.names, edges)
-
-    def model(self, edges):
-        """Return a discrete network, its parameters by maximum likelihood."""
-        return fit_discrete(self.table, edges)
-
-
-class FunctionScoring:
-    """Any other pgmpy score, called family by family.
-
-    `data` is what parameters are fitted to: a coded table for a discrete score, a frame for any other.
-    """
-
-    def __init__(self, score: BaseStructureScore, names: list, data):
-        self.score = score
-        self.score_name = type(score).__name__
-        self.names = names
-        self.data = data
-        self.bonus = _prior_ratios(score)
-
-    def local_score(self, child: int, parents: tuple[int, ...]) -> float:
-        """Return the score of a family of ids, or say which one has none."""
-        family = tuple(self.names[p] for p in parents)
-        value = self.score.local_score(self.names[child], family)
-        if np.isnan(value) or value == np.inf:
-            raise ValueError(
-                f"{self.score_name} of {self.names[child]!r} given {list(family)!r} is {value}: a column is "
-                "constant or a combination of others; drop it"
-            )
-        return value
-
-    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
-        """Return the remembered scores as a source of gains; `n_jobs` does not apply."""
-        return FunctionGains(
-            len(self.names),
-            self.local_score,
-            allowed=allowed,
-            max_indegree=max_indegree,
-            deadline=deadline,
-            names=self.names,
-        )
-
-    def prior(self, edges) -> float:
-        """Return the score's log prior of the graph."""
-        return _prior(self.score, self.names, edges)
-
-    def model(self, edges):
-        """Return a discrete network for states, a linear Gaussian one for floats."""
-        if isinstance(self.data, DiscreteTable):
-            return fit_discrete(self.data, edges)
-        if any(dtype.kind != "f" for dtype in self.data.dtypes):
-            raise AttributeError(
-                f"pgmpy has no network with parameters for what {self.score_name} scores, floats beside states: model_ "
-                "needs columns of states with a discrete score, or columns of floats"
-            )
-        return to_linear_gaussian(self.data, self.names, edges)
-
-    def __getstate__(self):
-        # pgmpy's scores hold a cache that cannot be pickled; parameters do not need them
-        return {**self.__dict__, "score": None}
-
-
-def resolve_scoring(scoring_method, data: Frame | DiscreteTable, *, state_names, missing, n_jobs) -> Scoring:
+def resolve_scoring(
+    scoring_method,
+    data: Frame | DiscreteTable,
+    *,
+    state_names,
+    missing,
+    n_jobs,
+    sample_weight=None,
+    structure_prior=None,
+) -> Scoring:
     """Return the score that `scoring_method` means for `data`.
 
     None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional Gaussian BIC for
-    floats beside states.
+    floats beside states. `sample_weight` counts row i as so many rows; `structure_prior` takes the place of the prior
+    that a score has of its own.
     """
+    check_structure_prior(structure_prior)
+    weights = checked_weights(sample_weight, data.n_rows)
     options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(scoring_method, BaseStructureScore):
-        return _of_instance(scoring_method, data, options)
+        return _of_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
+    _check_pairwise(name, data, missing)
+    weights = _of_kept_rows(weights, data, missing)
     if name in DISCRETE_SCORES:
-        table = encode(data, **options)
-        return DiscreteScoring(DISCRETE_SCORES[name](table), table)
-    return _of_pgmpy_name(name, data, options)
+        return _discrete(name, encode(data, **options), weights, structure_prior)
+    if name in GAUSSIAN_SCORES:
+        frame = numeric_columns(data, missing=missing, asked_for=f"scoring_method={name!r}")
+        score = GAUSSIAN_SCORES[name].of_moments(moments(frame, weights), list(frame.columns))
+        return GaussianScoring(score, frame, structure_prior, weights=weights, found=score.moments)
+    _refuse_weights(name, weights)
+    return _of_pgmpy_name(name, data, options, structure_prior)
 
 
 def _default_name(data) -> str:
@@ -134,46 +66,137 @@ def _default_name(data) -> str:
     return "bic-g" if len(floats) == data.n_columns else "bic-cg"
 
 
-def _of_pgmpy_name(name: str, data, options) -> FunctionScoring:
-    score = PGMPY_SCORES[name]
-    if _datatype(score) == "discrete":
-        table = encode(data, **options)
-        declared = {column: list(names) for column, names in zip(table.columns, table.states, strict=True)}
-        return FunctionScoring(score(table.to_pandas(), state_names=declared), list(table.columns), table)
-    frame = _numbers_and_states(data, options["missing"], integers_as_categories=_datatype(score) == "mixed")
-    states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
-    if _datatype(score) == "continuous" and states:
-        raise ValueError(
-            f"scoring_method={name!r} needs numbers, but {states[:5]!r} hold states: choose 'bic-cg', or drop them"
-        )
-    constant = [column for column in frame if column not in states and np.ptp(frame[column].to_numpy(float)) == 0]
+def _discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
+    marked = table.missing_codes >= 0
+    score = DISCRETE_SCORES[name](table)
+    if not marked.any():
+        return _weighted(score, table, weights, structure_prior)
+    unknown = [table.columns[v] for v in np.flatnonzero(marked & (table.cardinalities == 1))]
+    if unknown:
+        raise ValueError(f"columns {listed(unknown)} have no known cell: drop them")
+    if weights is not None:
+        table, weights = weighted_rows(table, None, weights)
+    formula = partial(_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
+    return CountedScoring(score, formula, table, structure_prior, weights=weights)
+
+
+def _node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
+    return NodeAverage(cards, missing_codes, n_rows, node_average_penalty(name, n_rows))
+
+
+def _whatever_rows(formula, n_rows: float):
+    return formula
+
+
+def _weighted(score: DiscreteScore, table: DiscreteTable, weights, structure_prior) -> DiscreteScoring:
+    if weights is not None:
+        table, weights = weighted_rows(table, None, weights)
+    if weights is not None:
+        return WeightedScoring(score, table, weights, structure_prior)
+    return DiscreteScoring(score, table, structure_prior)
+
+
+def _of_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring:
+    frame = _numbers_and_states(data, options["missing"], integers_as_categories=True)
+    constant = [
+        column for column in frame if frame[column].dtype.kind in "fiu" and np.ptp(frame[column].to_numpy(float)) == 0
+    ]
     if constant:
         raise ValueError(f"columns {constant[:5]!r} are constant, which a Gaussian score cannot take: drop them")
-    return FunctionScoring(score(frame), list(frame.columns), frame)
+    return FunctionScoring(PGMPY_SCORES[name](frame), list(frame.columns), frame, structure_prior)
 
 
-def _of_instance(score: BaseStructureScore, data, options) -> Scoring:
+def _of_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
+    if options["missing"] == "pairwise" or _is_marked(data):
+        raise ValueError(
+            f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
+            f"{type(score).__name__}"
+        )
+    weights = _of_kept_rows(weights, data, options["missing"])
     if isinstance(score, DiscreteScore) and score.is_compiled():
         table = _coded_like(score, data, options)
-        _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
-        for name, column in zip(table.columns, table.codes, strict=True):
-            v = score.table.index(name)
-            same_states = table.states[table.index(name)] == score.table.states[v]
-            if not same_states or not np.array_equal(column, score.table.codes[v]):
-                raise _other_data(name)
-        return DiscreteScoring(score, table)
+        _check_same_table(score, table)
+        if not isinstance(score, BDe):
+            return _weighted(score, table, weights, structure_prior)
+        if weights is not None:
+            table, weights = weighted_rows(table, None, weights)
+        formula = partial(_whatever_rows, score.formula(table))
+        return CountedScoring(score, formula, table, structure_prior, weights=weights, equivalent=True)
+    if isinstance(score, GaussianScore) and score.is_compiled():
+        frame = numeric_columns(data, missing=options["missing"], asked_for=type(score).__name__)
+        _check_same_moments(score, list(frame.columns), moments(frame))
+        return GaussianScoring(score, frame, structure_prior, weights=weights)
+    _refuse_weights(type(score).__name__, weights)
     frame = _numbers_and_states(data, options["missing"])
     theirs: Any = getattr(score, "data", None)
     _check_same(score, list(frame.columns), len(frame), len(frame) if theirs is None else len(theirs))
     for name in frame if theirs is not None else ():
         if not np.array_equal(theirs[name].to_numpy(), frame[name].to_numpy()):
             raise _other_data(name)
-    discrete = _datatype(score) == "discrete"
-    return FunctionScoring(score, list(frame.columns), _coded_like(score, data, options) if discrete else frame)
+    discrete = score.get_class_tag("supported_datatype") == "discrete"
+    fitted_to = _coded_like(score, data, options) if discrete else frame
+    return FunctionScoring(score, list(frame.columns), fitted_to, structure_prior)
 
 
-def _datatype(score) -> str | None:
-    return score.get_class_tag("supported_datatype")
+# ---- row weights and missing cells ----
+
+
+def checked_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+    """Return the weights as an array, None where all are 1, or raise ValueError."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight)
+        weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers, one a row: {error}") from None
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have the shape ({n_rows},), one weight a row, got {weights.shape}")
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}: weights must be finite and not negative; a row of "
+            "weight 0 is left out"
+        )
+    if not (weights > 0).any():
+        raise ValueError("all sample_weight are zero: no row is left to learn from")
+    if weights.sum() < 1:
+        raise ValueError(
+            f"sample_weight add up to {weights.sum():g}, less than one row: a weight says how many rows a row stands "
+            "for, so scale them to add up to the number of rows"
+        )
+    return None if (weights == 1).all() else weights
+
+
+def _of_kept_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray | None:
+    """Return the weights of the rows that `missing` keeps."""
+    if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
+        return weights
+    masks = [mask for mask in map(missing_mask, data.columns) if mask is not None]
+    kept = weights[~np.logical_or.reduce(masks)] if masks else weights
+    if not (kept > 0).any():
+        raise ValueError("all rows without missing cells have the sample_weight zero: no row is left to learn from")
+    return kept
+
+
+def _refuse_weights(name: str, weights: np.ndarray | None) -> None:
+    if weights is not None:
+        raise ValueError(f"sample_weight cannot be given to {name!r}, a score of pgmpy: use one of pgmx's scores")
+
+
+def _is_marked(data) -> bool:
+    return isinstance(data, DiscreteTable) and bool((data.missing_codes >= 0).any())
+
+
+def _check_pairwise(name: str, data, missing: str) -> None:
+    if (missing == "pairwise" or _is_marked(data)) and name not in PAIRWISE_SCORES:
+        raise ValueError(
+            f"missing='pairwise' has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
+            "missing='drop'"
+        )
+
+
+# ---- data that a score was made from ----
 
 
 def _coded_like(score, data, options) -> DiscreteTable:
@@ -186,6 +209,28 @@ def _numbers_and_states(data, missing: str, *, integers_as_categories: bool = Fa
     if isinstance(data, DiscreteTable):
         return data.to_pandas()
     return data.to_pandas(missing=missing, integers_as_categories=integers_as_categories)
+
+
+def _check_same_table(score: DiscreteScore, table: DiscreteTable) -> None:
+    _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
+    if table is score.table:
+        return
+    for name, column in zip(table.columns, table.codes, strict=True):
+        v = score.table.index(name)
+        same_states = table.states[table.index(name)] == score.table.states[v]
+        if not same_states or not np.array_equal(column, score.table.codes[v]):
+            raise _other_data(name)
+
+
+def _check_same_moments(score: GaussianScore, names: list, found: Moments) -> None:
+    _check_same(score, names, int(found.n), int(score.moments.n))
+    order = [score.variables.index(name) for name in names]
+    theirs = score.moments.mean[order], score.moments.cross[np.ix_(order, order)]
+    scale = np.sqrt(np.maximum(found.cross.diagonal(), theirs[1].diagonal()))
+    off = np.abs(found.mean - theirs[0]) > 1e-9 * (scale + np.abs(found.mean))
+    off |= (np.abs(found.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
+    if off.any():
+        raise _other_data(names[int(np.argmax(off))])
 
 
 def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
@@ -201,14 +246,3 @@ def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
 
 def _other_data(name) -> ValueError:
     return ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")
-
-
-def _prior_ratios(score) -> tuple[float, float, float]:
-    add, delete, flip = (float(score.structure_prior_ratio(operation)) for operation in ("+", "-", "flip"))
-    return add, delete, flip
-
-
-def _prior(score, names, edges) -> float:
-    if type(score).structure_prior is BaseStructureScore.structure_prior:
-        return 0.0
-    return float(score.structure_prior(to_dag(names, edges.tolist())))

@@ -1,109 +1,70 @@
 """Hill climbing for Bayesian networks."""
 
-from math import inf
-from numbers import Integral, Real
-from time import perf_counter
+from numbers import Integral
+from typing import Any
 
-import networkx as nx
-import numpy as np
-
-from pgmx.data import DiscreteTable, Frame
-from pgmx.estimators._base import BaseStructureScore, Interval, Options, StrOptions, config, random_permutation
-from pgmx.estimators._dag_learner import DagLearner
-from pgmx.estimators._progress import ProgressBar
-from pgmx.estimators._scoring import resolve_scoring
-from pgmx.search.constraints import EdgeConstraints, constraints_from_knowledge, find_cycle
-from pgmx.search.hill_climb import ClimbLimits, hill_climb, partners_first
-
-#: A longer tabu list is cut to this length; it bars no more, for no search makes so many moves.
-LONGEST_TABU = 1_000_000
+from pgmx.estimators._base import Interval, StrOptions
+from pgmx.estimators._documented import documented
+from pgmx.estimators._search_learner import SearchLearner
+from pgmx.search.hill_climb import climb
+from pgmx.search.problem import DagProblem
+from pgmx.search.restarts import restart
+from pgmx.search.run import Run
+from pgmx.search.state import DagState
+from pgmx.search.thorough import search_thoroughly
 
 
-class HillClimbSearch(DagLearner):
+@documented
+class HillClimbSearch(SearchLearner):
     r"""Greedy search for the directed acyclic graph of best score.
 
     From a start graph, the single-arc addition, deletion or reversal that raises
 
-    .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G)
+    .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
 
     most is made, until none gains `epsilon`. It takes the place of ``pgmpy.causal_discovery.HillClimbSearch``: the same
     parameters, fitted attributes and ``score`` method; the Notes list the differences.
 
     Parameters
     ----------
-    data : DataFrame, array or DiscreteTable, optional
+    data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
-    scoring_method : str or BaseStructureScore, default=None
-        Discrete: ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"`` (pgmpy's ``"bic-d"``, ``"aic-d"`` and ``"ll-d"``
-        are the same), compiled; ``"bds"`` by pgmpy. Continuous, by pgmpy: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``. Mixed,
-        by pgmpy: ``"ll-cg"``, ``"aic-cg"``, ``"bic-cg"``. Or an instance of any pgmpy score made from the same data.
-        None takes BIC for columns of states (integers are states), Gaussian BIC where all columns are floats,
-        conditional Gaussian BIC for floats beside states.
-    start_dag : DAG, default=None
-        Start graph over the same variables; without edges by default.
+    {score}
+    strategy : {"greedy", "thorough"}, default="greedy"
+        ``"greedy"`` ends at the first local optimum, as pgmpy's search does. ``"thorough"`` goes on by optimal
+        reinsertion: nodes and small groups of neighbours are taken out with all their arcs and put back by a climb, as
+        long as that raises the score; it does so twice, equal gains decided the other way round the second time. It
+        takes five to twenty times as long and mostly ends far higher.
+    {search}
     tabu_length : int, default=100
         The last `tabu_length` moves may not be undone. The list is emptied where no other move improves the best graph,
         so that the result is a local optimum of all moves.
-    max_indegree : int, default=None
-        Most parents that a move may give a node; unlimited by default.
-    expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object: required edges, forbidden edges, temporal order, search space. It is not changed.
-    return_type : {"pdag", "dag"}, default="pdag"
-        Whether `graph_` is the equivalence class of the DAG found (with what the knowledge directs kept directed and
-        closed under Meek's rules), or the DAG.
-    epsilon : float, default=1e-4
-        A move that gains less, in nats, is no improvement.
-    max_iter : int, default=1_000_000
-        Most moves.
-    show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     patience : int, default=0
-        Moves without a new best score before the search ends; 0 ends it at the first local optimum. The best graph
-        seen is the result.
-    max_time : float, default=None
-        Seconds after which the best graph so far is returned. Coding the data and, for a discrete score, counting the
-        pairs are not interrupted.
-    state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
-    missing : {"error", "drop"}, default="error"
-        Whether a missing cell is an error or drops its row.
-    callback : callable, default=None
-        Called after each move with (n_iter, score, n_edges, seconds), a named tuple; a true answer ends the search.
+        Moves without a new best score that the search walks through before it ends (a tabu search); 0 ends it at the
+        first local optimum. The best graph seen is the result.
+    n_restarts : int, default=0
+        Climbs that begin again some random legal moves away from the optimum; the best graph is kept.
+    n_restart_moves : int, default=10
+        Random moves of a restart.
+    {knowledge}
+    {run}
+    {data}
     n_jobs : int, default=None
-        Threads that code the data and count the pairs of variables; the result is the same for any number.
+        Threads that code the data and count the pairs of variables, and restarts that run at the same time, through
+        joblib and its backends; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides equal gains, see the Notes.
+        Draws the permutation of the variables that decides equal gains, see the Notes, restarts and reinsertions.
 
     Attributes
     ----------
-    graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
-        The learned graph; `causal_graph_` is the same object.
-    dag_ : pgmpy.base.DAG
-        The DAG found, whatever `return_type`.
-    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-        The network of `dag_` with parameters by maximum likelihood, made on first access.
-    score_ : float
-        Score of `dag_`, in nats.
-    n_iter_ : int
-        Moves made.
-    converged_ : bool
-        Whether no move was left that improves; False where `max_iter`, `max_time` or the callback ended the search.
-    history_ : dict of ndarray
-        ``"score"``, ``"n_edges"``, ``"seconds"`` after each move.
-    edges_ : ndarray of shape (n_edges, 2), int64
-        Arcs (tail, head) of `dag_` as positions in `variables_`.
-    variables_ : list
-        Names of the columns.
-    adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
-    n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+    {attributes}
 
     Raises
     ------
     ValueError, TypeError
         For data that are empty, have missing or unhashable cells or duplicate columns; for unknown scores and options;
-        for contradictory or cyclic knowledge; for a start graph over other variables. The message names the culprit.
+        for contradictory or cyclic knowledge; for a start graph over other variables; for a checkpoint of another
+        search. The message names the culprit.
 
     Notes
     -----
@@ -133,7 +94,9 @@ class HillClimbSearch(DagLearner):
     References
     ----------
     .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.
-    .. [2] Meek, C. (1995). Causal inference and causal explanation with background knowledge. UAI, 403-410.
+    .. [2] Moore, A. and Wong, W.-K. (2003). Optimal reinsertion: a new search operator for accelerated and more
+       accurate Bayesian network structure learning. ICML.
+    .. [3] Meek, C. (1995). Causal inference and causal explanation with background knowledge. UAI, 403-410.
 
     Examples
     --------
@@ -150,23 +113,13 @@ class HillClimbSearch(DagLearner):
     True
     """
 
-    _parameter_constraints = {
-        "scoring_method": [str, BaseStructureScore, None],
-        "start_dag": [nx.DiGraph, None],
+    _parameter_constraints: dict[str, Any] = {
+        **SearchLearner._parameter_constraints,
+        "strategy": [StrOptions({"greedy", "thorough"})],
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
-        "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
-        "expert_knowledge": "no_validation",  # judged by constraints_from_knowledge
-        "return_type": [str],  # any case, judged by _check_return_type
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Real, 0, None, closed="left")],
-        "show_progress": ["boolean"],
         "patience": [Interval(Integral, 0, None, closed="left")],
-        "max_time": [Interval(Real, 0, None, closed="left"), None],
-        "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop"})],
-        "callback": [callable, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state", np.random.Generator],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_restart_moves": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -174,111 +127,82 @@ class HillClimbSearch(DagLearner):
         data=None,
         *,
         scoring_method=None,
+        structure_prior=None,
+        strategy="greedy",
         start_dag=None,
-        tabu_length=100,
         max_indegree=None,
+        max_candidates=None,
+        tabu_length=100,
+        patience=0,
+        n_restarts=0,
+        n_restart_moves=10,
         expert_knowledge=None,
+        required_edges=None,
+        forbidden_edges=None,
+        tiers=None,
+        root_nodes=None,
+        candidate_edges=None,
         return_type="pdag",
         epsilon=1e-4,
         max_iter=1_000_000,
-        show_progress=True,
-        patience=0,
         max_time=None,
+        checkpoint=None,
+        checkpoint_every=60.0,
+        show_progress=True,
+        callback=None,
         state_names=None,
         missing="error",
-        callback=None,
         n_jobs=None,
         random_state=0,
     ):
         self.data = data
         self.scoring_method = scoring_method
+        self.structure_prior = structure_prior
+        self.strategy = strategy
         self.start_dag = start_dag
-        self.tabu_length = tabu_length
         self.max_indegree = max_indegree
+        self.max_candidates = max_candidates
+        self.tabu_length = tabu_length
+        self.patience = patience
+        self.n_restarts = n_restarts
+        self.n_restart_moves = n_restart_moves
         self.expert_knowledge = expert_knowledge
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
+        self.root_nodes = root_nodes
+        self.candidate_edges = candidate_edges
         self.return_type = return_type
         self.epsilon = epsilon
         self.max_iter = max_iter
-        self.show_progress = show_progress
-        self.patience = patience
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.show_progress = show_progress
+        self.callback = callback
         self.state_names = state_names
         self.missing = missing
-        self.callback = callback
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # ---- learning ----
+    def _walks(self) -> bool:
+        return self.patience > 0
 
-    def _fit(self, opened: Frame | DiscreteTable):
-        began = perf_counter()
-        self._check_return_type()
-        scoring = resolve_scoring(
-            self.scoring_method, opened, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
-        )
-        names = scoring.names
-        n = len(names)
-        limits = self._limits(n)
-        constraints = constraints_from_knowledge(self.expert_knowledge, names)
-        start = self._start_edges(names, constraints, limits.max_indegree)
-        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback) as watcher:
-            result = hill_climb(
-                scoring.gains(
-                    allowed=constraints.allowed,
-                    max_indegree=limits.max_indegree,
-                    deadline=inf if self.max_time is None else began + self.max_time,
-                    n_jobs=self.n_jobs,
-                ),
-                n,
-                limits,
-                priority=lambda gains: partners_first(gains, random_permutation(n, self.random_state)),
-                start=start,
-                required=constraints.required,
-                bonus=scoring.bonus,
-                offset=scoring.prior(start),
-                callback=watcher.callback,
-                began=began,
+    def _goes_back(self) -> bool:
+        return self.strategy == "thorough" or self.n_restarts > 0
+
+    def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
+        if run.enter(0):
+            climb(state, run, patience=self.patience)
+        if self.n_restarts and run.enter(1):
+            restart(
+                problem,
+                state,
+                run,
+                n_restarts=self.n_restarts,
+                n_moves=self.n_restart_moves,
+                seed=seed,
+                n_jobs=self.n_jobs,
             )
-        self._set_graph(scoring, constraints, result.edges)
-        self.score_ = result.score
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.history_ = result.history
-
-    def _limits(self, n: int) -> ClimbLimits:
-        return ClimbLimits(
-            epsilon=float(self.epsilon),
-            max_iter=inf if self.max_iter == inf else int(self.max_iter),
-            max_time=self.max_time,
-            max_indegree=n if self.max_indegree is None else int(min(self.max_indegree, n)),
-            tabu_length=int(min(self.tabu_length, LONGEST_TABU)),
-            patience=int(self.patience),
-        )
-
-    def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
-        """Return the start graph with required edges put in and forbidden ones taken out."""
-        ids = {name: i for i, name in enumerate(names)}
-        n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
-        crowded = int(np.argmax(n_required))
-        if n_required[crowded] > max_indegree:
-            raise ValueError(
-                f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
-                "raise max_indegree, or require fewer edges"
-            )
-        edges: dict[tuple[int, int], None] = {}
-        if self.start_dag is not None:
-            odd = set(self.start_dag.nodes) ^ set(names)
-            if odd:
-                shown = ", ".join(sorted(map(repr, odd))[:5])
-                raise ValueError(
-                    f"start_dag and the data must have the same variables, but {shown} stand in one of them only: add "
-                    "the missing nodes with start_dag.add_nodes_from, or drop the extra ones"
-                )
-            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges)
-        edges.update(dict.fromkeys((tail, head) for tail, head in constraints.required.tolist()))
-        cycle = find_cycle(len(names), list(edges))
-        if cycle is not None:
-            path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
-            raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
-        kept = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
-        return np.array(kept, dtype=np.int64).reshape(-1, 2)
+        if self.strategy == "thorough":
+            search_thoroughly(problem, state, run, seed=seed, first_stage=2)

@@ -5,13 +5,14 @@
 - `export`: bif, xmlbif, graphml, json
 """
 
-from pgmx.models.bayesian_network import fit_discrete, to_dag, to_linear_gaussian, to_pdag
+from pgmx.models.bayesian_network import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.equivalence import cpdag
 from pgmx.models.export import read_json, read_model, save_model
 
 __all__ = [
     "cpdag",
     "fit_discrete",
+    "fit_linear_gaussian",
     "read_json",
     "read_model",
     "save_model",

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgmx.data.table import DiscreteTable
+    from pgmx.statistics import Moments
 
-__all__ = ["fit_discrete", "to_dag", "to_linear_gaussian", "to_pdag"]
+__all__ = ["fit_discrete", "fit_linear_gaussian", "to_dag", "to_linear_gaussian", "to_pdag"]
 
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27
@@ -100,14 +101,18 @@ def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: It
     return pdag
 
 
-def fit_discrete(table: DiscreteTable, edges: Iterable[tuple[int, int]]) -> DiscreteBayesianNetwork:
+def fit_discrete(
+    table: DiscreteTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None = None
+) -> DiscreteBayesianNetwork:
     """Fit a discrete Bayesian network by maximum likelihood.
 
-    With N(x, u) the number of rows in which a variable has state x and its parents the configuration u,
+    With N(x, u) the number of rows (or the sum of their weights) in which a variable has state x and its parents the
+    configuration u,
 
         P(x | u) = N(x, u) / Σ_x N(x, u),
 
-    and 1/r for each of the r states where u never occurs.
+    and 1/r for each of the r states where u never occurs. Where the table marks missing cells, a family is fitted to
+    the rows that are complete in it, and the marker is no state of the network.
 
     Parameters
     ----------
@@ -115,6 +120,8 @@ def fit_discrete(table: DiscreteTable, edges: Iterable[tuple[int, int]]) -> Disc
         The coded data; each declared state gets its row, observed or not.
     edges : iterable of (int, int)
         Edges (tail, head) of a DAG, as positions in ``table.columns``.
+    weights : float ndarray of shape (n_rows,), optional
+        Row weights, not negative; 1 each by default.
 
     Returns
     -------
@@ -146,11 +153,11 @@ def fit_discrete(table: DiscreteTable, edges: Iterable[tuple[int, int]]) -> Disc
     parents: list[list[int]] = [[] for _ in names]
     for tail, head in edges:
         parents[head].append(tail)
-    cards = [len(states) for states in table.states]
+    cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
     for child, family in enumerate(parents):
         _check_size(names, cards, child, family)
     model = _wired(DiscreteBayesianNetwork(), names, edges)
-    model.add_cpds(*(_fitted_cpd(table, names, cards, child, family) for child, family in enumerate(parents)))
+    model.add_cpds(*(_fitted_cpd(table, names, cards, child, family, weights) for child, family in enumerate(parents)))
     return model
 
 
@@ -211,6 +218,58 @@ def to_linear_gaussian(
     return model
 
 
+def fit_linear_gaussian(
+    moments: Moments, names: Sequence, edges: Iterable[tuple[int, int]]
+) -> LinearGaussianBayesianNetwork:
+    r"""Fit a linear Gaussian Bayesian network to moments, those of weighted rows for one.
+
+    The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C, its intercept
+    follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - |P| - 1): the numbers of
+    :func:`to_linear_gaussian` for the rows that the moments come from.
+
+    Parameters
+    ----------
+    moments : Moments
+        Means and cross-products; no column constant.
+    names : sequence of hashable
+        Names of the columns.
+    edges : iterable of (int, int)
+        Edges (tail, head) of a DAG, as positions in ``names``.
+
+    Returns
+    -------
+    pgmpy.models.LinearGaussianBayesianNetwork
+        With a fitted CPD for every node.
+
+    Raises
+    ------
+    ValueError
+        For positions outside ``names``, for cycles, and where the weights do not exceed the coefficients of a family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.statistics import moments
+    >>> rows = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [3.0, 7.5]])
+    >>> fit_linear_gaussian(moments(rows), ["x", "y"], [(0, 1)]).get_cpds("y").beta.round(3)
+    array([0.9 , 2.15])
+    """
+    edges = _checked_edges(names, edges)
+    model = _wired(LinearGaussianBayesianNetwork(), names, edges)
+    for child, name in enumerate(names):
+        parents = [tail for tail, head in edges if head == child]
+        freedom = moments.n - len(parents) - 1
+        if freedom <= 0:
+            raise ValueError(f"{name!r} has {len(parents)} parents, too many for rows of weight {moments.n:g} in all")
+        slopes = np.linalg.solve(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
+        left = moments.cross[child, child] - slopes @ moments.cross[parents, child]
+        beta = np.array([moments.mean[child] - slopes @ moments.mean[parents], *slopes])
+        model.add_cpds(
+            LinearGaussianCPD(name, beta, float(np.sqrt(max(left, 0.0) / freedom)), [names[p] for p in parents])
+        )
+    return model
+
+
 def _in_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the edges sorted, as Python integers, or raise for an id that has no name."""
     edges = sorted({(int(tail), int(head)) for tail, head in edges})
@@ -244,14 +303,20 @@ def _check_size(names: list, cards: list[int], child: int, parents: list[int]) -
         )
 
 
-def _fitted_cpd(table: DiscreteTable, names: list, cards: list[int], child: int, parents: list[int]) -> TabularCPD:
+def _fitted_cpd(
+    table: DiscreteTable, names: list, cards: list[int], child: int, parents: list[int], weights: np.ndarray | None
+) -> TabularCPD:
     """Count one family and return its table; the last parent varies fastest along the columns."""
     cell = table.codes[child].astype(np.int64)
     for parent in parents:
         cell *= cards[parent]
         cell += table.codes[parent]
+    marked = [v for v in (child, *parents) if table.missing_codes[v] >= 0]
+    if marked:
+        complete = np.logical_and.reduce([table.codes[v] != table.missing_codes[v] for v in marked])
+        cell, weights = cell[complete], None if weights is None else weights[complete]
     n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
-    counts = np.bincount(cell, minlength=n_states * n_configurations).reshape(n_states, n_configurations)
+    counts = np.bincount(cell, weights, n_states * n_configurations).reshape(n_states, n_configurations)
     totals = counts.sum(axis=0)
     unseen = totals == 0
     counts[:, unseen] = 1
@@ -262,5 +327,5 @@ def _fitted_cpd(table: DiscreteTable, names: list, cards: list[int], child: int,
         counts / totals,
         evidence=[names[p] for p in parents],
         evidence_card=[cards[p] for p in parents],
-        state_names={names[v]: list(table.states[v]) for v in [child, *parents]},
+        state_names={names[v]: list(table.states[v][: cards[v]]) for v in [child, *parents]},
     )

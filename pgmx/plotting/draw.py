@@ -10,11 +10,15 @@ import numpy as np
 
 from pgmx.plotting.layout import HEIGHT, layered_layout
 from pgmx.plotting.marks import read_marks
+from pgmx.plotting.strengths import Strengths, read_strengths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from networkx import Graph
+    from pandas import DataFrame
 
 _FONT = 9.0  # points; a unit of the layout is a point
 _SMALL_FONT, _MANY = 4.5, 150  # font of a graph with more nodes than _MANY
@@ -25,6 +29,7 @@ _LONGEST_TANGENT = 57.0
 _LARGEST_PNG = 6000  # pixels on the longer side
 _SUFFIXES = (".svg", ".png")
 _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
+_UNKNOWN, _DOTS = "#9aa5b1", (0, (1, 2))
 _VERDICTS: dict[str, tuple[str, Any, str]] = {
     "shared": ("#33475b", "-", "in both"),
     "turned": ("#e08a00", "-", "other direction"),
@@ -33,7 +38,13 @@ _VERDICTS: dict[str, tuple[str, Any, str]] = {
 }
 
 
-def plot_graph(graph: Graph, ax: Axes | None = None, *, reference: Graph | None = None) -> Axes:
+def plot_graph(
+    graph: Graph,
+    ax: Axes | None = None,
+    *,
+    reference: Graph | None = None,
+    strengths: Mapping | DataFrame | None = None,
+) -> Axes:
     """Draw a directed, partially directed or undirected graph in layers.
 
     Arrows point down wherever no cycle forbids it; the undirected edges of a PDAG have no head; isolated nodes stand
@@ -49,6 +60,10 @@ def plot_graph(graph: Graph, ax: Axes | None = None, *, reference: Graph | None 
     reference : pgmpy or networkx graph, optional
         A graph on the same nodes to compare with: edges are then coloured as shared, with another direction, not in
         the reference, or (dashed) only in the reference.
+    strengths : mapping or DataFrame, optional
+        Numbers ``{(u, v): strength}`` or a table with the columns ``from``, ``to`` and ``strength``, such as the
+        ``strengths_`` of ``BootstrapStructure``, in either direction: the stronger an edge, the wider and (without
+        `reference`) the darker it is drawn, with a legend. Edges that are not given are dotted.
 
     Returns
     -------
@@ -58,9 +73,9 @@ def plot_graph(graph: Graph, ax: Axes | None = None, *, reference: Graph | None 
     Raises
     ------
     TypeError
-        If `graph` or `reference` is no graph.
+        If `graph` or `reference` is no graph, or `strengths` is neither mapping nor table.
     ValueError
-        If `graph` has no nodes or `reference` has other nodes.
+        If `graph` has no nodes, `reference` has other nodes, or a strength is not finite.
 
     Notes
     -----
@@ -83,15 +98,29 @@ def plot_graph(graph: Graph, ax: Axes | None = None, *, reference: Graph | None 
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [_text_width(label, font) + font for label in labels]
     centres, bends = layered_layout(widths, [e[:2] for e in edges if e[2]], [e[:2] for e in edges if not e[2]])
-    ax, scale = _prepare_axes(ax, centres, widths, bends, legend=reference is not None)
-    _draw_edges(ax, edges, _curves(edges, centres, bends, widths), scale)
+    scales = None if strengths is None else read_strengths(strengths)
+    given = [] if scales is None else [scales.find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
+    n_legends = (reference is not None) + (scales is not None)
+    ax, scale = _prepare_axes(ax, centres, widths, bends, n_legends)
+    style = [_line_style(edge[3], at, scales, given, reference is None) for at, edge in enumerate(edges)]
+    _draw_edges(ax, edges, _curves(edges, centres, bends, widths), style, scale)
     _draw_nodes(ax, centres, widths, labels, font * scale, scale)
     if reference is not None:
         _draw_legend(ax, edges, scale)
+    if scales is not None:
+        own = [strength for strength, edge in zip(given, edges, strict=True) if edge[3] != "missing"]
+        _draw_strength_legend(ax, scales, own, reference is None, scale)
     return ax
 
 
-def save_picture(graph: Graph, path: str | PathLike[str], *, reference: Graph | None = None, dpi: float = 150) -> Path:
+def save_picture(
+    graph: Graph,
+    path: str | PathLike[str],
+    *,
+    reference: Graph | None = None,
+    strengths: Mapping | DataFrame | None = None,
+    dpi: float = 150,
+) -> Path:
     """Draw a graph as :func:`plot_graph` does and write it to a file.
 
     Parameters
@@ -102,6 +131,8 @@ def save_picture(graph: Graph, path: str | PathLike[str], *, reference: Graph | 
         Where to write; the suffix is ``.svg`` or ``.png``.
     reference : pgmpy or networkx graph, optional
         A graph on the same nodes to compare with.
+    strengths : mapping or DataFrame, optional
+        Strengths of the edges, as in :func:`plot_graph`.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
 
@@ -134,7 +165,7 @@ def save_picture(graph: Graph, path: str | PathLike[str], *, reference: Graph | 
     path = check_picture_path(path)
     from matplotlib import rc_context
 
-    figure = cast("Figure", plot_graph(graph, reference=reference).figure)
+    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths).figure)
     if path.suffix.lower() == ".png":
         figure.savefig(path, format="png", dpi=min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
     else:
@@ -179,15 +210,15 @@ def _judged_edges(marks, reference):
     return judged + [(*edge, "missing") for edge in there if frozenset(edge[:2]) not in mine]
 
 
-def _prepare_axes(ax, centres, widths, bends, legend):
+def _prepare_axes(ax, centres, widths, bends, n_legends):
     """Set the limits so that a unit is a point on a figure of our own; return the axes and its points per unit."""
     half = np.asarray(widths) / 2
     inner = [route[:, 0] for route in bends.values()]
     left = min([(centres[:, 0] - half).min(), *(x.min() for x in inner)]) - _MARGIN
     right = max([(centres[:, 0] + half).max(), *(x.max() for x in inner)]) + _MARGIN
-    low = -_MARGIN - (2 * _MARGIN if legend else 0)
+    low = -_MARGIN - 2 * _MARGIN * n_legends
     high = centres[:, 1].max() + HEIGHT / 2 + _MARGIN
-    if legend and right - left < 420:
+    if n_legends and right - left < 420:
         middle = (left + right) / 2
         left, right = middle - 210, middle + 210
     if ax is None:
@@ -242,21 +273,45 @@ def _smooth(route):
     return curve
 
 
-def _draw_edges(ax, edges, curves, scale):
+def _line_style(verdict, at, scales, given, coloured):
+    """Return colour, dashes and width in points of an edge."""
+    colour, dashes, _ = _VERDICTS[verdict]
+    if scales is None or verdict == "missing":
+        return colour, dashes, 1.0
+    if np.isnan(given[at]):
+        return (_UNKNOWN if coloured else colour), _DOTS, 1.0
+    return (scales.colour(given[at]) if coloured else colour), dashes, scales.width(given[at])
+
+
+def _draw_edges(ax, edges, curves, style, scale):
+    """Draw all edges as one collection of lines and one of heads; pale ones first, so that dark ones lie above."""
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path as Outline
 
-    for verdict, (colour, dashes, _) in _VERDICTS.items():
-        chosen = [at for at, edge in enumerate(edges) if edge[3] == verdict]
-        heads = [_head(curves[at]) for at in chosen if edges[at][2]]
-        lines = [Outline(curves[at], [Outline.MOVETO] + [Outline.CURVE4] * (len(curves[at]) - 1)) for at in chosen]
-        style = {"edgecolors": colour, "zorder": 1, "linewidths": scale}
-        ax.add_collection(PathCollection(lines, facecolors="none", linestyles=[dashes], **style), autolim=False)
-        ax.add_collection(PolyCollection(heads, facecolors=colour, **style), autolim=False)
+    order = sorted(range(len(edges)), key=lambda at: style[at][2])
+    arrows = [at for at in order if edges[at][2]]
+    heads = [_head(curves[at], style[at][2]) for at in arrows]
+    lines = [Outline(curves[at], [Outline.MOVETO] + [Outline.CURVE4] * (len(curves[at]) - 1)) for at in order]
+    ax.add_collection(
+        PathCollection(
+            lines,
+            facecolors="none",
+            edgecolors=[style[at][0] for at in order],
+            linestyles=[style[at][1] for at in order],
+            linewidths=[scale * style[at][2] for at in order],
+            zorder=1,
+        ),
+        autolim=False,
+    )
+    colours = [style[at][0] for at in arrows]
+    ax.add_collection(
+        PolyCollection(heads, facecolors=colours, edgecolors=colours, linewidths=scale, zorder=1), autolim=False
+    )
 
 
-def _head(curve, length=6.5, half=2.4):
+def _head(curve, width):
     """The triangle at the end of a curve, which is shortened to its base."""
+    length, half = 5.0 + 1.5 * width, 1.5 + 0.9 * width
     along = curve[-1] - curve[-2]
     along /= max(np.hypot(*along), 1e-9)
     across = np.array([-along[1], along[0]])
@@ -293,3 +348,36 @@ def _draw_legend(ax, edges, scale):
         number = sum(edge[3] == verdict for edge in edges)
         handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{meaning}: {number}"))
     ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=0.9 * _FONT * scale)
+
+
+def _draw_strength_legend(ax, scales: Strengths, given, coloured, scale):
+    """Draw sample lines of the range; above the other legend where there is one."""
+    from matplotlib.lines import Line2D
+
+    ink = _VERDICTS["shared"][0]
+    handles = [Line2D([], [], linestyle="none", label="strength")]
+    for value in scales.samples():
+        colour = scales.colour(value) if coloured else ink
+        handles.append(Line2D([], [], color=colour, linewidth=scale * scales.width(value), label=f"{value:.3g}"))
+    unknown = int(np.isnan(given).sum())
+    if unknown:
+        handles.append(Line2D([], [], color=_UNKNOWN, linestyle=_DOTS, label=f"not given: {unknown}"))
+    other = ax.get_legend()
+    if other is not None:
+        ax.add_artist(other)
+    legend = ax.legend(
+        handles=handles,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.0) if other is None else _above(ax),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=0.9 * _FONT * scale,
+        columnspacing=1.4,
+    )
+    legend.set_gid("strengths")
+
+
+def _above(ax):
+    """The lower end, in parts of the axes, of the second row of legends."""
+    low, high = ax.get_ylim()
+    return 0.5, 2 * _MARGIN / (high - low)

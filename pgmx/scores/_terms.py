@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmx._ext import _families
+from pgmx._ext import _families, _weighted
 from pgmx.data import DiscreteTable
 from pgmx.statistics import marginal_counts
 
@@ -31,6 +31,8 @@ class ScoreTerms:
         Whether the prior is shared among the q r cells of a family.
     equivalent : bool
         Whether Markov equivalent graphs have the same score.
+    observed_configs : bool
+        Whether q in the prior is the number of configurations that occur; the penalty counts all of them.
     """
 
     penalty: float = 0.0
@@ -38,17 +40,19 @@ class ScoreTerms:
     prior: float = 0.0
     per_cell: bool = False
     equivalent: bool = True
+    observed_configs: bool = False
 
 
 def family_scorer(
     table: DiscreteTable,
     terms: ScoreTerms,
     *,
+    weights: np.ndarray | None = None,
     pairs: np.ndarray | None = None,
     allowed: np.ndarray | None = None,
     max_indegree: int | None = None,
     memory: int = 1 << 26,
-) -> "_families.FamilyScorer":
+) -> "_families.FamilyScorer | _weighted.WeightedFamilyScorer":
     """Return the compiled scorer of the families of a table.
 
     Parameters
@@ -57,6 +61,10 @@ def family_scorer(
         Coded table of n variables.
     terms : ScoreTerms
         The score.
+    weights : float64 ndarray of shape (N,), optional
+        Row weights, not negative; counts are then sums of weights over rows, gains are rounded to twelve digits of
+        the largest score (to 1e-5 where that is finer), and `pairs` and `memory` do not apply. For integer weights of
+        moderate size the scorer of ``table.repeated(weights)`` is faster.
     pairs : uint32 ndarray of shape (m, m), optional
         As :func:`pgmx.statistics.pair_counts` gives them; without, pairs are counted when they are asked for.
     allowed : uint8 ndarray of shape (n, n), optional
@@ -68,9 +76,10 @@ def family_scorer(
 
     Returns
     -------
-    FamilyScorer
-        ``family_score(child, parents)``, ``start(gains, scores)`` and ``rescore(child, parents, gains)`` on ids;
-        parents as ascending int32. It serves one thread at a time.
+    FamilyScorer, or WeightedFamilyScorer where there are weights
+        ``family_score(child, parents)``, ``family_counts(child, parents)``, ``start(gains, scores)``,
+        ``rescore(child, parents, gains)`` and ``restrict(allowed)`` on ids; parents as ascending int32. It serves one
+        thread at a time.
 
     Examples
     --------
@@ -81,20 +90,28 @@ def family_scorer(
     >>> scorer.family_score(0, np.array([1], dtype=np.int32))
     0.0
     """
+    options = {
+        "dirichlet": terms.dirichlet,
+        "per_cell": terms.per_cell,
+        "observed": terms.observed_configs,
+        "prior": terms.prior,
+        "penalty": terms.penalty,
+        "equivalent": terms.equivalent,
+        "allowed": allowed,
+        "max_indegree": table.n_variables if max_indegree is None else max_indegree,
+        "names": table.columns,
+    }
+    if weights is not None:
+        return _weighted.WeightedFamilyScorer(
+            table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
+        )
     return _families.FamilyScorer(
         table.codes,
         table.cardinalities,
         table.planes,
         table.plane_offsets,
         marginal_counts(table),
-        dirichlet=terms.dirichlet,
-        per_cell=terms.per_cell,
-        prior=terms.prior,
-        penalty=terms.penalty,
-        equivalent=terms.equivalent,
         pairs=pairs,
-        allowed=allowed,
-        max_indegree=table.n_variables if max_indegree is None else max_indegree,
         memory=memory,
-        names=table.columns,
+        **options,
     )

@@ -1,13 +1,7 @@
 """The Bayesian Dirichlet equivalent uniform score."""
 
-from math import isfinite
-from numbers import Real
-
-from pgmx.scores._base import DiscreteScore
+from pgmx.scores._base import DiscreteScore, checked_size
 from pgmx.scores._terms import ScoreTerms
-
-#: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
-SMALLEST_SIZE = 1e-100
 
 
 class BDeu(DiscreteScore):
@@ -55,14 +49,9 @@ class BDeu(DiscreteScore):
     _tags = {"name": "bdeu", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
     def __init__(self, data, equivalent_sample_size=10, state_names=None):
-        size = equivalent_sample_size
-        if not isinstance(size, Real) or isinstance(size, bool) or not isfinite(size) or size < SMALLEST_SIZE:
-            raise ValueError(
-                f"equivalent_sample_size must be a positive number, got {size!r}; the smallest is {SMALLEST_SIZE}"
-            )
-        self.equivalent_sample_size = equivalent_sample_size
+        self.equivalent_sample_size = checked_size(equivalent_sample_size)
         super().__init__(data, state_names=state_names)
 
-    def terms(self, n_rows: int) -> ScoreTerms:
+    def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: α shared by the cells of the family."""
         return ScoreTerms(dirichlet=True, per_cell=True, prior=float(self.equivalent_sample_size))

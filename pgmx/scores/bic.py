@@ -37,6 +37,6 @@ class BIC(DiscreteScore):
     def __init__(self, data, state_names=None):
         super().__init__(data, state_names=state_names)
 
-    def terms(self, n_rows: int) -> ScoreTerms:
+    def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: each free parameter costs half of ln N."""
         return ScoreTerms(penalty=0.5 * _families.natural_log(n_rows))

@@ -43,6 +43,6 @@ class K2(DiscreteScore):
     def __init__(self, data, state_names=None):
         super().__init__(data, state_names=state_names)
 
-    def terms(self, n_rows: int) -> ScoreTerms:
+    def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: pseudo-count 1 in every cell."""
         return ScoreTerms(dirichlet=True, prior=1.0, equivalent=False)

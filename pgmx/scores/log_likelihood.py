@@ -36,6 +36,6 @@ class LogLikelihood(DiscreteScore):
     def __init__(self, data, state_names=None):
         super().__init__(data, state_names=state_names)
 
-    def terms(self, n_rows: int) -> ScoreTerms:
+    def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: no penalty."""
         return ScoreTerms()

@@ -4,13 +4,18 @@ from pgmpy import structure_score as pgmpy
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.scores._base import DiscreteScore
+from pgmx.scores._gaussian import GaussianScore
 from pgmx.scores.aic import AIC
+from pgmx.scores.aic_gauss import AICGauss
 from pgmx.scores.bdeu import BDeu
+from pgmx.scores.bds import BDs
 from pgmx.scores.bic import BIC
+from pgmx.scores.bic_gauss import BICGauss
 from pgmx.scores.k2 import K2
 from pgmx.scores.log_likelihood import LogLikelihood
+from pgmx.scores.log_likelihood_gauss import LogLikelihoodGauss
 
-#: Names of pgmx's own scores: pgmpy's and short ones.
+#: Names of pgmx's own scores of states: pgmpy's and short ones.
 DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
     "bic": BIC,
     "bic-d": BIC,
@@ -20,14 +25,18 @@ DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
     "ll-d": LogLikelihood,
     "k2": K2,
     "bdeu": BDeu,
+    "bds": BDs,
+}
+
+#: Names of pgmx's own scores of numbers.
+GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
+    "ll-g": LogLikelihoodGauss,
+    "aic-g": AICGauss,
+    "bic-g": BICGauss,
 }
 
 #: Names that pgmpy's own classes serve; the tag `supported_datatype` of a class tells what data it takes.
 PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
-    "bds": pgmpy.BDs,
-    "ll-g": pgmpy.LogLikelihoodGauss,
-    "aic-g": pgmpy.AICGauss,
-    "bic-g": pgmpy.BICGauss,
     "ll-cg": pgmpy.LogLikelihoodCondGauss,
     "aic-cg": pgmpy.AICCondGauss,
     "bic-cg": pgmpy.BICCondGauss,
@@ -36,7 +45,12 @@ PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
 
 def check_score_name(name: str) -> str:
     """Return `name` in lower case, or raise ValueError with the names there are."""
-    known = [*DISCRETE_SCORES, *PGMPY_SCORES]
+    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *PGMPY_SCORES]
+    if name.lower() == "bde":
+        raise ValueError(
+            "scoring_method='bde' needs a prior network: give the instance pgmx.scores.BDe(data, prior_network), or "
+            "'bdeu' for the uniform one"
+        )
     if name.lower() not in known:
         raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
     return name.lower()

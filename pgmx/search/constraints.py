@@ -1,20 +1,20 @@
 """What a user knows about the edges, as the integer arrays that a search reads.
 
-The names of variables stop here: behind this module a search sees ids and one byte per ordered pair.
+The names of variables stop here: behind this module a search sees ids and one byte per ordered pair. How names are read
+is in :mod:`pgmx.search.knowledge`; here statements are put together and contradictions found.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-__all__ = ["EdgeConstraints", "constraints_from_knowledge", "find_cycle"]
+from pgmx.search.knowledge import Knowledge, read_knowledge
 
-_EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
+__all__ = ["EdgeConstraints", "constraints_from_knowledge", "constraints_from_options", "find_cycle"]
+
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
-_SHOWN = 8  # names listed in an error before it says "..."
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,18 +119,41 @@ class EdgeConstraints:
         ]
 
 
-def constraints_from_knowledge(knowledge: Any, names: Sequence) -> EdgeConstraints:
-    """Translate expert knowledge about named variables into integer ids.
+def constraints_from_options(
+    names: Sequence,
+    *,
+    expert_knowledge: Any = None,
+    required_edges: Collection | None = None,
+    forbidden_edges: Collection | None = None,
+    tiers: Collection | None = None,
+    root_nodes: Collection | None = None,
+    candidate_edges: Collection | None = None,
+) -> EdgeConstraints:
+    """Translate what is known about named variables into integer ids, and find contradictions.
+
+    All statements hold together: what the object forbids and what an option forbids is forbidden, and an edge must lie
+    in every search space that is given.
 
     Parameters
     ----------
-    knowledge : object or None
-        None, or an object with the attributes of pgmpy's ``ExpertKnowledge``: ``required_edges``, ``forbidden_edges``,
-        ``search_space`` (collections of (tail, head) names; an empty search space means all edges) and
-        ``temporal_order`` (a list of tiers, the earliest first; ``temporal_ordering``, a dict from name to tier, is
-        read where the order itself was an iterator and is used up). It is read, never changed.
     names : sequence of hashable, length n
         Names of the variables in column order, without repetition; the position is the id.
+    expert_knowledge : object or None, default=None
+        An object with the attributes of pgmpy's ``ExpertKnowledge``: ``required_edges``, ``forbidden_edges``,
+        ``search_space`` (an empty one means all edges), ``temporal_order`` (a list of tiers, the earliest first;
+        ``temporal_ordering``, a dict from name to tier, is read where the order itself was an iterator and is used up)
+        and, where it has them, ``root_nodes``. It is read, never changed.
+    required_edges : collection of (tail, head), default=None
+        Edges that every graph holds.
+    forbidden_edges : collection of (tail, head), default=None
+        Edges that no graph holds.
+    tiers : list of collections, default=None
+        Variables from the earliest to the latest: an edge stays within a tier or leads to a later one. Variables in no
+        tier are not bound.
+    root_nodes : collection, default=None
+        Variables without parents.
+    candidate_edges : collection of (tail, head), default=None
+        The only edges that a graph may hold; all edges by default, none where it is empty.
 
     Returns
     -------
@@ -140,54 +163,68 @@ def constraints_from_knowledge(knowledge: Any, names: Sequence) -> EdgeConstrain
     Raises
     ------
     TypeError
-        When ``knowledge`` lacks one of the attributes, or one of them is not a collection.
+        When the object lacks one of the attributes, or a part is not a collection.
     ValueError
-        For unknown names, self loops, a variable in two tiers, a required edge that is forbidden, against the temporal
-        order or outside the search space, and required edges that form a cycle. The message names the culprit.
+        For unknown names, self loops, a variable in two tiers, a required edge that is forbidden, against the tiers,
+        into a root or outside the candidates, and required edges that form a cycle. The message names the culprit and
+        the options it came from.
 
     Notes
     -----
-    An edge may stay within a tier or lead to a later one. Variables that no tier names are not bound by the order.
     Cost: n² bytes, and time in n² plus the number of edges, only where something is forbidden.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> knowledge = SimpleNamespace(
-    ...     required_edges={("rain", "wet")},
-    ...     forbidden_edges=set(),
-    ...     search_space=set(),
-    ...     temporal_order=[["rain"], ["wet"]],
+    >>> constraints = constraints_from_options(
+    ...     ["wet", "rain", "month"], required_edges=[("rain", "wet")], root_nodes=["month"]
     ... )
-    >>> constraints = constraints_from_knowledge(knowledge, ["wet", "rain", "month"])
     >>> constraints.required
     array([[1, 0]])
     >>> constraints.allows(0, 1), constraints.allows(0, 2)
-    (False, True)
+    (True, False)
     """
     n = len(names)
-    if knowledge is None:
-        return EdgeConstraints(n)
-    missing = [name for name in _EXPECTED if not hasattr(knowledge, name)]
-    if missing:
-        raise TypeError(
-            f"expert_knowledge of type {type(knowledge).__name__!r} has no {', '.join(missing)}; expected None or an "
-            f"object such as pgmpy's ExpertKnowledge with {', '.join(_EXPECTED)}"
-        )
-    index = {name: position for position, name in enumerate(names)}
-    required = _edge_ids(knowledge, "required_edges", index)
-    forbidden = _edge_ids(knowledge, "forbidden_edges", index)
-    space = _edge_ids(knowledge, "search_space", index)
-    tiers = _tier_of_each(knowledge, index)
-
-    allowed = _allowed_matrix(n, forbidden, space, tiers)
-    if allowed is not None:
-        _check_required_allowed(required, allowed, forbidden, tiers, names)
+    said = read_knowledge(
+        names,
+        expert_knowledge=expert_knowledge,
+        required_edges=required_edges,
+        forbidden_edges=forbidden_edges,
+        tiers=tiers,
+        root_nodes=root_nodes,
+        candidate_edges=candidate_edges,
+    )
+    allowed = _allowed_matrix(n, said)
+    for option, edges in said.required:
+        refused = edges[allowed[edges[:, 1], edges[:, 0]] == 0] if allowed is not None else edges[:0]
+        if len(refused):
+            raise ValueError(_contradiction(option, refused[0], said, names))
+    required = np.concatenate([_NO_EDGES, *(edges for _, edges in said.required)])
+    if len(said.required) > 1:
+        required = np.unique(required, axis=0)
     cycle = find_cycle(n, required.tolist())
     if cycle is not None:
         path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
-        raise ValueError(f"required_edges form the cycle {path}; drop or turn one of these edges")
+        options = " and ".join(option for option, _ in said.required)
+        raise ValueError(f"{options} form the cycle {path}; drop or turn one of these edges")
     return EdgeConstraints(n, required, allowed)
+
+
+def constraints_from_knowledge(knowledge: Any, names: Sequence) -> EdgeConstraints:
+    """Translate a knowledge object alone, see :func:`constraints_from_options`.
+
+    Parameters
+    ----------
+    knowledge : object or None
+        pgmpy's ``ExpertKnowledge`` or an object with its attributes.
+    names : sequence of hashable, length n
+        Names of the variables in column order.
+
+    Returns
+    -------
+    EdgeConstraints
+        By id.
+    """
+    return constraints_from_options(names, expert_knowledge=knowledge)
 
 
 def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
@@ -240,121 +277,43 @@ def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
     return cycle[start:] + cycle[:start]
 
 
-def _edge_ids(knowledge: Any, attribute: str, index: Mapping) -> np.ndarray:
-    """Return the named edges as an int64 array (m, 2), sorted, without repetition."""
-    edges = getattr(knowledge, attribute)
-    if edges is None:
-        return _NO_EDGES
-    if isinstance(edges, str | bytes) or not isinstance(edges, Collection):
-        raise TypeError(f"{attribute} is {edges!r}; expected a set or list of (tail, head) pairs")
-    if len(edges) == 0:
-        return _NO_EDGES
-    kinds = set(map(type, edges))  # one test a type instead of one an edge: a search space may hold a million
-    if not all(map(_ordered, kinds)) or set(map(len, edges)) != {2}:
-        culprit = next(edge for edge in edges if not _ordered(type(edge)) or len(edge) != 2)
-        raise ValueError(f"{attribute} holds {culprit!r}; expected a (tail, head) pair")
-    try:
-        flat = map(index.__getitem__, chain.from_iterable(edges))
-        ids = np.fromiter(flat, dtype=np.int64, count=2 * len(edges)).reshape(-1, 2)
-    except (KeyError, TypeError):
-        raise ValueError(_unknown_names(attribute, chain.from_iterable(edges), index)) from None
-    if (loops := ids[:, 0] == ids[:, 1]).any():
-        name = list(index)[ids[loops, 0].min()]
-        raise ValueError(f"{attribute} holds the self loop {name!r} -> {name!r}; remove it")
-    tails, heads = np.divmod(np.unique(ids[:, 0] * len(index) + ids[:, 1]), len(index))
-    return np.column_stack([tails, heads])
-
-
-def _ordered(kind: type) -> bool:
-    """Tell whether values of a type can be read as a pair with a first and a second element."""
-    return issubclass(kind, Collection) and not issubclass(kind, str | bytes | Set | Mapping)
-
-
-def _unknown_names(attribute: str, given: Iterable, index: Mapping) -> str:
-    """Say which of the given names are none of the variables."""
-    culprits = set()
-    for name in given:
-        try:
-            known = name in index
-        except TypeError:  # unhashable, so it cannot be a name
-            known = False
-        if not known:
-            culprits.add(repr(name))
-    return (
-        f"{attribute} names unknown variables: {_listed(sorted(culprits))}; the variables are "
-        f"{_listed([repr(name) for name in index])}"
-    )
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(words[:_SHOWN]) + (", ..." if len(words) > _SHOWN else "")
-
-
-def _tier_of_each(knowledge: Any, index: Mapping) -> np.ndarray | None:
-    """Return the tier of each variable (-1: in no tier), or None without an order."""
-    order = knowledge.temporal_order
-    ordering = getattr(knowledge, "temporal_ordering", None)
-    if order is None or not isinstance(order, Collection):
-        # pgmpy's constructor has used up an iterator; the dict it made of it is left.
-        if order is not None and not isinstance(ordering, Mapping):
-            raise TypeError(f"temporal_order is {order!r}; expected a list of tiers, the earliest first")
-        placed = list(ordering.items()) if isinstance(ordering, Mapping) else []
-    else:
-        placed = []
-        for number, tier in enumerate(order):
-            if isinstance(tier, str | bytes) or not isinstance(tier, Collection):
-                raise TypeError(
-                    f"tier {number} of temporal_order is {tier!r}; expected a list of variables, as [{tier!r}]"
-                )
-            placed += [(name, number) for name in tier]
-    if not placed:
-        return None
-    tiers = np.full(len(index), -1, dtype=np.int64)
-    for name, number in placed:
-        try:
-            position = index[name]
-        except (KeyError, TypeError):
-            raise ValueError(_unknown_names("temporal_order", [name for name, _ in placed], index)) from None
-        if tiers[position] not in (-1, number):
-            raise ValueError(
-                f"temporal_order puts {name!r} in tier {tiers[position]} and in tier {number}; keep it in one of them"
-            )
-        tiers[position] = number
-    return tiers
-
-
-def _allowed_matrix(n: int, forbidden: np.ndarray, space: np.ndarray, tiers: np.ndarray | None) -> np.ndarray | None:
+def _allowed_matrix(n: int, said: Knowledge) -> np.ndarray | None:
     """Return allowed[child, parent], or None when that would be all ones off the diagonal."""
-    if not len(forbidden) and not len(space) and tiers is None:
+    if not (said.forbidden or said.spaces or said.tiers or said.roots):
         return None
-    if len(space):
-        allowed = np.zeros((n, n), dtype=np.uint8)
-        allowed[space[:, 1], space[:, 0]] = 1
-    else:
-        allowed = np.ones((n, n), dtype=np.uint8)
-    if tiers is not None:
+    allowed = np.ones((n, n), dtype=np.uint8)
+    for number, (_, edges) in enumerate(said.spaces):
+        space = allowed if number == 0 else np.empty_like(allowed)
+        space[:] = 0
+        space[edges[:, 1], edges[:, 0]] = 1
+        allowed &= space
+    for _, tiers in said.tiers:
         # A child in no tier takes parents from every tier; a parent in no tier (-1) is early enough for every child.
         latest = np.where(tiers < 0, tiers.max(), tiers)
         allowed &= tiers[None, :] <= latest[:, None]
-    allowed[forbidden[:, 1], forbidden[:, 0]] = 0
+    for _, edges in said.forbidden:
+        allowed[edges[:, 1], edges[:, 0]] = 0
+    for _, roots in said.roots:
+        allowed[roots] = 0
     np.fill_diagonal(allowed, 0)
     return None if np.count_nonzero(allowed) == n * (n - 1) else allowed
 
 
-def _check_required_allowed(
-    required: np.ndarray, allowed: np.ndarray, forbidden: np.ndarray, tiers: np.ndarray | None, names: Sequence
-) -> None:
-    """Raise for the first required edge which another part of the knowledge rules out, saying which part."""
-    refused = required[allowed[required[:, 1], required[:, 0]] == 0]
-    if not len(refused):
-        return
-    tail, head = refused[0]
-    edge = f"required_edges holds {names[tail]!r} -> {names[head]!r}"
-    if (forbidden == refused[0]).all(axis=1).any():
-        raise ValueError(f"{edge}, which forbidden_edges holds too; keep it in one of them")
-    if tiers is not None and tiers[head] >= 0 and tiers[tail] > tiers[head]:
-        raise ValueError(
-            f"{edge} against temporal_order, where {names[tail]!r} is in tier {tiers[tail]} and {names[head]!r} in the "
-            f"earlier tier {tiers[head]}; drop the edge or change the order"
-        )
-    raise ValueError(f"{edge}, which is outside search_space; add it there or drop it here")
+def _contradiction(option: str, edge: np.ndarray, said: Knowledge, names: Sequence) -> str:
+    """Say which other statement rules out a required edge."""
+    tail, head = edge.tolist()
+    text = f"{option} holds {names[tail]!r} -> {names[head]!r}"
+    for other, edges in said.forbidden:
+        if (edges == edge).all(axis=1).any():
+            return f"{text}, which {other} holds too; keep it in one of them"
+    for other, tiers in said.tiers:
+        if tiers[head] >= 0 and tiers[tail] > tiers[head]:
+            return (
+                f"{text} against {other}, where {names[tail]!r} is in tier {tiers[tail]} and {names[head]!r} in the "
+                f"earlier tier {tiers[head]}; drop the edge or change the order"
+            )
+    for other, roots in said.roots:
+        if (roots == head).any():
+            return f"{text}, but {other} holds {names[head]!r}, which then has no parents; drop one of the two"
+    other = next(other for other, edges in said.spaces if not (edges == edge).all(axis=1).any())
+    return f"{text}, which is outside {other}; add it there or drop it here"

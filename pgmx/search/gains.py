@@ -12,8 +12,12 @@ A source of gains has two methods, which the compiled ``FamilyScorer`` and :clas
 from collections.abc import Callable, Sequence
 from math import ceil, inf, isfinite, log10
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+
+#: Bytes of rows that a search keeps which goes back to graphs it has left.
+ROW_MEMORY = 1 << 27
 
 
 class FunctionGains:
@@ -89,9 +93,59 @@ class FunctionGains:
         np.round(row, self._decimals, out=row)
         return now
 
+    def restrict(self, allowed: np.ndarray | None) -> None:
+        """Replace the mask of allowed arcs; None allows all."""
+        self.allowed = allowed
+
     def family_score(self, child: int, parents: tuple[int, ...]) -> float:
         """Return the remembered score of a family."""
         family = (child, parents)
         if family not in self._known:
             self._known[family] = float(self.local_score(child, parents))
         return self._known[family]
+
+
+class RememberedRows:
+    """Gains of another source, each row kept for the next time the same child has the same parents.
+
+    A search that takes arcs out and puts them back asks for most rows many times.
+
+    Parameters
+    ----------
+    source : FamilyScorer, FunctionGains or another source
+        Where rows come from.
+    memory : int, default=2**27
+        Bytes of rows that are kept; beyond it the rows kept longest are dropped.
+    """
+
+    def __init__(self, source, memory: int = ROW_MEMORY):
+        self.source = source
+        self.memory = memory
+        self._rows: dict[tuple[int, bytes], tuple[np.ndarray, float]] = {}
+
+    def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
+        """Fill the gains and scores of the graph without arcs."""
+        self.source.start(gains, scores)
+
+    def restrict(self, allowed: np.ndarray | None) -> None:
+        """Replace the mask of allowed arcs."""
+        self._rows.clear()
+        self.source.restrict(allowed)
+
+    def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
+        """Fill the gains of `child` and return its family score."""
+        key = (child, parents.tobytes())
+        kept = self._rows.get(key)
+        if kept is not None:
+            gains[child] = kept[0]
+            return kept[1]
+        score = self.source.rescore(child, parents, gains)
+        while self._rows and len(self._rows) * 8 * gains.shape[1] >= self.memory:
+            del self._rows[next(iter(self._rows))]
+        self._rows[key] = (gains[child].copy(), score)
+        return score
+
+
+def remembered(make_source: Callable[[], Any]) -> RememberedRows:
+    """Return a new source whose rows are kept."""
+    return RememberedRows(make_source())

@@ -1,84 +1,13 @@
-"""Greedy hill climbing over directed acyclic graphs."""
+"""Greedy hill climbing over directed acyclic graphs, and the walk through moves that do not improve."""
 
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
-from pgmx._ext import _dag_moves
+from pgmx.search.run import ClimbLimits, ClimbResult, Progress, Run, Stopped
+from pgmx.search.state import DagState
 
-logger = logging.getLogger(__name__)
-
-
-class Progress(NamedTuple):
-    """What a callback is told after each move."""
-
-    n_iter: int
-    score: float
-    n_edges: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class ClimbLimits:
-    """When a climb ends, and what it may try.
-
-    Attributes
-    ----------
-    epsilon : float
-        A move that gains less is not an improvement.
-    max_iter : int or float
-        Most moves; may be infinite.
-    max_time : float or None
-        Most seconds from the start of the search, looked at between moves.
-    max_indegree : int
-        Most parents of a node.
-    tabu_length : int
-        The last moves that may not be undone. The list is emptied where no other move improves the best graph, so that
-        a local optimum is one of all moves.
-    patience : int
-        Moves without a new best score before the climb ends; 0 ends it at the first local optimum.
-    """
-
-    epsilon: float
-    max_iter: int | float
-    max_time: float | None
-    max_indegree: int
-    tabu_length: int
-    patience: int
-
-
-@dataclass
-class ClimbResult:
-    """The best graph that a climb has seen."""
-
-    edges: np.ndarray
-    score: float
-    n_iter: int
-    converged: bool
-    history: dict[str, np.ndarray]
-
-
-@dataclass
-class _History:
-    scores: list[float] = field(default_factory=list)
-    n_edges: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-
-    def add(self, progress: Progress) -> None:
-        self.scores.append(progress.score)
-        self.n_edges.append(progress.n_edges)
-        self.seconds.append(progress.seconds)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "score": np.array(self.scores),
-            "n_edges": np.array(self.n_edges, dtype=np.int64),
-            "seconds": np.array(self.seconds),
-        }
+__all__ = ["ClimbLimits", "ClimbResult", "Progress", "climb", "climb_quietly", "hill_climb", "partners_first"]
 
 
 def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
@@ -107,6 +36,54 @@ def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
     return priority
 
 
+def climb(state: DagState, run: Run, *, patience: int = 0) -> None:
+    """Make the best move again and again until none improves the best graph for `patience` moves.
+
+    Parameters
+    ----------
+    state : DagState
+        The graph; a local optimum when `patience` is 0, else wherever the walk ended.
+    run : Run
+        Keeps the best graph; its limits may end the climb by `Stopped`.
+    patience : int, default=0
+        Moves without a new best score that are walked through.
+
+    Notes
+    -----
+    Cost: one row of gains for each move (two for a reversal) and O(n + arcs) to choose it.
+
+    References
+    ----------
+    .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3 and algorithm 18.2.
+    """
+    idle = int(run.memo.get("idle", 0))
+    while True:
+        run.check()
+        move = state.moves.best()
+        if move is None or move[3] < run.least_gain():
+            if idle == 0 and state.moves.clear_tabu():
+                continue  # what only the tabu list bars may still improve
+            if move is None or idle >= patience:
+                return
+            run.leave(state)
+        state.make(*move[:3])
+        idle = 0 if run.moved(state) else idle + 1
+        run.safe(state, idle=idle)
+
+
+def climb_quietly(state: DagState, run: Run) -> None:
+    """Climb to a local optimum on trial: the moves count, but are neither told nor compared with the best graph."""
+    least = run.least_gain()
+    while True:
+        move = state.moves.best()
+        if move is None or move[3] < least:
+            if not state.moves.clear_tabu():
+                return
+            continue
+        run.tried()
+        state.make(*move[:3])
+
+
 def hill_climb(
     source,
     n: int,
@@ -131,8 +108,7 @@ def hill_climb(
     limits : ClimbLimits
         When to end.
     priority : ndarray of shape (n,), or callable
-        Permutation that orders equal gains: the head, then the tail of smaller value goes first. A callable is given
-        the gains of the graph without arcs and returns it.
+        Permutation that orders equal gains, see :class:`pgmx.search.state.DagState`.
     start : ndarray of shape (m, 2), optional
         Arcs (tail, head) of the first graph, acyclic; none by default.
     required : ndarray of shape (k, 2), optional
@@ -150,73 +126,24 @@ def hill_climb(
     -------
     ClimbResult
         The best graph seen, its score, and the course of the climb.
-
-    Notes
-    -----
-    Cost: one row of gains for each move (two for a reversal) and O(n + arcs) to choose it.
-
-    References
-    ----------
-    .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.
     """
-    began = perf_counter() if began is None else began
-    gains = np.empty((n, n))
-    scores = np.empty(n)
-    source.start(gains, scores)
-    moves = _dag_moves.DagMoves(
-        gains,
-        np.asarray(priority(gains) if callable(priority) else priority, dtype=np.int64),
+    run = Run(limits, callback=callback, began=began)
+    state = DagState(
+        source,
+        n,
+        priority=priority,
         max_indegree=limits.max_indegree,
-        floor=limits.epsilon if limits.patience == 0 else -np.inf,
+        least_gain=limits.epsilon if limits.patience == 0 else -np.inf,
         tabu_length=limits.tabu_length,
         required=required,
         bonus=bonus,
     )
     if start is not None:
-        for tail, head in start.tolist():
-            moves.insert_edge(tail, head)
-        for child in sorted(set(start[:, 1].tolist())):
-            scores[child] = source.rescore(child, moves.parents_of(child), gains)
-    moves.refresh_all()
-
-    history = _History()
-    prior = offset
-    best_score = float(scores.sum()) + prior
-    # below the rounding of the sum a gain is none: without this, epsilon=0 would turn a neutral arc for ever
-    least_gain = max(limits.epsilon, 1e-12 * abs(best_score))
-    best_edges = None  # None while the graph of `moves` is the best one seen
-    n_iter, idle, converged = 0, 0, False
-    while n_iter < limits.max_iter and (limits.max_time is None or perf_counter() - began < limits.max_time):
-        move = moves.best()
-        if move is None or move[3] < least_gain:
-            if best_edges is None and moves.clear_tabu():
-                continue  # what only the tabu list bars may still improve
-            if move is None or idle >= limits.patience:
-                converged = True
-                break
-            if best_edges is None:
-                best_edges = moves.edges()
-        op, tail, head, _ = move
-        moves.apply(op, tail, head)
-        prior += bonus[op]
-        for child in (head, tail) if op == _dag_moves.REVERSE else (head,):
-            scores[child] = source.rescore(child, moves.parents_of(child), gains)
-            moves.refresh(child)
-        n_iter += 1
-        score = float(scores.sum()) + prior
-        if best_edges is None or score > best_score:
-            best_score, best_edges, idle = score, None, 0
-        else:
-            idle += 1
-        progress = Progress(n_iter, score, moves.n_edges, perf_counter() - began)
-        history.add(progress)
-        if callback is not None and callback(progress):
-            break
-    logger.debug("hill climbing ended after %d moves with score %.6f", n_iter, best_score)
-    return ClimbResult(
-        edges=moves.edges() if best_edges is None else best_edges,
-        score=best_score,
-        n_iter=n_iter,
-        converged=converged,
-        history=history.arrays(),
-    )
+        state.reset(start)
+    state.prior = offset
+    run.present(state)
+    try:
+        climb(state, run, patience=limits.patience)
+    except Stopped:
+        return run.result(state, converged=False)
+    return run.result(state, converged=True)

@@ -1,5 +1,6 @@
-"""Sufficient statistics of coded tables."""
+"""Sufficient statistics: counts of coded tables, moments of numeric ones."""
 
 from pgmx.statistics.counts import marginal_counts, pair_counts
+from pgmx.statistics.moments import Moments, moments
 
-__all__ = ["marginal_counts", "pair_counts"]
+__all__ = ["Moments", "marginal_counts", "moments", "pair_counts"]

@@ -1,4 +1,4 @@
-"""The one outside scorer: BIC of a DAG by plain counting, for every solver alike. It imports numpy alone."""
+"""The one outside scorer: BIC and BDeu of a DAG by plain counting, for every solver alike. It imports numpy alone."""
 
 import math
 
@@ -11,12 +11,44 @@ def bic(codes, cards, edges):
     ``codes`` is (n_variables, n_rows), ``cards`` the declared states, ``edges`` (tail, head) ids; q counts all declared
     parent configurations. ``tests/oracles/family_scores.py`` says the same more slowly.
     """
+    half_log = 0.5 * math.log(codes.shape[1])
+
+    def family(table, q):
+        return _n_log_n(table) - _n_log_n(table.sum(axis=1)) - half_log * q * (table.shape[1] - 1)
+
+    return _sum_of_families(family, codes, cards, edges)
+
+
+def bdeu(codes, cards, edges, equivalent_sample_size=10.0):
+    """Return sum over families of log P(counts | graph), priors Dirichlet(ess / (q r)), natural logarithm.
+
+    That is sum_j [lgamma(alpha_j) - lgamma(alpha_j + N_j) + sum_k lgamma(alpha_jk + N_jk) - lgamma(alpha_jk)],
+    alpha_jk = ess / (q r), alpha_j = ess / q; empty cells add nothing, q counts all declared parent configurations.
+    """
+
+    def family(table, q):
+        r = table.shape[1]
+        cells = _lgamma_rise(table, equivalent_sample_size / (q * r))
+        return cells - _lgamma_rise(table.sum(axis=1), equivalent_sample_size / q)
+
+    return _sum_of_families(family, codes, cards, edges)
+
+
+SCORES = {"bic": bic, "bdeu": bdeu}
+
+
+def _sum_of_families(family, codes, cards, edges):
+    parents = [[] for _ in cards]
+    for tail, head in edges:
+        parents[head].append(tail)
     return math.fsum(
-        _family_bic(codes, cards, child, [tail for tail, head in edges if head == child]) for child in range(len(cards))
+        family(_family_table(codes, cards, child, above), math.prod(int(cards[p]) for p in above))
+        for child, above in enumerate(parents)
     )
 
 
-def _family_bic(codes, cards, child, parents):
+def _family_table(codes, cards, child, parents):
+    """Return the counts, one row a parent configuration; some that never occur may be left out."""
     n_rows, r = codes.shape[1], int(cards[child])
     configuration, size = np.zeros(n_rows, dtype=np.int64), 1
     for p in parents:
@@ -25,14 +57,20 @@ def _family_bic(codes, cards, child, parents):
         if size > 4 * n_rows:  # number the configurations that occur, so that a table stays small
             seen, configuration = np.unique(configuration, return_inverse=True)
             size = len(seen)
-    table = np.bincount(configuration * r + codes[child], minlength=size * r).reshape(size, r)
-    q = math.prod(int(cards[p]) for p in parents)
-    return _n_log_n(table) - _n_log_n(table.sum(axis=1)) - 0.5 * math.log(n_rows) * q * (r - 1)
+    return np.bincount(configuration * r + codes[child], minlength=size * r).reshape(size, r)
 
 
 def _n_log_n(counts):
     seen = counts[counts > 0].astype(float)
     return float(np.sum(seen * np.log(seen)))
+
+
+def _lgamma_rise(counts, alpha):
+    """Return the sum of lgamma(alpha + N) - lgamma(alpha) over the counts N."""
+    values, times = np.unique(counts[counts > 0], return_counts=True)
+    base = math.lgamma(alpha)
+    pairs = zip(values.tolist(), times.tolist(), strict=True)
+    return math.fsum(n * (math.lgamma(alpha + value) - base) for value, n in pairs)
 
 
 def is_dag(n, edges):

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from pgmx.cli.inputs import check_targets, find_source, read_edges
+from pgmx.cli.inputs import check_targets, find_source
+from pgmx.cli.knowledge import read_edges, read_tiers
 
 
 def test_a_bundled_name_wins_over_a_file_of_that_name(tmp_path, monkeypatch):
@@ -17,13 +18,13 @@ def test_a_bundled_name_wins_over_a_file_of_that_name(tmp_path, monkeypatch):
     [
         ("nothing.csv", "no such file: nothing.csv"),
         ("folder/alarm", "no such file: folder/alarm"),
-        (".", "is a folder: give a CSV or Parquet file"),
+        (".", r"no Parquet file \(.*\) in the folder \."),
         ("alarn", r"'alarn' is neither a file nor a bundled network \(alarm, andes, "),
     ],
 )
 def test_other_sources_are_refused(text, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
         find_source(text)
 
 
@@ -41,6 +42,11 @@ def test_unwritable_targets_are_refused(out, plot, message, tmp_path):
     (tmp_path / "folder.bif").mkdir()
     with pytest.raises(ValueError, match=message):
         check_targets(out and tmp_path / out, plot and tmp_path / plot)
+
+
+def test_a_folder_of_parquet_files_is_a_source(floats, tmp_path):
+    assert find_source(str(tmp_path)) == (tmp_path.name, tmp_path)
+    assert find_source(".") == (tmp_path.name, Path("."))
 
 
 def test_writable_targets_pass(tmp_path):
@@ -75,6 +81,44 @@ def test_bad_edge_files_are_refused_with_the_line(content, message, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_edges(path, ("a", "b", "smoker"))
+
+
+@pytest.mark.parametrize(
+    ("content", "tiers"),
+    [
+        ("variable,tier\nb,2\na,1\n3,2\n", [["a"], ["b", 3]]),
+        ("b,2\na,-1\n", [["a"], ["b"]]),
+        ("a, b\n\n3\n", [["a", "b"], [3]]),
+        ("b,3\n", [["b", 3]]),  # 3 is a column, so this is one tier of two variables
+        ("Node, Tier\na,5\n", [["a"]]),
+    ],
+)
+def test_tier_files_of_both_kinds(content, tiers, tmp_path):
+    path = tmp_path / "tiers.csv"
+    path.write_text(content)
+    assert read_tiers(path, ("a", "b", 3)) == tiers
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"tier file .*tiers\.csv is empty"),
+        ("variable,tier\n", "is empty"),
+        ("variable,tier\na,first\n", r"line 2: expected 'variable,tier' with an integer, got 'a,first'"),
+        ("a,1\nsmokr,2\n", r"line 2: 'smokr' is no column of the table, did you mean 'smoker'\?"),
+        ("a\nsmokr,b\n", "line 2: 'smokr' is no column"),
+    ],
+)
+def test_bad_tier_files_are_refused_with_the_line(content, message, tmp_path):
+    path = tmp_path / "tiers.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_tiers(path, ("a", "b", "smoker"))
+
+
+def test_a_missing_tier_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no such tier file: .*none\.csv"):
+        read_tiers(tmp_path / "none.csv", ("a",))
 
 
 def test_a_missing_edge_file_is_named(tmp_path):

@@ -6,54 +6,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from pgmx.cli import main
-
-
-@pytest.fixture(autouse=True)
-def workdir(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def pgmx(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="pgmx")
-
-
-def refused(*arguments):
-    """Run, expect exit status 2 with nothing printed and one line on standard error; return that line."""
-    result = pgmx(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr), result.stderr
-    return result.stderr
-
-
-@pytest.fixture
-def weather(tmp_path):
-    rng = np.random.default_rng(4)
-    season = rng.integers(0, 4, 600)
-    rain = rng.random(600) < np.array([0.6, 0.3, 0.1, 0.5])[season]
-    wet = np.where(rng.random(600) < 0.95, rain, ~rain)
-    frame = pd.DataFrame(
-        {"season": season, "rain": np.where(rain, "yes", "no"), "coin": rng.integers(0, 2, 600), "wet": wet}
-    )
-    path = tmp_path / "weather.csv"
-    frame.to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture
-def floats(tmp_path):
-    rng = np.random.default_rng(5)
-    a = rng.normal(size=300)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=300), "c": rng.normal(size=300)})
-    path = tmp_path / "floats.parquet"
-    frame.to_parquet(path)
-    return path
+from cli.runner import pgmx, refused
 
 
 def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workdir):
@@ -203,7 +159,7 @@ def test_errors_that_are_our_own_keep_their_traceback(monkeypatch):
     def broken(*args, **kwargs):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("pgmx.cli.job.find_source", broken)
+    monkeypatch.setattr("pgmx.cli.job.open_source", broken)
     assert isinstance(pgmx("learn", "asia").exception, KeyError)
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.cli.query import MAX_CELLS, ancestors, ask, choose_question, elimination
+from pgmx.cli.query import MAX_CELLS, ask, choose_question
 from pgmx.datasets import load_network
+from pgmx.metrics.elimination import ancestors, elimination
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from pgmx.data import door, encode, open_frame
+from pgmx.data import encode, open_frame
+from pgmx.data import frame as frames
 
 
 def frame(**columns):
@@ -52,9 +53,9 @@ NO_TABLES = {
     "dictionary of keys": (scipy.sparse.dok_matrix(np.eye(3)), "sparse input is not supported"),
     "dict": ({"a": [1, 2]}, r"pandas\.DataFrame"),
     "list of dicts": ([{"a": 1}, {"a": 2}], r"pandas\.DataFrame"),
-    "path": ("table.csv", "read_table"),
     "none": (None, "got NoneType"),
-    "generator": ((row for row in [[1], [2]]), "got generator"),
+    "generator of rows": ((row for row in [[1], [2]]), "an iterator must give tables .*got a list"),
+    "generator of paths": (iter(["table.csv"]), "got 'table.csv'"),
     "lazy": (pl.LazyFrame({"a": [1, 2]}), "collect it first"),
     "polars objects": (
         pl.DataFrame({"o": pl.Series([object(), object()], dtype=pl.Object)}),
@@ -179,8 +180,10 @@ def test_implausibly_many_states_are_told():
 
 def test_unknown_options():
     X = frame(a=[1, 2])
-    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop', got 'pairwise'"):
-        encode(X, missing="pairwise")
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop', 'category', 'pairwise', got 'mean'"):
+        encode(X, missing="mean")
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop' for a table of numbers"):
+        open_frame(X).to_pandas(missing="pairwise")
     with pytest.raises(ValueError, match="missing must be one of"):
         encode(encode(X), missing="no")
     with pytest.raises(ValueError, match="n_jobs"):
@@ -190,7 +193,7 @@ def test_unknown_options():
 
 
 def test_the_first_bad_column_is_named_for_any_n_jobs(monkeypatch):
-    monkeypatch.setattr(door, "THREADED_CELLS", 0)
+    monkeypatch.setattr(frames, "THREADED_CELLS", 0)
     X = pd.DataFrame({f"c{i}": [1, 2] for i in range(40)})
     X["c7"] = pd.date_range("2020", periods=2)
     X["c30"] = pd.date_range("2020", periods=2)

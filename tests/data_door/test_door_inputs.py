@@ -209,3 +209,11 @@ def test_a_frame_opens_once():
     assert open_frame(frame) is frame
     assert (frame.names, frame.n_rows, frame.n_columns) == (("sky", "days", "wet"), 5, 3)
     check(encode(frame))
+
+
+@pytest.mark.filterwarnings("ignore:implausibly many states")
+@pytest.mark.parametrize("n_states", [255, 256, 257])
+def test_codes_of_small_integers_widen_above_255_states(n_states):
+    table = encode(np.arange(n_states)[:, None])
+    assert table.codes.dtype == (np.uint8 if n_states == 255 else np.uint16)
+    assert table.codes.tolist() == [list(range(n_states))]

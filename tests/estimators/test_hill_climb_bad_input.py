@@ -30,7 +30,6 @@ def refused(data, words, **options):
         (DATA["a"], r"Expected 2D array.*to_frame"),
         (None, r"NoneType"),
         ({"a": [0, 1]}, r"pandas\.DataFrame"),
-        ("alarm.csv", r"'alarm\.csv'.*read"),
         (DATA.set_axis(list("abcda"), axis=1), r"duplicate column name.*'a'.*rename"),
         (DATA.assign(b=[[0], [1]] * 30), r"'b'.*unhashable"),
         (DATA.assign(b=[{"x": 1}, {"x": 2}] * 30), r"'b'.*unhashable"),
@@ -47,6 +46,18 @@ def refused(data, words, **options):
 )
 def test_bad_tables(data, words):
     refused(data, words)
+
+
+def test_a_path_that_leads_nowhere():
+    """What is given to `fit` is data, so a string is a path."""
+    with pytest.raises(FileNotFoundError, match=r"no such file: .*alarm\.csv"):
+        HillClimbSearch().fit("alarm.csv")
+    refused("bic", r"bic has an unknown suffix.*\.csv.*\.parquet")
+
+
+def test_a_word_in_the_place_of_the_data_shows_the_keyword():
+    with pytest.raises(TypeError, match=r"first argument.*is data, got 'bic'.*HillClimbSearch\(scoring_method='bic'\)"):
+        HillClimbSearch("bic").estimate()
 
 
 def test_floats_under_a_discrete_score_show_two_ways_out():

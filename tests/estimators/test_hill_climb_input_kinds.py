@@ -8,6 +8,7 @@ from pgmpy import structure_score as pgmpy_scores
 from estimators.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score
 from pgmx.estimators import HillClimbSearch
+from pgmx.scores import BDs
 
 
 def learn(data, **options):
@@ -84,11 +85,11 @@ def test_categories_that_never_occur_are_kept_in_their_order():
     assert learn(data).model_.states["a"] == [1, 5, 0]
 
 
-def test_state_names_apply_to_scores_of_pgmpy_too():
+def test_state_names_apply_to_every_discrete_score():
     data = dependent_frame(0)
     states = {name: [0, 1, 2, 3] for name in data}
     learner = learn(data, scoring_method="bds", state_names=states)
-    expected = pgmpy_scores.BDs(data, state_names=states).score(learner.dag_)
+    expected = BDs(data, state_names=states).score(learner.dag_)
     assert learner.score_ == pytest.approx(expected, rel=1e-10)
 
 

@@ -33,6 +33,8 @@ for n_jobs in json.loads(sys.argv[1]):
         (words, {"scoring_method": "bdeu", "patience": 20}),
         (words, {"scoring_method": "k2", "expert_knowledge": knowledge}),
         (words, {"scoring_method": "bds", "max_indegree": 2}),
+        (words, {"scoring_method": "bdeu", "strategy": "thorough", "n_restarts": 5}),
+        (words, {"start_dag": "random", "max_candidates": 2, "n_restarts": 5, "expert_knowledge": knowledge}),
         (gaussian_frame(0), {}),
         (mixed_frame(0), {"max_indegree": 1}),
     ]:

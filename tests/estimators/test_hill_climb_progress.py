@@ -36,7 +36,7 @@ def test_short_runs_are_silent(capfd):
 def test_long_runs_show_a_bar_on_standard_error(capfd, at_once):
     out, err = output_of(capfd)
     assert out == ""
-    assert "hill climbing" in err
+    assert "HillClimbSearch" in err
     assert "moves" in err
     assert "score=" in err
     assert "edges=" in err
@@ -55,7 +55,7 @@ def test_bar_counts_the_moves(capfd, at_once):
 
 
 def test_bar_comes_with_the_first_move_after_a_second(capfd):
-    with ProgressBar(True, None) as watcher:
+    with ProgressBar(True, None, "HillClimbSearch") as watcher:
         for n_iter, seconds in enumerate([0.2, 0.9, 1.1, 1.2], start=1):
             watcher.callback(Progress(n_iter, -1.0, n_iter, seconds))
             shown = capfd.readouterr()

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from pgmx._ext import _counts, _families
+from pgmx._ext import _counts, _families, _weighted
 
-SCORES = ("ll", "aic", "bic", "k2", "bdeu")
+SCORES = ("ll", "aic", "bic", "k2", "bdeu", "bds")
 EQUIVALENT_SCORES = ("ll", "aic", "bic", "bdeu")
 
 
@@ -29,6 +29,7 @@ def terms(score, n_rows, ess=10.0):
         "bic": {"penalty": 0.5 * math.log(n_rows)},
         "k2": {"dirichlet": True, "prior": 1.0, "equivalent": False},
         "bdeu": {"dirichlet": True, "per_cell": True, "prior": ess},
+        "bds": {"dirichlet": True, "per_cell": True, "observed": True, "prior": ess, "equivalent": False},
     }[score]
 
 
@@ -56,6 +57,13 @@ def make_scorer(codes, cards, score, *, pairs=True, ess=10.0, **options):
         **terms(score, codes.shape[1], ess),
         **options,
     )
+
+
+def make_weighted(codes, cards, weights, score, *, ess=10.0, **options):
+    """Return a WeightedFamilyScorer of the table."""
+    weights = np.asarray(weights, dtype=np.float64)
+    cards = np.asarray(cards, dtype=np.int64)
+    return _weighted.WeightedFamilyScorer(codes, cards, weights, **terms(score, weights.sum(), ess), **options)
 
 
 def start(scorer):

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kernels.tables import SCORES, make_scorer, random_codes, rescore, start
+from kernels.tables import SCORES, make_scorer, make_weighted, random_codes, rescore, start
 from pgmx._ext._counts import count_pairs, count_planes, pack_planes
 from pgmx._ext._dag_moves import DagMoves
+from pgmx._ext._gaussian import GaussianScorer
 
 N_THREADS = 8
 
@@ -49,6 +50,27 @@ def test_a_scorer_for_each_thread(score, rng):
         for step in range(2, 6):
             parents = [u for u in range(step) if u != child]
             found += [np.array(x) for x in rescore(scorer, child, parents)]
+        return np.concatenate([np.ravel(array) for array in found])
+
+    children = [0, 1, 2, 3, 4, 5] * 3
+    for child, found in zip(children, in_threads(walk, children), strict=True):
+        np.testing.assert_array_equal(found, walk(child))
+
+
+@pytest.mark.parametrize("kind", ["weighted", "gaussian"])
+def test_other_scorers_for_each_thread(kind, rng):
+    cards = [2, 3, 300, 2, 4, 3]
+    codes = random_codes(rng, cards, 1500)
+    weights, correlation = rng.random(1500), np.corrcoef(codes.astype(float))
+
+    def walk(child):
+        if kind == "weighted":
+            scorer = make_weighted(codes, cards, weights, "bdeu")
+        else:
+            scorer = GaussianScorer(correlation, np.ones(6), 1500.0, 1.0)
+        found = [*start(scorer)]
+        for step in range(2, 6):
+            found += [np.array(x) for x in rescore(scorer, child, [u for u in range(step) if u != child])]
         return np.concatenate([np.ravel(array) for array in found])
 
     children = [0, 1, 2, 3, 4, 5] * 3

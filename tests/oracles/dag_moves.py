@@ -40,6 +40,13 @@ class SlowDagMoves:
     def parents_of(self, child):
         return sorted(tail for tail, head in self.edge_set if head == child)
 
+    def children_of(self, parent):
+        return sorted(head for tail, head in self.edge_set if tail == parent)
+
+    def covered_edges(self):
+        """Return the edges x -> y for which the parents of y are those of x and x itself."""
+        return [(x, y) for x, y in self.edges() if set(self.parents_of(y)) == {*self.parents_of(x), x}]
+
     def after(self, op, tail, head):
         """Return the edges that the move leads to."""
         edges = set(self.edge_set)
@@ -71,17 +78,44 @@ class SlowDagMoves:
         moves = itertools.product((ADD, DELETE, REVERSE), range(self.n), range(self.n))
         return [move for move in moves if self.is_legal(*move)]
 
+    def offered_moves(self):
+        """Return {move: gain} of the legal moves but the additions that gain too little."""
+        return {
+            (op, tail, head): self.gain(op, tail, head)
+            for op, tail, head in self.legal_moves()
+            if op != ADD or self.gains[head, tail] >= self.least
+        }
+
     def best(self):
-        offered = []
-        for op, tail, head in self.legal_moves():
-            gain = self.gain(op, tail, head)
-            if gain == -math.inf or (op == ADD and self.gains[head, tail] < self.least):
-                continue
-            offered.append((-gain, op, self.priority[head], self.priority[tail], tail, head))
+        offered = [
+            (-gain, op, self.priority[head], self.priority[tail], tail, head)
+            for (op, tail, head), gain in self.offered_moves().items()
+            if gain > -math.inf
+        ]
         if not offered:
             return None
         loss, op, _, _, tail, head = min(offered)
         return op, tail, head, -loss
+
+    def draw(self, temperature, n_draws, random):
+        """Return (op, tail, head, gain, draws made) of the first move that is accepted, op -1 for none.
+
+        `random` gives a tail, a head other than it, a coin, and a number for a move that loses, in this order.
+        """
+        for made in range(1, n_draws + 1) if self.n > 1 else ():
+            tail = int(random.uniform() * self.n)
+            head = int(random.uniform() * (self.n - 1))
+            head += head >= tail
+            turned = random.uniform() < 0.5
+            if (head, tail) in self.edge_set:
+                tail, head = head, tail
+            op = ADD if (tail, head) not in self.edge_set else REVERSE if turned else DELETE
+            if not self.is_legal(op, tail, head):
+                continue
+            gain = self.gain(op, tail, head)
+            if gain > -math.inf and (gain >= 0 or gain >= temperature * math.log(1.0 - random.uniform())):
+                return op, tail, head, gain, made
+        return -1, -1, -1, 0.0, n_draws
 
     def apply(self, op, tail, head):
         self.edge_set = self.after(op, tail, head)
@@ -89,6 +123,15 @@ class SlowDagMoves:
 
     def insert_edge(self, tail, head):
         self.edge_set.add((tail, head))
+
+    def delete_edge(self, tail, head):
+        self.edge_set.remove((tail, head))
+
+    def tabu_moves(self):
+        return list(self.tabu)
+
+    def bar_moves(self, moves):
+        self.tabu.extend(moves)
 
     def clear_tabu(self):
         any_barred = bool(self.tabu)

@@ -39,3 +39,14 @@ def first_occurrences(cells):
 def planes_of(codes, cardinalities):
     """Bit planes as lists of booleans, one per state."""
     return [[code == state for code in row] for row, r in zip(codes, cardinalities, strict=True) for state in range(r)]
+
+
+def encode_incomplete_column(cells):
+    """States, codes and code of the missing cells (-1 without any) of a column in which None is missing."""
+    known = [cell for cell in cells if cell is not None]
+    if len(known) == len(cells):
+        return *encode_column(cells), -1
+    states = sorted_states(known) if known else ()
+    marker = next(name for name in ["missing", *(f"missing_{k}" for k in range(1, 99))] if name not in states)
+    codes = [len(states) if cell is None else encode_column([cell], states)[1][0] for cell in cells]
+    return (*states, marker), codes, len(states)

@@ -12,6 +12,7 @@ rows in all.
 ``bic``  ll - q (r - 1) log(N) / 2
 ``k2``   sum_j [ logG(r) - logG(N_j + r) + sum_k logG(N_jk + 1) ]
 ``bdeu`` sum_j [ logG(a) - logG(N_j + a) + sum_k (logG(N_jk + b) - logG(b)) ],  a = ess / q,  b = ess / (q r)
+``bds``  as ``bdeu``, q the number of configurations that occur
 =======  ==============================================================================================================
 
 A configuration without rows adds exactly zero to every sum above, so only those seen are visited; q counts them all.
@@ -50,7 +51,9 @@ def family_score(codes, cards, child, parents, score="bic", *, ess=10.0):
         return math.fsum(_dirichlet(table, 1.0) for table in tables)
     if score == "bdeu":
         return math.fsum(_dirichlet(table, ess / (q * r)) for table in tables)
-    raise ValueError(f"unknown score {score!r}; use 'll', 'aic', 'bic', 'k2' or 'bdeu'")
+    if score == "bds":
+        return math.fsum(_dirichlet(table, ess / (len(tables) * r)) for table in tables)
+    raise ValueError(f"unknown score {score!r}; use 'll', 'aic', 'bic', 'k2', 'bdeu' or 'bds'")
 
 
 def dag_score(codes, cards, edges, score="bic", *, ess=10.0):

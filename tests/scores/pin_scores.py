@@ -1,9 +1,10 @@
 """Script: print the figures of ``test_pinned_scores.py`` from pgmpy and pyagrum.
 
-Run ``python tests/scores/pin_scores.py`` with pgmpy 1.1.2 and pyagrum 3.3.1 (extra ``bench``). The table needs no
-random numbers. pyagrum scores in bits, turned into nats here. Its LL and BIC agree with pgmpy's to the last digits. Its
-K2 and BDeu sum an approximation of log-gamma and agree to 7 digits, BDeu (equivalent sample size 1) for a variable
-without parents only; its AIC charges a bit and not a nat for each parameter. Those that differ are not pinned from it.
+Run ``python tests/scores/pin_scores.py`` with pgmpy 1.1.2 and pyagrum 3.3.1 (extra ``bench``). The tables need no
+random numbers. BDs and the Gaussian scores are pgmpy's alone; all configurations occur, where its BDs is right. pyagrum
+scores in bits, turned into nats here. Its LL and BIC agree with pgmpy's to the last digits. Its K2 and BDeu sum an
+approximation of log-gamma and agree to 7 digits, BDeu (equivalent sample size 1) for a variable without parents only;
+its AIC charges a bit and not a nat for each parameter. Those that differ are not pinned from it.
 """
 
 FAMILIES = [("A", ()), ("B", ("A",)), ("D", ("A", "C")), ("C", ("A", "B", "D"))]
@@ -17,6 +18,15 @@ def rows():
     ]
 
 
+def numbers():
+    """Return 240 rows of four dependent numbers of unlike size."""
+    found = []
+    for i in range(240):
+        a, b = (i * i % 97) / 10, (i * 31 % 113) / 7
+        found.append((a, 100 * a - b * b, 0.01 * (i * i * i % 89) + 5, a * 0.3 + b - (i % 17)))
+    return found
+
+
 def main():
     import math
     import warnings
@@ -28,6 +38,12 @@ def main():
     warnings.simplefilter("ignore")
     frame = pd.DataFrame(rows(), columns=list("ABCD")).astype(str)
     options = {"BDeu": {"equivalent_sample_size": 1}}
+    bds = structure_score.BDs(frame.astype("category"), equivalent_sample_size=1)
+    print("BDs", [float(bds.local_score(*family)) for family in FAMILIES])
+    gaussian = pd.DataFrame(numbers(), columns=list("ABCD"))
+    for name in ("LogLikelihoodGauss", "AICGauss", "BICGauss"):
+        score = getattr(structure_score, name)(gaussian)
+        print(name, [float(score.local_score(*family)) for family in FAMILIES])
     for name in ("LogLikelihood", "AIC", "BIC", "K2", "BDeu"):
         score = getattr(structure_score, name)(frame.astype("category"), **options.get(name, {}))
         learner = pyagrum.BNLearner(frame)

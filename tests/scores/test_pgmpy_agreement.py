@@ -13,7 +13,7 @@ from pgmpy.causal_discovery import ExpertKnowledge, HillClimbSearch
 from oracles import family_scores as oracle
 from pgmx import scores as ours
 
-NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu"]
+NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
 KINDS = ["integers", "text", "categories"]
 
 
@@ -50,14 +50,16 @@ def test_same_score_of_a_graph(name, rng):
     mine, pgmpy = getattr(ours, name)(frame), getattr(theirs, name)(frame)
     graph = DAG([("v0", "v2"), ("v1", "v2"), ("v2", "v3"), ("v0", "v3"), ("v3", "v4")])
     assert mine.score(graph) == pytest.approx(pgmpy.score(graph), rel=1e-10)
-    assert mine.structure_prior(graph) == 0
-    assert [mine.structure_prior_ratio(move) for move in ("+", "-", "flip")] == [0, 0, 0]
+    assert mine.structure_prior(graph) == pytest.approx(pgmpy.structure_prior(graph))
+    for move in ("+", "-", "flip"):
+        assert mine.structure_prior_ratio(move) == pgmpy.structure_prior_ratio(move)
 
 
+@pytest.mark.parametrize("name", ["BDeu", "BDs"])
 @pytest.mark.parametrize("size", [0.1, 1, 5, 10.0, 250])
-def test_same_bdeu_for_each_equivalent_sample_size(size, rng):
+def test_same_numbers_for_each_equivalent_sample_size(size, name, rng):
     frame = complete_frame(rng, [2, 3, 3], 300)
-    mine, pgmpy = ours.BDeu(frame, size), theirs.BDeu(frame, size)
+    mine, pgmpy = getattr(ours, name)(frame, size), getattr(theirs, name)(frame, size)
     for family in families(list(frame)):
         assert mine.local_score(*family) == pytest.approx(pgmpy.local_score(*family), rel=1e-10)
 
@@ -94,6 +96,21 @@ def test_k2_follows_the_formula_where_a_configuration_never_occurs():
     # one configuration of four, y = 1 with z = 0, never occurs
     assert pgmpy == pytest.approx(expected + math.lgamma(4), rel=1e-10)
     assert abs(pgmpy - mine) > 1.0
+
+
+def test_bds_follows_the_formula_where_a_configuration_never_occurs():
+    """pgmpy 1.1.2 shares alpha among all cells for those of the child, and takes ln Gamma(alpha_j) off too often."""
+    frame = pd.DataFrame({"x": [0, 1, 1, 0, 1, 0], "y": [0, 0, 1, 1, 1, 0], "z": [0, 0, 1, 1, 1, 1]})
+    mine = ours.BDs(frame, 10).local_score("x", ("y", "z"))
+    assert mine == pytest.approx(oracle.family_score(frame.to_numpy().T, [2, 2, 2], 0, [1, 2], "bds"), rel=1e-10)
+    # three of four configurations occur: x is (0, 1), (0, 2 of 1), (0) there
+    tables, own, shared = [[1, 1], [1, 2], [1, 0]], 10 / 6, 10 / 8
+    rising = [[math.lgamma(a + n) - math.lgamma(a) for table in tables for n in table] for a in (own, shared)]
+    configs = sum(math.lgamma(10 / 3 + sum(table)) - math.lgamma(10 / 3) for table in tables)
+    assert mine == pytest.approx(sum(rising[0]) - configs, rel=1e-10)
+    pgmpy = theirs.BDs(frame, 10).local_score("x", ("y", "z"))
+    assert pgmpy == pytest.approx(sum(rising[1]) - configs - math.lgamma(10 / 3), rel=1e-10)
+    assert abs(pgmpy - mine) > 0.1
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,9 +11,9 @@ from scipy.special import gammaln, xlogy
 
 from oracles import family_scores as oracle
 from pgmx.data import DiscreteTable
-from pgmx.scores import AIC, BIC, K2, BDeu, LogLikelihood
+from pgmx.scores import AIC, BIC, K2, BDeu, BDs, LogLikelihood
 
-CLASSES = {"ll": LogLikelihood, "aic": AIC, "bic": BIC, "k2": K2, "bdeu": BDeu}
+CLASSES = {"ll": LogLikelihood, "aic": AIC, "bic": BIC, "k2": K2, "bdeu": BDeu, "bds": BDs}
 
 
 def coded(codes, cards):
@@ -41,12 +41,13 @@ def test_local_score(name, family):
     assert found == pytest.approx(oracle.family_score(codes, cards, child, parents, name), rel=1e-10, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["bdeu", "bds"])
 @given(family=families(), size=st.sampled_from([1e-3, 0.5, 1, 3, 25.0, 1e4, 1e6]))
 @settings(max_examples=60)
-def test_equivalent_sample_size(family, size):
+def test_equivalent_sample_size(name, family, size):
     codes, cards, (child, *parents) = family
-    score = BDeu(coded(codes, cards), equivalent_sample_size=size)
-    expected = oracle.family_score(codes, cards, child, parents, "bdeu", ess=size)
+    score = CLASSES[name](coded(codes, cards), equivalent_sample_size=size)
+    expected = oracle.family_score(codes, cards, child, parents, name, ess=size)
     found = score.local_score(f"v{child}", tuple(f"v{p}" for p in parents))
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-9)
 

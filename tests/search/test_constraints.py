@@ -156,15 +156,15 @@ def test_bad_arrays(arguments, words):
         ({"search_space": [("c", "c")]}, r"search_space holds the self loop 'c' -> 'c'"),
         (
             {"required_edges": [("a", "b")], "forbidden_edges": [("a", "b")]},
-            r"'a' -> 'b', which forbidden_edges holds too",
+            r"'a' -> 'b', which expert_knowledge.forbidden_edges holds too",
         ),
         (
             {"required_edges": [("b", "a")], "temporal_order": [["a"], ["c"], ["b"]]},
-            r"'b' -> 'a' against temporal_order, where 'b' is in tier 2 and 'a' in the earlier tier 0",
+            r"'b' -> 'a' against expert_knowledge.temporal_order, where 'b' is in tier 2 and 'a' in the earlier tier 0",
         ),
         (
             {"required_edges": [("b", "a")], "search_space": [("a", "b")]},
-            r"'b' -> 'a', which is outside search_space",
+            r"'b' -> 'a', which is outside expert_knowledge.search_space",
         ),
         ({"required_edges": [("a", "b"), ("b", "a")]}, r"cycle 'a' -> 'b' -> 'a'"),
         ({"required_edges": [("d", "b"), ("b", "c"), ("c", "d"), ("a", "b")]}, r"cycle 'b' -> 'c' -> 'd' -> 'b'"),
@@ -207,7 +207,7 @@ def test_other_objects_are_refused(knowledge):
     [
         ({"required_edges": "ab"}, r"required_edges is 'ab'; expected a set or list"),
         ({"forbidden_edges": 3}, r"forbidden_edges is 3"),
-        ({"temporal_order": ["SMOKE", "CANCER"]}, r"tier 0 of temporal_order is 'SMOKE'"),
+        ({"temporal_order": ["SMOKE", "CANCER"]}, r"tier 0 of expert_knowledge.temporal_order is 'SMOKE'"),
         ({"temporal_order": 3}, r"temporal_order is 3; expected a list of tiers"),
     ],
 )

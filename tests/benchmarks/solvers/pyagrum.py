@@ -1,4 +1,4 @@
-"""pyAgrum: BNLearner with greedy hill climbing, BIC without a prior, one thread."""
+"""pyAgrum: BNLearner with greedy hill climbing, BIC without a prior or BDeu of sample size 10, one thread."""
 
 import math
 
@@ -12,8 +12,12 @@ def load(problem):
         states.add(pyagrum.LabelizedVariable(name, name, list(labels)))
     learner = pyagrum.BNLearner(problem.frame, states)
     learner.useGreedyHillClimbing()
-    learner.useScoreBIC()
-    learner.useNoPrior()
+    if problem.score == "bic":
+        learner.useScoreBIC()
+        learner.useNoPrior()
+    else:  # useScoreBDeu fixes the sample size at 1
+        learner.useScoreBD()
+        learner.useBDeuPrior(10)
     learner.setMaxIndegree(len(problem.states))
     learner.setNumberOfThreads(1)
     return learner

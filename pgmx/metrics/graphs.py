@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["SkeletonScores", "cpdag_shd", "shd", "skeleton_scores"]
+__all__ = [
+    "DirectionScores",
+    "EdgeDifferences",
+    "SkeletonScores",
+    "cpdag_shd",
+    "direction_scores",
+    "edge_differences",
+    "shd",
+    "skeleton_scores",
+]
+
+Edge = tuple[Hashable, str, Hashable]
 
 
 class SkeletonScores(NamedTuple):
@@ -27,6 +39,56 @@ class SkeletonScores(NamedTuple):
     precision: float
     recall: float
     f1: float
+
+
+class DirectionScores(NamedTuple):
+    """How well the arrows of a true graph were found.
+
+    Parameters
+    ----------
+    precision, recall, f1 : float
+        Shares between 0 and 1, as `direction_scores` defines them.
+
+    Examples
+    --------
+    >>> DirectionScores(precision=1.0, recall=0.5, f1=2 / 3).precision
+    1.0
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class EdgeDifferences(NamedTuple):
+    """In what a graph differs from a reference, pair by pair.
+
+    An edge is a tuple ``(u, "->", v)`` or ``(u, "--", v)``, with the mark of the graph that is named.
+
+    Parameters
+    ----------
+    added : list of tuple
+        Edges of the graph between variables that the reference does not join.
+    missing : list of tuple
+        Edges of the reference between variables that the graph does not join.
+    reversed : list of tuple
+        Arrows of the graph that point the other way in the reference.
+    directed : list of tuple
+        Arrows of the graph whose pair is undirected in the reference.
+    undirected : list of tuple
+        Undirected edges of the graph whose pair is directed in the reference.
+
+    Examples
+    --------
+    >>> EdgeDifferences([("a", "->", "b")], [], [], [], []).added
+    [('a', '->', 'b')]
+    """
+
+    added: list[Edge]
+    missing: list[Edge]
+    reversed: list[Edge]
+    directed: list[Edge]
+    undirected: list[Edge]
 
 
 def shd(a: nx.Graph, b: nx.Graph) -> int:
@@ -134,12 +196,121 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
     """
     index = _shared_nodes(true_graph, learned_graph)
     true, learned = ({frozenset(arc) for arc in _arcs(graph, index)} for graph in (true_graph, learned_graph))
+    return SkeletonScores(*_shares(true, learned))
+
+
+def direction_scores(
+    true_graph: nx.Graph, learned_graph: nx.Graph, *, equivalence_class: bool = False
+) -> DirectionScores:
+    """Compare the arrows of two graphs.
+
+    Precision is the share of the learned arrows u → v that the true graph has as well, in the same direction; recall is
+    the share of the true arrows that were learned so; F1 = 2 · both / (learned + true). An undirected edge is no arrow:
+    where the learned graph leaves a direction open it loses recall and no precision, where the true graph does, a
+    learned arrow costs precision.
+
+    Parameters
+    ----------
+    true_graph, learned_graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+        Graphs on the same nodes.
+    equivalence_class : bool, default=False
+        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data can tell do not count.
+
+    Returns
+    -------
+    DirectionScores
+        A named tuple ``(precision, recall, f1)``. A share of nothing is 1: a graph without arrows claims nothing false.
+
+    Raises
+    ------
+    TypeError
+        When an argument is no graph, or may have parallel edges.
+    ValueError
+        When the nodes differ, an edge joins a node with itself, or a DAG is needed and the graph has a cycle.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> truth, learned = nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")])
+    >>> direction_scores(truth, learned)
+    DirectionScores(precision=0.5, recall=0.5, f1=0.5)
+    >>> direction_scores(truth, learned, equivalence_class=True)
+    DirectionScores(precision=1.0, recall=1.0, f1=1.0)
+    """
+    index = _shared_nodes(true_graph, learned_graph)
+    read = _class_arcs if equivalence_class else _arcs
+    true, learned = (_arrows(read(graph, index)) for graph in (true_graph, learned_graph))
+    return DirectionScores(*_shares(true, learned))
+
+
+def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class: bool = False) -> EdgeDifferences:
+    """List the edges in which a graph differs from a reference.
+
+    Every pair of variables whose mark differs stands in exactly one list, so that together they are as long as `shd`
+    (`cpdag_shd` with `equivalence_class`) is large.
+
+    Parameters
+    ----------
+    reference, graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+        Graphs on the same nodes.
+    equivalence_class : bool, default=False
+        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`.
+
+    Returns
+    -------
+    EdgeDifferences
+        A named tuple ``(added, missing, reversed, directed, undirected)`` of lists, in the order of the reference's
+        nodes.
+
+    Raises
+    ------
+    TypeError
+        When an argument is no graph, or may have parallel edges.
+    ValueError
+        When the nodes differ, an edge joins a node with itself, or a DAG is needed and the graph has a cycle.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> reference, graph = nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("a", "c")])
+    >>> differences = edge_differences(reference, graph)
+    >>> differences.added, differences.missing, differences.reversed
+    ([('a', '->', 'c')], [('b', '->', 'c')], [('b', '->', 'a')])
+    """
+    index = _shared_nodes(reference, graph)
+    names = list(index)
+    read = _class_arcs if equivalence_class else _arcs
+    there, here = read(reference, index), read(graph, index)
+    differences = EdgeDifferences([], [], [], [], [])
+    for u, v in sorted({(min(arc), max(arc)) for arc in there ^ here}):
+        old, new = (((u, v) in arcs, (v, u) in arcs) for arcs in (there, here))
+        if not any(old):
+            kind = differences.added
+        elif not any(new):
+            kind = differences.missing
+        elif all(new):
+            kind = differences.undirected
+        else:
+            kind = differences.directed if all(old) else differences.reversed
+        shown = new if any(new) else old
+        tail, head = (u, v) if shown[0] else (v, u)
+        kind.append((names[tail], "--" if all(shown) else "->", names[head]))
+    return differences
+
+
+def _shares(true: set, learned: set) -> tuple[float, float, float]:
+    """Return precision, recall and F1 of a set of edges."""
     both = len(true & learned)
-    return SkeletonScores(
-        precision=both / len(learned) if learned else 1.0,
-        recall=both / len(true) if true else 1.0,
-        f1=2 * both / (len(true) + len(learned)) if true or learned else 1.0,
+    return (
+        both / len(learned) if learned else 1.0,
+        both / len(true) if true else 1.0,
+        2 * both / (len(true) + len(learned)) if true or learned else 1.0,
     )
+
+
+def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the arcs that have no opposite one."""
+    return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
 def _shared_nodes(a: nx.Graph, b: nx.Graph) -> dict:

@@ -1,0 +1,325 @@
+"""Family scores of linear Gaussian networks, and the gain of every parent that can be added to or taken from a child.
+
+Problem: with R the correlation matrix, s the standard deviations (denominator N) and P the parents of x,
+
+    score(x | P) = -N/2 (ln(2 pi s_x^2 v_x) + 1) - cost (|P| + 2),     v_x = 1 - R_xP inv(R_PP) R_Px;
+
+no regression is fitted and no row is read. Algorithm: R_PP = L L', parents ascending, and Z = inv(L) R_P. for all
+variables at once: a row of Z for each parent. Then v_u = 1 - sum_i Z_iu^2 is what P leaves of the variance of u and
+c_u = R_xu - sum_i Z_ix Z_iu of its covariance with x, so that adding u turns v_x into v_x - c_u^2 / v_u. With
+M = inv(R_PP) and b = M R_Px, deleting p turns v_x into v_x + b_p^2 / M_pp. The rows of Z are kept for each child: an
+appended parent costs one row, any other change the rows from the first parent that differs. Parents stand in one order
+whatever the course of the search, so that a row of gains depends on nothing but its family, and u -> x and x -> u with
+the same parents tie exactly. A variable of which its own or another's parents leave less than SMALLEST of its variance
+cannot come in.
+
+Cost of a row: n (k - d) (k + d) / 2 multiplications where the first d of k parents are those of the row before, n
+logarithms, and k^3 / 6.
+Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
+References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritzen (1996), section 5.1.3 (residual
+variances from the inverse).
+"""
+
+from libc.math cimport INFINITY, fabs, rint, sqrt
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy
+
+from _buffers cimport Buffer, release, reserve
+
+
+cdef extern from "_special.h" nogil:
+    double pgmx_log(double x)
+
+
+cdef double SMALLEST = 1e-10            # least part of a variance that parents may leave
+cdef double LOG_2_PI = 1.8378770664093453
+
+cdef enum:
+    OWN, RESIDUAL, INVERSE, SMALL, SPARE, N_SCRATCH
+
+
+cdef struct Kept:                       # the rows of Z of a child
+    int n_parents
+    int *parents
+    double *rows
+    size_t n_bytes                      # of the two blocks
+
+
+cdef class GaussianScorer:
+    """Scores of the families of one correlation matrix.
+
+    Parameters
+    ----------
+    correlation : float64 (n, n), C-contiguous
+        Symmetric, ones on the diagonal.
+    variances : float64 (n,)
+        Denominator N; positive.
+    n_rows : float
+        N, or the sum of the weights.
+    cost : float
+        What a free parameter costs; a family has as many as it has parents, and two.
+    allowed : uint8 (n, n) or None
+        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+    max_indegree : int
+        A child with so many parents gets no gains of additions.
+    memory : int
+        Bytes of rows of Z that may be kept.
+    names : sequence, optional
+        Names of the variables, for messages.
+    """
+
+    cdef readonly Py_ssize_t n
+    cdef public Py_ssize_t max_indegree  # may be set between calls
+    cdef const double *correlation
+    cdef const uint8_t *allowed
+    cdef double half_rows, cost, unit   # gains are multiples of 1 / unit
+    cdef double *alone
+    cdef Kept *kept
+    cdef size_t memory, held
+    cdef Buffer[N_SCRATCH] scratch
+    cdef object names, _owners, _allowed
+
+    def __cinit__(
+        self,
+        const double[:, ::1] correlation,
+        const double[::1] variances,
+        double n_rows,
+        double cost,
+        *,
+        const uint8_t[:, ::1] allowed=None,
+        Py_ssize_t max_indegree=1 << 30,
+        size_t memory=1 << 26,
+        names=None,
+    ):
+        cdef Py_ssize_t v
+        cdef double largest = 1.0
+        self.n = correlation.shape[0]
+        self.correlation = &correlation[0, 0]
+        self._owners = correlation
+        self.half_rows = n_rows / 2
+        self.cost = cost
+        self.max_indegree = max_indegree
+        self.memory = memory
+        self.names = names
+        self.restrict(allowed)
+        self.alone = <double *>calloc(self.n, sizeof(double))
+        self.kept = <Kept *>calloc(self.n, sizeof(Kept))
+        if not (self.alone and self.kept):
+            raise MemoryError("cannot allocate the Gaussian scorer")
+        for v in range(self.n):
+            self.alone[v] = -self.half_rows * (LOG_2_PI + pgmx_log(variances[v]) + 1) - 2 * cost
+            largest = max(largest, fabs(self.alone[v]))
+        # ten digits of the largest score, and five decimals where that is finer: rounding errors break no tie
+        self.unit = 1e10
+        while self.unit > 1e5 and largest > 1.0:
+            self.unit /= 10
+            largest /= 10
+        reserve(&self.scratch[OWN], self.n * sizeof(double))
+        reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.kept != NULL:
+            for i in range(self.n):
+                free(self.kept[i].parents)
+                free(self.kept[i].rows)
+        free(self.kept)
+        free(self.alone)
+        for i in range(N_SCRATCH):
+            release(&self.scratch[i])
+
+    # ---- what Python calls ----
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
+        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
+            raise ValueError(
+                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
+            )
+        self._allowed = allowed
+        self.allowed = NULL
+        if allowed is not None:
+            self.allowed = &allowed[0, 0]
+
+    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
+        """Return the score of ``child`` with ``parents`` (ascending ids). Cost: k^3 / 6."""
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        return self.score_of(child, parents.shape[0], self.left_of(child, p, parents.shape[0]))
+
+    def start(self, double[:, ::1] gains, double[::1] scores):
+        """Fill ``gains`` and ``scores`` for the graph without arcs; one number a pair serves both directions."""
+        cdef Py_ssize_t a, b
+        with nogil:
+            for a in range(self.n):
+                scores[a] = self.alone[a]
+                gains[a, a] = -INFINITY
+                for b in range(a + 1, self.n):
+                    gains[a, b] = gains[b, a] = self.gain_of_adding(self.correlation[a * self.n + b], 1.0, 1.0)
+                for b in range(self.n):
+                    if not self.may_add(a, b, 0):
+                        gains[a, b] = -INFINITY
+
+    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
+        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``.
+
+        ``gains[child, u]`` is the gain of deleting u where u is a parent, of adding it otherwise; -inf where it cannot
+        be added (the child itself, arcs not allowed, variables that are nearly combinations of others).
+        """
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t k = parents.shape[0]
+        cdef double score
+        with nogil:
+            score = self.compute_row(child, p, k, &gains[child, 0])
+        return score
+
+    # ---- formulas ----
+
+    cdef double score_of(self, Py_ssize_t child, Py_ssize_t k, double left) noexcept nogil:
+        return self.alone[child] - (self.half_rows * pgmx_log(left) + self.cost * k if k > 0 else 0.0)
+
+    cdef double rounded(self, double gain) noexcept nogil:
+        return rint(gain * self.unit) / self.unit
+
+    cdef double gain_of_adding(self, double covariance, double left, double left_of_parent) noexcept nogil:
+        # Symmetric in child and parent.
+        cdef double share = covariance * covariance / (left * left_of_parent)
+        if left_of_parent < SMALLEST or left < SMALLEST or not (1.0 - share) * left >= SMALLEST \
+                or not (1.0 - share) * left_of_parent >= SMALLEST:
+            return -INFINITY
+        return self.rounded(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
+
+    cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k) noexcept nogil:
+        return u != child and k < self.max_indegree and (self.allowed == NULL or self.allowed[child * self.n + u])
+
+    cdef int refuse(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t culprit) except -1 with gil:
+        names = range(self.n) if self.names is None else self.names
+        family = [names[parents[i]] for i in range(k)]
+        raise ValueError(
+            f"{names[culprit]!r} is a combination of others among {names[child]!r} and its parents {family!r}, to ten "
+            "digits: drop one of these columns, or start from a graph that does not join them"
+        )
+
+    # ---- factors ----
+
+    cdef double left_of(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        # v of the child, from the columns of its family alone; the same operations as for a row.
+        cdef double *z = <double *>reserve(&self.scratch[SMALL], (k + 1) * (k + 1) * sizeof(double))
+        cdef Py_ssize_t i, j, u, column
+        cdef double pivot, left = 1.0
+        for i in range(k):
+            for u in range(i, k + 1):
+                column = parents[u] if u < k else child
+                z[i * (k + 1) + u] = self.correlation[parents[i] * self.n + column]
+                for j in range(i):
+                    z[i * (k + 1) + u] -= z[j * (k + 1) + i] * z[j * (k + 1) + u]
+            pivot = z[i * (k + 1) + i]
+            if not pivot >= SMALLEST:
+                self.refuse(child, parents, k, parents[i])
+            pivot = sqrt(pivot)
+            for u in range(i, k + 1):
+                z[i * (k + 1) + u] /= pivot
+            left -= z[i * (k + 1) + k] * z[i * (k + 1) + k]
+        if not left >= SMALLEST:
+            self.refuse(child, parents, k, child)
+        return left
+
+    cdef double *find_rows(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except NULL nogil:
+        # The rows of Z for all variables, those of the parents in common with the last call taken over.
+        cdef Kept *kept = &self.kept[child]
+        cdef Py_ssize_t n = self.n, i = 0, j, u
+        cdef double *rows
+        cdef double *row
+        cdef double factor
+        while i < k and i < kept.n_parents and kept.parents[i] == parents[i]:
+            i += 1
+        kept.n_parents = 0
+        rows = self.room_for(kept, k)
+        if rows == NULL:
+            rows = <double *>reserve(&self.scratch[SPARE], k * n * sizeof(double))
+            i = 0
+        while i < k:
+            row = rows + i * n
+            memcpy(row, self.correlation + parents[i] * n, n * sizeof(double))
+            for j in range(i):
+                factor = rows[j * n + parents[i]]
+                for u in range(n):
+                    row[u] -= factor * rows[j * n + u]
+            if not row[parents[i]] >= SMALLEST:
+                self.refuse(child, parents, k, parents[i])
+            factor = sqrt(row[parents[i]])
+            for u in range(n):
+                row[u] /= factor
+            i += 1
+        if rows == kept.rows:
+            memcpy(kept.parents, parents, k * sizeof(int))
+            kept.n_parents = <int>k
+        return rows
+
+    cdef double *room_for(self, Kept *kept, Py_ssize_t k) noexcept nogil:
+        # The kept rows with room for k parents; NULL where that would take more memory than there is.
+        cdef size_t n_bytes = k * (self.n * sizeof(double) + sizeof(int))
+        cdef void *rows
+        cdef void *parents
+        if n_bytes <= kept.n_bytes:
+            return kept.rows
+        if self.held - kept.n_bytes + n_bytes > self.memory:
+            return NULL
+        rows = realloc(kept.rows, k * self.n * sizeof(double))
+        if rows == NULL:
+            return NULL
+        kept.rows = <double *>rows
+        parents = realloc(kept.parents, k * sizeof(int))
+        if parents == NULL:
+            return NULL
+        kept.parents = <int *>parents
+        self.held += n_bytes - kept.n_bytes
+        kept.n_bytes = n_bytes
+        return kept.rows
+
+    # ---- the row of a child ----
+
+    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        cdef Py_ssize_t n = self.n, i, u
+        cdef double *own = <double *>self.scratch[OWN].data             # c: covariances with the child
+        cdef double *residual = <double *>self.scratch[RESIDUAL].data   # v
+        cdef double *rows = NULL
+        cdef double factor
+        memcpy(own, self.correlation + child * n, n * sizeof(double))
+        for u in range(n):
+            residual[u] = 1.0
+        if k > 0:
+            rows = self.find_rows(child, parents, k)
+        for i in range(k):
+            factor = rows[i * n + child]
+            for u in range(n):
+                own[u] -= factor * rows[i * n + u]
+                residual[u] -= rows[i * n + u] * rows[i * n + u]
+        if not residual[child] >= SMALLEST:
+            self.refuse(child, parents, k, child)
+        for u in range(n):
+            gains[u] = -INFINITY
+            if self.may_add(child, u, k):
+                gains[u] = self.gain_of_adding(own[u], residual[child], residual[u])
+        self.gains_of_deleting(rows, child, parents, k, residual[child], gains)
+        return self.score_of(child, k, residual[child])
+
+    cdef int gains_of_deleting(
+        self, const double *rows, Py_ssize_t child, const int *parents, Py_ssize_t k, double left, double *gains
+    ) except -1 nogil:
+        # L_ij = Z_j of parent i; column d of inv(L) by forward substitution gives b_d and M_dd.
+        cdef double *column = <double *>reserve(&self.scratch[INVERSE], (k + 1) * sizeof(double))
+        cdef Py_ssize_t n = self.n, d, i, j
+        cdef double total, slope, precision
+        for d in range(k):
+            slope = precision = 0.0
+            for i in range(d, k):
+                total = 1.0 if i == d else 0.0
+                for j in range(d, i):
+                    total -= rows[j * n + parents[i]] * column[j]
+                column[i] = total / rows[i * n + parents[i]]
+                slope += column[i] * rows[i * n + child]
+                precision += column[i] * column[i]
+            total = slope * slope / (precision * left)
+            gains[parents[d]] = self.rounded(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
+        return 0

@@ -1,0 +1,266 @@
+"""Weights of all pairs of variables, a block of rows at a time, and the growth of a maximum spanning forest.
+
+Problem: the best forest over n variables needs the gain of an arc between any two of them, n (n - 1) / 2 tables, and no
+weight twice. Algorithm: Prim's on the complete graph, where the row of a variable is asked for when it is next to join
+the forest. Rows come in blocks: the planes of a block stay in the cache while the planes of all other variables pass
+by, eight counts at a time. With a class variable the rows of the data are sorted by its state, every state padded to a
+whole number of vectors, and a count within a state is a count over a range of words.
+Cost of a weight: (states - 1)^2 * N/512 vector operations with AVX-512, and one look-up a cell of its table.
+Thread-safety: ``PairWeights`` serves one thread (it remembers terms); the rest writes what it is given.
+References: Prim (1957), Bell System Technical Journal 36, 1389-1401; Chow & Liu (1968), IEEE Transactions on
+Information Theory 14, 462-467.
+"""
+
+from libc.math cimport INFINITY, rint
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from _buffers cimport Buffer, release, reserve
+from _simd cimport pgmx_count_and, select_simd_level
+from _terms cimport Terms, cell_terms, config_terms, free_terms, init_terms, sum_terms, term
+
+cdef int SIMD = select_simd_level()
+
+cdef enum:
+    TILE_WORDS = 512            # words of a plane that are read together
+    CHUNK_PLANES = 64           # planes counted against the block before their weights are made
+
+cdef enum:                      # scratch buffers
+    CELLS, COUNTS, TABLE, N_SCRATCH
+
+
+cdef class PairWeights:
+    """What an arc between two variables gains in a graph without arcs, or with the class as their only parent.
+
+    Parameters
+    ----------
+    planes : uint64 (all states, words)
+        Bit planes; the words of segment s are ``bounds[s]`` to ``bounds[s + 1]``, both multiples of 8.
+    plane_offsets : int64 (n + 1,)
+        The planes of variable v begin at ``plane_offsets[v]``; every variable has one for each state.
+    bounds : int64 (segments + 1,)
+        One segment, or one for each state of the class.
+    marginals : uint32 (segments, all states)
+        Rows in each state within each segment.
+    dirichlet, per_cell, prior, penalty
+        The terms of a score-equivalent score, see ``_terms.pxd``.
+    """
+
+    cdef readonly Py_ssize_t n
+    cdef Py_ssize_t n_segments, n_states, n_words
+    cdef const uint64_t *planes
+    cdef const int64_t *offsets
+    cdef const int64_t *bounds
+    cdef const uint32_t *marginals
+    cdef Terms terms
+    cdef double *alone              # sum of terms over the states of v within the segments
+    cdef double whole               # the same of the segments themselves
+    cdef Buffer[N_SCRATCH] scratch
+    cdef object _owners
+
+    def __cinit__(
+        self,
+        const uint64_t[:, ::1] planes,
+        const int64_t[::1] plane_offsets,
+        const int64_t[::1] bounds,
+        const uint32_t[:, ::1] marginals,
+        *,
+        bint dirichlet=False,
+        bint per_cell=False,
+        double prior=0.0,
+        double penalty=0.0,
+    ):
+        cdef Py_ssize_t v, s, i, r
+        cdef uint32_t rows, all_rows = 0
+        self.n = plane_offsets.shape[0] - 1
+        self.n_segments, self.n_states, self.n_words = marginals.shape[0], marginals.shape[1], planes.shape[1]
+        self._owners = (planes, plane_offsets, bounds, marginals)
+        self.planes, self.offsets, self.bounds = &planes[0, 0], &plane_offsets[0], &bounds[0]
+        self.marginals = &marginals[0, 0]
+        for i in range(self.offsets[1]):
+            for s in range(self.n_segments):
+                all_rows += marginals[s, i]
+        init_terms(&self.terms, dirichlet, per_cell, False, prior, penalty, all_rows)
+        self.alone = <double *>calloc(self.n, sizeof(double))
+        if self.alone == NULL:
+            raise MemoryError(f"cannot allocate the weights of {self.n} variables")
+        for s in range(self.n_segments):
+            rows = 0
+            for i in range(self.offsets[1]):
+                rows += marginals[s, i]
+            self.whole += term(config_terms(&self.terms, self.n_segments, 1), rows)
+            for v in range(self.n):
+                r = self.offsets[v + 1] - self.offsets[v]
+                self.alone[v] += sum_terms(
+                    cell_terms(&self.terms, self.n_segments, r), &marginals[s, self.offsets[v]], r
+                )
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        free(self.alone)
+        free_terms(&self.terms)
+        for i in range(N_SCRATCH):
+            release(&self.scratch[i])
+
+    def rows(
+        self,
+        const int64_t[::1] block,       # in: variables whose rows are wanted
+        const int64_t[::1] others,      # in: the columns of the rows
+        double[:, ::1] weights,         # out: (block, others)
+    ):
+        """Write ``weights[i, j]``, the weight of the pair ``block[i]``, ``others[j]``; -inf for a pair without."""
+        if block.shape[0] == 0 or others.shape[0] == 0:
+            return
+        with nogil:
+            self.fill(&block[0], block.shape[0], &others[0], others.shape[0], weights)
+
+    cdef int fill(
+        self, const int64_t *block, Py_ssize_t n_block, const int64_t *others, Py_ssize_t n_others,
+        double[:, ::1] weights,
+    ) except -1 nogil:
+        cdef Py_ssize_t n_cells = 0, i, k, first = 0, last, n_planes, at
+        cdef const uint64_t **cells
+        cdef const uint32_t *counts
+        for i in range(n_block):
+            n_cells += self.states_of(block[i]) - 1
+        cells = <const uint64_t **>reserve(&self.scratch[CELLS], (n_cells + 1) * sizeof(uint64_t *))
+        n_cells = 0
+        for i in range(n_block):
+            for k in range(self.states_of(block[i]) - 1):
+                cells[n_cells] = self.planes + (self.offsets[block[i]] + k) * self.n_words
+                n_cells += 1
+        while first < n_others:
+            n_planes = 0
+            last = first
+            while last < n_others and (last == first or n_planes < CHUNK_PLANES):
+                n_planes += self.states_of(others[last]) - 1
+                last += 1
+            self.count(cells, n_cells, others + first, last - first, n_planes)
+            counts = <const uint32_t *>self.scratch[COUNTS].data
+            for k in range(first, last):
+                at = 0
+                for i in range(n_block):
+                    weights[i, k] = self.weight(block[i], others[k], counts + at, n_cells, n_planes * n_cells)
+                    at += self.states_of(block[i]) - 1
+                counts += (self.states_of(others[k]) - 1) * n_cells
+            first = last
+        return 0
+
+    cdef Py_ssize_t states_of(self, int64_t v) noexcept nogil:
+        return self.offsets[v + 1] - self.offsets[v]
+
+    cdef int count(
+        self, const uint64_t **cells, Py_ssize_t n_cells, const int64_t *others, Py_ssize_t n_others,
+        Py_ssize_t n_planes,
+    ) except -1 nogil:
+        # counts[segment][plane of the others][plane of the block], last states left out
+        cdef size_t n_bytes = self.n_segments * n_planes * n_cells * sizeof(uint32_t)
+        cdef uint32_t *counts = <uint32_t *>reserve(&self.scratch[COUNTS], n_bytes + sizeof(uint32_t))
+        cdef Py_ssize_t s, i, k, begin, end
+        cdef uint32_t *out
+        memset(counts, 0, n_bytes)
+        for s in range(self.n_segments):
+            begin = self.bounds[s]
+            while begin < self.bounds[s + 1]:
+                end = min(begin + TILE_WORDS, self.bounds[s + 1])
+                out = counts + s * n_planes * n_cells
+                for i in range(n_others):
+                    for k in range(self.states_of(others[i]) - 1):
+                        pgmx_count_and(
+                            self.planes + (self.offsets[others[i]] + k) * self.n_words, cells, n_cells, begin, end, out
+                        )
+                        out += n_cells
+                begin = end
+        return 0
+
+    cdef double weight(
+        self, int64_t x, int64_t y, const uint32_t *counts, Py_ssize_t stride, Py_ssize_t segment
+    ) except? -1 nogil:
+        # counts[k * stride + i]: rows with state i of x and state k of y; the sum runs as FamilyScorer's does
+        cdef Py_ssize_t rx = self.states_of(x), ry = self.states_of(y), s, a, b, i, k, step_a, step_b
+        cdef const uint32_t *of_a
+        cdef const uint32_t *of_b
+        cdef double joint = 0.0
+        if x == y or rx < 2 or ry < 2:
+            return -INFINITY
+        a, b, step_a, step_b = x, y, 1, stride
+        if x > y:
+            a, b, step_a, step_b = y, x, stride, 1
+            rx, ry = ry, rx
+        cdef uint32_t *table = <uint32_t *>reserve(&self.scratch[TABLE], rx * ry * sizeof(uint32_t))
+        cdef uint32_t *last = table + (rx - 1) * ry
+        cdef uint32_t left, found
+        for s in range(self.n_segments):
+            of_a = self.marginals + s * self.n_states + self.offsets[a]
+            of_b = self.marginals + s * self.n_states + self.offsets[b]
+            for k in range(ry):
+                last[k] = of_b[k]
+            for i in range(rx - 1):
+                left = of_a[i]
+                for k in range(ry - 1):
+                    found = counts[s * segment + i * step_a + k * step_b]
+                    table[i * ry + k] = found
+                    left -= found
+                    last[k] -= found
+                table[i * ry + ry - 1] = left
+                last[ry - 1] -= left
+            joint += sum_terms(cell_terms(&self.terms, self.n_segments * rx, ry), table, rx * ry)
+        joint -= self.alone[a] + self.alone[b] - self.whole
+        return joint - self.terms.penalty * (self.n_segments * (rx - 1) * (ry - 1))
+
+
+cdef inline bint comes_first(const int64_t *priority, int64_t a, int64_t b, int64_t c, int64_t d) noexcept nogil:
+    # Whether the edge a - b goes before c - d where both weigh the same.
+    cdef int64_t p = min(priority[a], priority[b]), q = min(priority[c], priority[d])
+    if p != q:
+        return p < q
+    return max(priority[a], priority[b]) < max(priority[c], priority[d])
+
+
+def relax(
+    Py_ssize_t node,                # in: a variable that has joined the forest
+    const int64_t[::1] others,      # in: the columns of its row
+    const double[::1] weights,      # in: its row
+    const uint8_t[::1] allowed,     # in: (n,) which variables it may be joined to, or None
+    const uint8_t[::1] joined,      # in: (n,) variables of the forest
+    const int64_t[::1] priority,    # in: (n,) decides between edges of equal keys
+    double resolution,              # in: a key is a weight in whole multiples of this
+    double[::1] keys,               # in and out: (n,) of the best edge from the forest to each variable, 0 without one
+    int64_t[::1] nearest,           # in and out: (n,) the end of that edge in the forest, -1 without one
+    double[::1] best,               # in and out: (n,) its weight
+):
+    """Offer the edges of a row to the variables that have not joined. Cost: the length of the row."""
+    cdef Py_ssize_t i
+    cdef int64_t v
+    cdef double key
+    with nogil:
+        for i in range(others.shape[0]):
+            v = others[i]
+            if joined[v] or (allowed is not None and not allowed[v]):
+                continue
+            key = rint(weights[i] / resolution)
+            if key > keys[v] or (key > 0 and key == keys[v]
+                                 and comes_first(&priority[0], node, v, nearest[v], v)):
+                keys[v] = key
+                nearest[v] = node
+                best[v] = weights[i]
+
+
+def next_to_join(
+    const uint8_t[::1] joined, const int64_t[::1] priority, const double[::1] keys, const int64_t[::1] nearest
+) -> int:
+    """Return the variable at the best edge from the forest; without an edge the first by priority, -1 without any."""
+    cdef Py_ssize_t v, found = -1
+    with nogil:
+        for v in range(joined.shape[0]):
+            if joined[v] or (found >= 0 and keys[v] < keys[found]):
+                continue
+            if found < 0 or keys[v] > keys[found]:
+                found = v
+            elif keys[v] > 0:
+                if comes_first(&priority[0], nearest[v], v, nearest[found], found):
+                    found = v
+            elif priority[v] < priority[found]:
+                found = v
+    return found

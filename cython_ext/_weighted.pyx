@@ -1,0 +1,498 @@
+"""Family scores of rows with real weights, and the gain of every parent that can be added to or taken from a child.
+
+Problem and interface are those of ``_families.pyx``, counts are sums of weights. Algorithm: every row is given the
+number of its cell, the combination of states of (parents, child) that it has, once for a child; a candidate u then
+needs one pass over the rows that adds each weight to T[state of u][cell]. Numbers of cells are dense and follow the
+order of the combinations, the child fastest, so the cells of one parent configuration are neighbours. Small tables are
+summed in four copies, one row in four each: an addition then need not wait for the one before it.
+
+Cost of a row of gains: about 1 ns a row of data and candidate, and a logarithm a cell.
+Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
+References: Koller & Friedman (2009), section 18.4.3 (decomposable scores).
+"""
+
+from libc.math cimport INFINITY, fabs, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdlib cimport bsearch, calloc, free, qsort
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from _buffers cimport Buffer, release, reserve
+from _cells cimport compare_u64
+from _merge cimport Merge, free_merge, merge_cells
+
+
+cdef extern from "_special.h" nogil:
+    double pgmx_log(double x)
+    double pgmx_log_rising_real(double a, double n)
+
+
+cdef enum:
+    MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
+    TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
+    COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
+    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, N_SCRATCH
+
+
+def dirichlet_terms(const double[::1] a, const double[::1] n) -> float:
+    """Return the sum of ln Gamma(n_i + a_i) - ln Gamma(a_i), a positive, n not negative."""
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    for i in range(a.shape[0]):
+        total += pgmx_log_rising_real(a[i], n[i])
+    return total
+
+
+cdef fused code_t:
+    uint8_t
+    uint16_t
+
+
+cdef void add_weights(
+    const code_t *codes, const int32_t *cells, const double *weights, Py_ssize_t n_rows, Py_ssize_t c, double *table,
+    Py_ssize_t size
+) noexcept nogil:
+    # table[code * c + cell] += weight; the table has room for four copies of its `size` entries.
+    cdef Py_ssize_t i = 0
+    cdef double *second = table + size
+    cdef double *third = second + size
+    cdef double *fourth = third + size
+    if size > COPIED_CELLS:
+        memset(table, 0, size * sizeof(double))
+        while i < n_rows:
+            table[codes[i] * c + cells[i]] += weights[i]
+            i += 1
+        return
+    memset(table, 0, 4 * size * sizeof(double))
+    while i + 4 <= n_rows:
+        table[codes[i] * c + cells[i]] += weights[i]
+        second[codes[i + 1] * c + cells[i + 1]] += weights[i + 1]
+        third[codes[i + 2] * c + cells[i + 2]] += weights[i + 2]
+        fourth[codes[i + 3] * c + cells[i + 3]] += weights[i + 3]
+        i += 4
+    while i < n_rows:
+        table[codes[i] * c + cells[i]] += weights[i]
+        i += 1
+    for i in range(size):
+        table[i] = (table[i] + second[i]) + (third[i] + fourth[i])
+
+
+cdef class WeightedFamilyScorer:
+    """Scores of the families of one coded table with row weights, under one decomposable score.
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 (n, N), C-contiguous
+        Column-coded table.
+    cardinalities : int64 (n,)
+        States of each variable.
+    weights : float64 (N,)
+        Not negative; their sum takes the place of the number of rows.
+    dirichlet, per_cell, observed, prior, penalty
+        The terms of the score, see ``_terms.pxd``.
+    equivalent : bool
+        Whether Markov equivalent graphs have the same score; then opposite arcs between parentless variables tie.
+    allowed : uint8 (n, n) or None
+        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+    max_indegree : int
+        A child with so many parents gets no gains of additions.
+    names : sequence, optional
+        Names of the variables, for messages.
+    """
+
+    cdef readonly Py_ssize_t n
+    cdef public Py_ssize_t max_indegree  # may be set between calls
+    cdef Py_ssize_t n_rows
+    cdef const uint8_t *codes8          # one of the two is NULL
+    cdef const uint16_t *codes16
+    cdef const int64_t *cards
+    cdef const double *weights
+    cdef const uint8_t *allowed
+    cdef bint dirichlet, per_cell, observed, equivalent
+    cdef double prior, penalty, total, unit     # gains are multiples of 1 / unit
+    cdef double *alone
+    cdef Merge merge
+    cdef Buffer[N_SCRATCH] scratch
+    cdef Py_ssize_t n_cells, n_configs          # of the family that was numbered last
+    cdef object names, _owners, _allowed
+
+    def __cinit__(
+        self,
+        codes,
+        const int64_t[::1] cardinalities,
+        const double[::1] weights,
+        *,
+        bint dirichlet=False,
+        bint per_cell=False,
+        bint observed=False,
+        double prior=0.0,
+        double penalty=0.0,
+        bint equivalent=True,
+        const uint8_t[:, ::1] allowed=None,
+        Py_ssize_t max_indegree=1 << 30,
+        names=None,
+    ):
+        cdef const uint8_t[:, ::1] narrow
+        cdef const uint16_t[:, ::1] wide
+        cdef double largest = 1.0
+        cdef Py_ssize_t v
+        self.n, self.n_rows = codes.shape
+        if codes.dtype == np.uint8:
+            narrow = codes
+            self.codes8 = &narrow[0, 0]
+        else:
+            wide = codes
+            self.codes16 = &wide[0, 0]
+        self._owners = (codes, cardinalities, weights)
+        self.cards = &cardinalities[0]
+        self.weights = &weights[0]
+        self.dirichlet, self.per_cell, self.observed = dirichlet, per_cell, observed
+        self.prior, self.penalty, self.equivalent = prior, penalty, equivalent
+        self.max_indegree, self.names = max_indegree, names
+        self.restrict(allowed)
+        self.alone = <double *>calloc(self.n, sizeof(double))
+        if self.alone == NULL:
+            raise MemoryError("cannot allocate the weighted scorer")
+        for v in range(self.n):
+            self.number_cells(NULL, 0, v)
+            self.total = self.weigh_cells()
+            self.alone[v] = self.score_cells(1.0, v)
+            largest = max(largest, fabs(self.alone[v]))
+        # twelve digits of the largest score, and five decimals where that is finer: rounding errors break no tie
+        self.unit = 1e12
+        while self.unit > 1e5 and largest > 1.0:
+            self.unit /= 10
+            largest /= 10
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        free(self.alone)
+        free_merge(&self.merge)
+        for i in range(N_SCRATCH):
+            release(&self.scratch[i])
+
+    # ---- what Python calls ----
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
+        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
+            raise ValueError(
+                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
+            )
+        self._allowed = allowed
+        self.allowed = NULL
+        if allowed is not None:
+            self.allowed = &allowed[0, 0]
+
+    def family_counts(self, Py_ssize_t child, const int[::1] parents):
+        """Return ``(keys, weights)`` of the cells that occur, ascending: uint64 and float64 arrays.
+
+        A key is the mixed radix number of the states of (parents..., child), the child fastest.
+        """
+        self.find_cells(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
+        keys = np.array(<const uint64_t[:self.n_cells]><const uint64_t *>self.scratch[KEYS].data)
+        weights = np.array(<const double[:self.n_cells]><const double *>self.scratch[WEIGHTS].data)
+        return keys[weights > 0], weights[weights > 0]
+
+    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
+        """Return the score of ``child`` with ``parents`` (ascending ids). Cost: a pass over the rows a variable."""
+        return self.score_family(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
+
+    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
+        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``.
+
+        ``gains[child, u]`` is the gain of deleting u where u is a parent, of adding it otherwise; -inf where it cannot
+        be added (the child itself, single-state variables, arcs not allowed).
+        """
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t k = parents.shape[0]
+        cdef double score
+        with nogil:
+            score = self.compute_row(child, p, k, &gains[child, 0])
+        return score
+
+    def start(self, double[:, ::1] gains, double[::1] scores):
+        """Fill ``gains`` and ``scores`` for the graph without arcs; one table a pair."""
+        cdef Py_ssize_t a, b
+        with nogil:
+            for a in range(self.n):
+                scores[a] = self.alone[a]
+                gains[a, a] = -INFINITY
+                self.number_cells(NULL, 0, a)
+                for b in range(a + 1, self.n):
+                    self.pair_gains(a, b, &gains[a, b], &gains[b, a])
+
+    # ---- formulas ----
+
+    cdef inline double term(self, double a, double n) noexcept nogil:
+        if n < 1e-300:
+            return 0.0
+        return pgmx_log_rising_real(a, n) if self.dirichlet else n * pgmx_log(n)
+
+    cdef inline double rounded(self, double gain) noexcept nogil:
+        return rint(gain * self.unit) / self.unit
+
+    cdef double score_sums(
+        self, const double *cells, Py_ssize_t n, const double *configs, Py_ssize_t m, double q, Py_ssize_t child
+    ) noexcept nogil:
+        # The score of a family whose n cells and m parent configurations have these weights.
+        cdef Py_ssize_t r = self.cards[child], i
+        cdef double shared = q, prior, score = 0.0
+        if self.observed:
+            shared = 0
+            for i in range(m):
+                shared += configs[i] > 0
+        prior = self.prior / (shared * r) if self.per_cell else self.prior
+        for i in range(n):
+            score += self.term(prior, cells[i])
+        prior = self.prior / shared if self.per_cell else self.prior * r
+        for i in range(m):
+            score -= self.term(prior, configs[i])
+        return score - self.penalty * q * (r - 1)
+
+    cdef double score_cells(self, double q, Py_ssize_t child) except? -1 nogil:
+        # The score of the family that was numbered last.
+        cdef const double *weights = <const double *>self.scratch[WEIGHTS].data
+        cdef double *sums = <double *>reserve(&self.scratch[SUMS], (self.n_configs + 1) * sizeof(double))
+        self.sum_configs(weights, sums)
+        return self.score_sums(weights, self.n_cells, sums, self.n_configs, q, child)
+
+    cdef void sum_configs(self, const double *cells, double *sums) noexcept nogil:
+        cdef const int64_t *ends = <const int64_t *>self.scratch[ENDS].data
+        cdef Py_ssize_t g, i = 0
+        for g in range(self.n_configs):
+            sums[g] = 0.0
+            while i < ends[g]:
+                sums[g] += cells[i]
+                i += 1
+
+    # ---- cells ----
+
+    cdef inline Py_ssize_t code_of(self, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
+        if self.codes8 != NULL:
+            return self.codes8[v * self.n_rows + row]
+        return self.codes16[v * self.n_rows + row]
+
+    cdef int number_cells(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
+        # Gives every row the number of its cell; KEYS has the cells ascending, ENDS the end of each configuration.
+        cdef int32_t *cell = <int32_t *>reserve(&self.scratch[CELL_OF_ROW], self.n_rows * sizeof(int32_t))
+        cdef uint64_t *keys = <uint64_t *>reserve(&self.scratch[KEYS], (self.n_rows + 1) * sizeof(uint64_t))
+        cdef int64_t *ends = <int64_t *>reserve(&self.scratch[ENDS], (self.n_rows + 1) * sizeof(int64_t))
+        cdef uint64_t r = <uint64_t>self.cards[child]
+        cdef Py_ssize_t i, level
+        memset(cell, 0, self.n_rows * sizeof(int32_t))
+        keys[0] = 0
+        self.n_cells = 1
+        for level in range(k + 1):
+            self.split_cells(parents[level] if level < k else child, cell, keys)
+        self.n_configs = 0
+        for i in range(self.n_cells):
+            if i + 1 == self.n_cells or keys[i + 1] // r != keys[i] // r:
+                ends[self.n_configs] = i + 1
+                self.n_configs += 1
+        return 0
+
+    cdef int split_cells(self, Py_ssize_t v, int32_t *cell, uint64_t *keys) except -1 nogil:
+        # Splits every cell by the states of v: by marks where cells times states are few, else by sorting.
+        cdef uint64_t *old = <uint64_t *>reserve(&self.scratch[OLD_KEYS], (self.n_rows + 1) * sizeof(uint64_t))
+        cdef uint64_t *products
+        cdef uint64_t *found
+        cdef uint64_t wanted
+        cdef int32_t *rank
+        cdef Py_ssize_t r = self.cards[v], room = self.n_cells * r, i, n = 0
+        memcpy(old, keys, self.n_cells * sizeof(uint64_t))
+        if room <= 8 * self.n_rows + 65536:
+            rank = <int32_t *>reserve(&self.scratch[RANKS], room * sizeof(int32_t))
+            memset(rank, 0, room * sizeof(int32_t))
+            for i in range(self.n_rows):
+                rank[cell[i] * r + self.code_of(v, i)] = 1
+            for i in range(room):
+                if rank[i]:
+                    rank[i] = <int32_t>n
+                    keys[n] = old[i // r] * <uint64_t>r + <uint64_t>(i % r)
+                    n += 1
+            for i in range(self.n_rows):
+                cell[i] = rank[cell[i] * r + self.code_of(v, i)]
+        else:
+            products = <uint64_t *>reserve(&self.scratch[PRODUCTS], (self.n_rows + 1) * sizeof(uint64_t))
+            for i in range(self.n_rows):
+                products[i] = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
+            qsort(products, self.n_rows, sizeof(uint64_t), compare_u64)
+            for i in range(self.n_rows):
+                if i == 0 or products[i] != products[i - 1]:
+                    keys[n] = products[i]
+                    n += 1
+            for i in range(self.n_rows):
+                wanted = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
+                found = <uint64_t *>bsearch(&wanted, keys, n, sizeof(uint64_t), compare_u64)
+                cell[i] = <int32_t>(found - keys)
+        self.n_cells = n
+        return 0
+
+    cdef double weigh_cells(self) except? -1 nogil:
+        # Fills WEIGHTS and returns the sum of all weights.
+        cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
+        cdef double *weights = <double *>reserve(&self.scratch[WEIGHTS], (self.n_cells + 1) * sizeof(double))
+        cdef double total = 0.0
+        cdef Py_ssize_t i
+        memset(weights, 0, self.n_cells * sizeof(double))
+        for i in range(self.n_rows):
+            weights[cell[i]] += self.weights[i]
+        for i in range(self.n_cells):
+            total += weights[i]
+        return total
+
+    cdef double find_cells(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        # Numbers and weighs the cells of a family; returns q.
+        cdef double q = 1.0
+        cdef Py_ssize_t i
+        for i in range(k):
+            q *= self.cards[parents[i]]
+        if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
+            with gil:
+                name = child if self.names is None else self.names[child]
+                raise ValueError(
+                    f"variable {name!r} has {k} parents with {q:.3g} joint states, too many to number; "
+                    "set max_indegree, or start from a sparser graph"
+                )
+        self.number_cells(parents, k, child)
+        self.weigh_cells()
+        return q
+
+    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        return self.score_cells(self.find_cells(child, parents, k), child) if k > 0 else self.alone[child]
+
+    cdef double *count_table(self, Py_ssize_t u) except NULL nogil:
+        # The weights of (state of u, cell).
+        cdef Py_ssize_t size = self.n_cells * self.cards[u]
+        cdef double *table = <double *>reserve(
+            &self.scratch[TABLE], (size if size > COPIED_CELLS else 4 * size) * sizeof(double)
+        )
+        cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
+        if self.codes8 != NULL:
+            add_weights(self.codes8 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
+        else:
+            add_weights(self.codes16 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
+        return table
+
+    # ---- gains ----
+
+    cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u) noexcept nogil:
+        return (
+            u != child and self.cards[u] > 1 and self.cards[child] > 1
+            and (self.allowed == NULL or self.allowed[child * self.n + u])
+        )
+
+    cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
+        # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
+        cdef Py_ssize_t rb = self.cards[b], c = self.n_cells, s, i
+        cdef double *table
+        cdef double *sums_b
+        cdef double *sums_a
+        of_a[0] = of_b[0] = -INFINITY
+        if self.max_indegree == 0 or not (self.may_add(a, b) or self.may_add(b, a)):
+            return 0
+        table = self.count_table(b)
+        sums_b = <double *>reserve(&self.scratch[SUMS], (rb + c) * sizeof(double))
+        sums_a = sums_b + rb
+        memset(sums_b, 0, (rb + c) * sizeof(double))
+        for s in range(rb):
+            for i in range(c):
+                sums_b[s] += table[s * c + i]
+                sums_a[i] += table[s * c + i]
+        if self.equivalent or self.may_add(a, b):
+            of_a[0] = self.rounded(self.score_sums(table, rb * c, sums_b, rb, rb, a) - self.alone[a])
+        if self.equivalent:
+            of_b[0] = of_a[0]
+        elif self.may_add(b, a):
+            of_b[0] = self.rounded(self.score_sums(table, rb * c, sums_a, c, self.cards[a], b) - self.alone[b])
+        if not self.may_add(a, b):
+            of_a[0] = -INFINITY
+        if not self.may_add(b, a):
+            of_b[0] = -INFINITY
+        return 0
+
+    cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
+        cdef double other
+        cdef Py_ssize_t u
+        gains[child] = -INFINITY
+        for u in range(child):
+            self.number_cells(NULL, 0, u)
+            self.pair_gains(u, child, &other, &gains[u])
+        self.number_cells(NULL, 0, child)
+        for u in range(child + 1, self.n):
+            self.pair_gains(child, u, &gains[u], &other)
+        return 0
+
+    cdef double score_without(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t d, double q) \
+            except? -1 nogil:
+        # The family score after deleting parent number d, by adding up cells.
+        cdef Py_ssize_t r = self.cards[child], p = parents[d], i, m = 0
+        cdef uint64_t stride = <uint64_t>r
+        cdef const double *weights = <const double *>self.scratch[WEIGHTS].data
+        cdef const uint64_t *keys
+        cdef const int64_t *target
+        cdef double *cells
+        cdef double *configs
+        for i in range(d + 1, k):
+            stride *= <uint64_t>self.cards[parents[i]]
+        merge_cells(
+            &self.merge, <const uint64_t *>self.scratch[KEYS].data, self.n_cells, stride, <uint64_t>self.cards[p]
+        )
+        cells = <double *>reserve(&self.scratch[SUMS], 2 * (self.n_cells + 1) * sizeof(double))
+        configs = cells + self.merge.size
+        memset(cells, 0, 2 * self.merge.size * sizeof(double))
+        keys = <const uint64_t *>self.merge.keys.data
+        target = <const int64_t *>self.merge.target.data
+        for i in range(self.n_cells):
+            cells[target[i]] += weights[i]
+        for i in range(self.merge.size):
+            m += i > 0 and keys[i] // <uint64_t>r != keys[i - 1] // <uint64_t>r
+            configs[m] += cells[i]
+        return self.score_sums(cells, self.merge.size, configs, m + 1, q / self.cards[p], child)
+
+    cdef double score_with(self, Py_ssize_t child, Py_ssize_t u, double q) except? -1 nogil:
+        # The family score with u added, from its table.
+        cdef Py_ssize_t ru = self.cards[u], s
+        cdef double *table = self.count_table(u)
+        cdef double *sums = <double *>reserve(&self.scratch[SUMS], ru * self.n_configs * sizeof(double))
+        for s in range(ru):
+            self.sum_configs(table + s * self.n_cells, sums + s * self.n_configs)
+        return self.score_sums(table, ru * self.n_cells, sums, ru * self.n_configs, q * ru, child)
+
+    cdef double score_wider(self, Py_ssize_t child, const int *parents, Py_ssize_t k, int u) except? -1 nogil:
+        # The same through cells of its own.
+        cdef int *wider = <int *>reserve(&self.scratch[WIDER], (k + 1) * sizeof(int))
+        cdef Py_ssize_t i = k
+        while i > 0 and parents[i - 1] > u:
+            wider[i] = parents[i - 1]
+            i -= 1
+        wider[i] = u
+        memcpy(wider, parents, i * sizeof(int))
+        return self.score_family(child, wider, k + 1)
+
+    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        cdef double score, q, limit = <double>(<uint64_t>1 << MAX_CELLS_LOG2) / self.cards[child]
+        cdef int *later = <int *>reserve(&self.scratch[LATER], (self.n + 1) * sizeof(int))
+        cdef Py_ssize_t u, i, n_later = 0
+        if k == 0:
+            self.row_without_parents(child, gains)
+            return self.alone[child]
+        q = self.find_cells(child, parents, k)
+        score = self.score_cells(q, child)
+        i = 0
+        for u in range(self.n):
+            gains[u] = -INFINITY
+            if i < k and parents[i] == u:
+                gains[u] = self.rounded(self.score_without(child, parents, k, i, q) - score)
+                i += 1
+            elif k < self.max_indegree and self.may_add(child, u) and q * self.cards[u] <= limit:
+                if self.n_cells * self.cards[u] <= TABLE_MEMORY // 8:
+                    gains[u] = self.rounded(self.score_with(child, u, q) - score)
+                else:
+                    later[n_later] = <int>u
+                    n_later += 1
+        for i in range(n_later):    # these take the buffers of the cells
+            gains[later[i]] = self.rounded(self.score_wider(child, parents, k, later[i]) - score)
+        return score

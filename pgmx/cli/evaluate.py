@@ -1,0 +1,211 @@
+"""The work of ``pgmx score`` and ``pgmx compare``."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import click
+
+from pgmx.cli.inputs import find_source
+from pgmx.cli.networks import read_network, with_text_names
+from pgmx.cli.report import line
+
+
+def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
+    """Print what differs between two networks.
+
+    Parameters
+    ----------
+    reference, other : str
+        Files or names of bundled networks.
+    classes : bool
+        Whether the edges listed are those of the equivalence classes.
+    quiet : bool
+        Whether to leave the edges out.
+    """
+    from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
+
+    a, b = (with_text_names(read_network(text), text) for text in (reference, other))
+    distance, of_classes = shd(a, b), cpdag_shd(a, b)
+    pairs, arrows = skeleton_scores(a, b), direction_scores(a, b)
+    class_arrows = direction_scores(a, b, equivalence_class=True)
+    differences = edge_differences(a, b, equivalence_class=classes)
+
+    line("graphs", f"{reference}: {_size(a)}; {other}: {_size(b)}")
+    line("shd", f"{distance} ({of_classes} between the CPDAGs)")
+    click.echo()
+    click.echo(f"{'':<24}  precision  recall     f1")
+    for name, scores in (("neighbours", pairs), ("arrows", arrows), ("arrows of the CPDAGs", class_arrows)):
+        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
+    if not quiet:
+        _list_differences(differences, reference, other)
+
+
+def _size(graph) -> str:
+    n_pairs = len({frozenset(edge) for edge in graph.edges()})
+    return f"{len(graph)} variables, {n_pairs} edge{'' if n_pairs == 1 else 's'}"
+
+
+def _list_differences(differences, reference: str, other: str) -> None:
+    for edges, title in (
+        (differences.added, f"only in {other}"),
+        (differences.missing, f"only in {reference}"),
+        (differences.reversed, f"reversed in {other}"),
+        (differences.directed, f"directed in {other} alone"),
+        (differences.undirected, f"undirected in {other} alone"),
+    ):
+        if edges:
+            click.echo()
+            click.echo(f"{title}: {len(edges)}")
+            for edge in edges:
+                click.echo(f"  {' '.join(edge)}")
+
+
+def score_model(model: str, source: str, *, scores: Sequence[str], missing: str) -> None:
+    """Print the score of a network's structure on data, and the log-likelihood of its parameters.
+
+    Parameters
+    ----------
+    model : str
+        File or name of a bundled network.
+    source : str
+        File or folder of data.
+    scores : sequence of str
+        Names of scores; empty for the usual one.
+    missing : str
+        "error" or "drop".
+    """
+    from pgmx.scores.registry import check_score_name
+
+    names = [check_score_name(name) for name in scores]
+    network = read_network(model)
+    if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
+        raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
+    where = find_source(source)
+    if where.path is None:
+        raise ValueError(f"{source} is a network, not a table: pgmx learn samples from it, score needs a file of data")
+    table = _matched(_open(where.path, names, missing), network)
+
+    values = _structure_scores(network, table, names, missing)
+    likelihood = _likelihood(network, table, missing)
+
+    line("data", f"{where.name}: {table.n_rows} rows, {len(network)} variables")
+    line("graph", f"{network.number_of_edges()} edges")
+    for name, value in values:
+        line("score", f"{value:.4f} ({name}, parameters fitted to these rows)")
+    _report_likelihood(likelihood)
+
+
+def _open(path, names: Sequence[str], missing: str):
+    from pgmx.data import open_any, open_frame
+
+    if any(name.endswith(("-g", "-cg")) for name in names) and path.suffix.lower() != ".pgmx":
+        return open_frame(path)
+    return open_any(path, missing=missing)
+
+
+def _matched(opened, network) -> Any:
+    """Return the data with the variables and states of the network in place of their texts, or columns as they are.
+
+    States of the data that the network does not have come behind its own.
+    """
+    from pgmx.data import DiscreteTable
+
+    coded = isinstance(opened, DiscreteTable)
+    names = list(network.nodes())
+    at = {str(column): v for v, column in enumerate(opened.columns if coded else opened.names)}
+    lacking = [name for name in names if str(name) not in at]
+    extra = [column for column in at if column not in set(map(str, names))]
+    if lacking or extra:
+        what = f"no column {lacking[0]!r}" if lacking else f"a column {extra[0]!r} that the network does not have"
+        raise ValueError(f"the columns must be the variables of the network, but the table has {what}")
+    if not coded:
+        return opened
+    return _with_states_of(network, opened, [at[str(name)] for name in names])
+
+
+def _with_states_of(network, table, order: Sequence[int]):
+    import numpy as np
+
+    from pgmx.data import DiscreteTable
+
+    states, codes = [], []
+    for name, v in zip(network.nodes(), order, strict=True):
+        cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
+        own = list(getattr(cpd, "state_names", {}).get(name, ()))
+        places = [_place(state, own) for state in table.states[v]]
+        for k, state in enumerate(table.states[v]):
+            if places[k] is None:
+                places[k] = len(own)
+                own.append(state)
+        lookup = np.array(places, dtype=np.int64)
+        states.append(own)
+        codes.append(lookup[table.codes[v]])
+    return DiscreteTable(list(network.nodes()), states, np.array(codes))
+
+
+def _place(state, own: Sequence) -> int | None:
+    """Return which of a network's states a state of a table is, by its text."""
+    texts = [str(name) for name in own]
+    if str(state) in texts:
+        return texts.index(str(state))
+    if isinstance(state, bool):  # a reader of files made it of TRUE, True or true
+        alike = [k for k, text in enumerate(texts) if text.lower() == str(state).lower()]
+        return alike[0] if len(alike) == 1 else None
+    return None
+
+
+def _structure_scores(network, table, names: Sequence[str], missing: str) -> list[tuple[str, float]]:
+    from pgmx.data import DiscreteTable
+    from pgmx.models import to_dag
+    from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES
+
+    coded = isinstance(table, DiscreteTable)
+    if not names:
+        n_floats = 0 if coded else len(table.float_columns)
+        names = ["bic" if not n_floats else "bic-g" if n_floats == len(network) else "bic-cg"]
+    position = {name: v for v, name in enumerate(network.nodes())}
+    dag = to_dag(list(position), sorted((position[u], position[v]) for u, v in network.edges()))
+    found = []
+    for name in names:
+        if name in DISCRETE_SCORES:
+            score = DISCRETE_SCORES[name](table if coded else table.encode(missing=missing))
+        else:
+            frame = table.to_pandas() if coded else table.to_pandas(missing=missing)
+            _check_numbers(name, frame)
+            score = {**GAUSSIAN_SCORES, **PGMPY_SCORES}[name](frame)
+        found.append((name, float(score.score(dag))))
+    return found
+
+
+def _check_numbers(score: str, frame) -> None:
+    states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
+    if score.endswith("-g") and states:
+        raise ValueError(f"--score {score} is for numbers, but column {states[0]!r} holds states: choose bic or bic-cg")
+
+
+def _likelihood(network, table, missing: str):
+    """Return the likelihood of the network's own parameters, None where it has none."""
+    from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+
+    from pgmx.metrics import held_out_log_likelihood
+
+    if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
+        return None
+    if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(table, "float_columns"):
+        raise ValueError("the network is Gaussian, but the columns hold states: it has no likelihood on them")
+    return held_out_log_likelihood(network, table, missing=missing)
+
+
+def _report_likelihood(result) -> None:
+    if result is None:
+        line("loglik", "left out: the network holds a graph without parameters")
+        return
+    if result.mean > -inf:
+        line("loglik", f"{result.total:.4f} nats, {result.mean:.4f} a row (parameters of the network)")
+        return
+    line("loglik", f"-inf: the network gives probability 0 to {result.n_impossible} of {result.n_rows} rows")
+    if result.n_impossible < result.n_rows:
+        line("", f"{result.possible_mean:.4f} nats a row of the others")
+    worst = sorted(result.impossible.items(), key=lambda item: (-item[1], str(item[0])))[:5]
+    line("", "at " + ", ".join(f"{name} ({count})" for name, count in worst))

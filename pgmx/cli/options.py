@@ -1,0 +1,120 @@
+"""Options that several commands share, written once."""
+
+from pathlib import Path
+
+import click
+
+METHODS = ("hill-climb", "annealing", "best-first", "chow-liu", "tan")
+
+
+def options(*several):
+    """Return one decorator in place of several, which help lists in the order given."""
+
+    def decorate(command):
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+#: What the data are, and how they are read.
+data_options = options(
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "category", "pairwise"]),
+        default="error",
+        show_default=True,
+        help="Missing cells: refuse the table, drop their rows, take them for a state of its own, or leave them out "
+        "family by family.",
+    ),
+    click.option(
+        "--rows",
+        metavar="N",
+        type=click.IntRange(min=2),
+        help="Rows to sample from a bundled network. Default: 10000.",
+    ),
+)
+
+#: How the structure is learned.
+learner_options = options(
+    click.option(
+        "--method",
+        type=click.Choice(METHODS),
+        default="hill-climb",
+        show_default=True,
+        help="Search over graphs, the best forest (chow-liu), or a forest below a class variable (tan).",
+    ),
+    click.option(
+        "--score",
+        metavar="NAME",
+        help="bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g; for both kinds of columns bic-cg, aic-cg, "
+        "ll-cg. Default: bic, bic-g or bic-cg, as the columns are; ll for forests.",
+    ),
+    click.option("--max-indegree", metavar="N", type=click.IntRange(min=0), help="At most N parents a variable."),
+    click.option(
+        "--strategy",
+        type=click.Choice(["greedy", "thorough"]),
+        help="hill-climb: stop at the first local optimum, or go on for a better one.  [default: greedy]",
+    ),
+    click.option(
+        "--restarts", metavar="N", type=click.IntRange(min=0), help="hill-climb: N climbs from near the best."
+    ),
+    click.option(
+        "--start",
+        type=click.Choice(["empty", "tree", "random"]),
+        help="Graph that a search starts from.  [default: empty]",
+    ),
+    click.option(
+        "--max-candidates",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Searches: try only the N most promising parents of a variable; for thousands of variables.",
+    ),
+    click.option("--class-node", metavar="NAME", help="tan: the class variable."),
+    click.option("--root", metavar="NAME", help="chow-liu, tan: the variable that its tree hangs from."),
+)
+
+#: What is known of the edges.
+knowledge_options = options(
+    click.option("--required", metavar="FILE", type=Path, help="CSV of edges from,to that the network must have."),
+    click.option("--forbidden", metavar="FILE", type=Path, help="CSV of edges from,to that it must not have."),
+    click.option(
+        "--tiers",
+        metavar="FILE",
+        type=Path,
+        help="CSV of variable,tier, or one tier a line, the earliest first: no edge leads to an earlier one.",
+    ),
+    click.option("--roots", metavar="A,B,...", help="Variables without parents."),
+)
+
+#: How long it takes, and what is repeated.
+run_options = options(
+    click.option(
+        "--random-state",
+        metavar="SEED",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of sampling and of all that is drawn.",
+    ),
+    click.option(
+        "--n-jobs", metavar="N", type=int, help="Jobs at a time; -1 for all cores. The result is the same. Default: 1."
+    ),
+)
+
+max_time_option = click.option(
+    "--max-time",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop learning then, with the best found so far.",
+)
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Refuse tables with missing cells, or drop their rows.",
+)
+plot_option = click.option("--plot", metavar="FILE", type=Path, help="Write a picture of the graph: .svg or .png.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")

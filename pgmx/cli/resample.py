@@ -1,0 +1,116 @@
+"""The work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from pgmx.cli.inputs import GRAPH_SUFFIXES, check_targets
+from pgmx.cli.learners import check_method, make_learner
+from pgmx.cli.report import data_line, edge_count, edges_of, line
+from pgmx.cli.sources import load, open_source
+
+
+def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
+    """Do what the command line asks.
+
+    Parameters
+    ----------
+    source : str
+        File, folder or name of a bundled network.
+    resamples : int
+        Number of resamples.
+    threshold : float or None
+        Share of them that must have an edge; None for the estimated one.
+    max_time : float or None
+        Seconds after which no resample is begun.
+    out, plot : Path or None
+        Files to write.
+    quiet : bool
+        Whether to leave the edges out.
+    **options
+        Those of `pgmx.cli.options`.
+    """
+    check_targets(out, plot, (".csv", *GRAPH_SUFFIXES))
+    check_method(options)
+    where = open_source(source, options["rows"])
+    data, knowledge = load(where, options)
+
+    from pgmx.estimators import BootstrapStructure
+
+    bootstrap = BootstrapStructure(
+        make_learner({**options, "n_jobs": None}, knowledge, watched=False),
+        n_resamples=resamples,
+        max_time=max_time,
+        show_progress=sys.stderr.isatty(),
+        n_jobs=options["n_jobs"],
+        random_state=options["random_state"],
+    )
+    start = time.perf_counter()
+    bootstrap.fit(data.table)
+    seconds = time.perf_counter() - start
+    share = bootstrap.threshold_ if threshold is None else threshold
+    graph = bootstrap.consensus_graph(share)
+
+    data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
+    stopped = "" if bootstrap.converged_ else f" of {resamples} (stopped by --max-time)"
+    line("method", f"{options['method']} ({data.score}), {bootstrap.n_resamples_} resamples{stopped}")
+    edges = edges_of(graph)
+    line("edges", f"{edge_count(edges)} in at least {share:.1%} of the resamples")
+    line("seconds", f"{seconds:.3f}")
+    if data.truth is not None:
+        from pgmx.metrics import skeleton_scores
+
+        found = skeleton_scores(data.truth, graph)
+        line("pairs", f"precision {found.precision:.3f}, recall {found.recall:.3f} against the true graph")
+    strengths = bootstrap.strengths_
+    if not quiet and edges:
+        _list_edges(edges, strengths)
+    _write(graph, strengths, out, plot)
+
+
+def _list_edges(edges: list, strengths) -> None:
+    """Print the edges, the strongest first, with their strength and the share of it that has the direction shown."""
+    known = {
+        (str(u), str(v)): (float(strength), float(direction))
+        for u, v, strength, direction in strengths[["from", "to", "strength", "direction"]].itertuples(index=False)
+    }
+    rows = []
+    for u, mark, v in edges:
+        strength, direction = known.get((u, v)) or (known[v, u][0], 1.0 - known[v, u][1])
+        rows.append((f"{u} {mark} {v}", strength, direction))
+    width = max(len("edge"), *(len(row[0]) for row in rows))
+    click.echo()
+    click.echo(f"{'edge':<{width}}  strength  direction")
+    for name, strength, direction in sorted(rows, key=lambda row: (-row[1], row[0])):
+        click.echo(f"{name:<{width}}  {strength:8.3f}  {direction:9.3f}")
+
+
+def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
+    if out is not None or plot is not None:
+        click.echo()
+    if out is not None:
+        if out.suffix.lower() == ".csv":
+            strengths.to_csv(out, index=False, lineterminator="\n")
+        else:
+            from pgmx.models import save_model
+
+            save_model(_weighted(graph, strengths), out)
+        click.echo(f"wrote {out}")
+    if plot is not None:
+        from pgmx.plotting import save_picture
+
+        click.echo(
+            f"wrote {save_picture(graph, plot, strengths=strengths)} (edges wide and dark where they are strong)"
+        )
+
+
+def _weighted(graph, strengths):
+    """Return the graph with the strengths as weights of its edges."""
+    graph = graph.copy()
+    for u, v, strength in strengths[["from", "to", "strength"]].itertuples(index=False):
+        for edge in ((u, v), (v, u)):
+            if graph.has_edge(*edge):
+                graph.edges[edge]["weight"] = float(strength)
+    return graph

@@ -1,0 +1,344 @@
+"""A table of any accepted kind as columns, and its coding."""
+
+import sys
+import warnings
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from pgmx.data.columns import (
+    code_column,
+    code_integers,
+    column_kind,
+    float_cells,
+    is_float_column,
+)
+from pgmx.data.declared import checked_state_names, recoded
+from pgmx.data.messages import FloatColumnsError, listed
+from pgmx.data.missing import code_known_cells, missing_mask, take_rows, with_marker
+from pgmx.data.table import DiscreteTable
+
+MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
+
+#: Smaller tables are coded by one thread: starting others takes joblib 12 ms.
+THREADED_CELLS = 4_000_000
+
+
+class Frame:
+    """A table of any accepted kind, as columns; made by `open_frame`.
+
+    Parameters
+    ----------
+    names : tuple
+        Distinct column names.
+    columns : list
+        One 1-D numpy array, pandas extension array or Arrow chunked array per column.
+    n_rows : int
+        Number of rows.
+    block : ndarray of int or bool, shape (n_rows, n_columns), optional
+        All columns as one array.
+
+    Attributes
+    ----------
+    names : tuple
+        Column names in order.
+    columns : list
+        The columns as they came.
+    n_rows, n_columns : int
+        Shape of the table.
+    float_columns : tuple
+        Names of the columns of floats, in a float dtype or as Python objects.
+    """
+
+    def __init__(self, names, columns, n_rows, block=None):
+        self.names = names
+        self.n_rows = n_rows
+        self.n_columns = len(names)
+        self.columns = columns
+        self._block = block
+
+    @cached_property
+    def float_columns(self):
+        """Names of the columns of floats, in order."""
+        if self._block is not None:
+            return ()
+        return tuple(name for name, values in zip(self.names, self.columns, strict=True) if is_float_column(values))
+
+    def is_float(self, name):
+        """Tell whether a column holds floats.
+
+        Parameters
+        ----------
+        name : hashable
+            The column's name.
+
+        Returns
+        -------
+        bool
+            True for a float dtype and for Python objects that are numbers, some of them floats.
+        """
+        if name not in self.names:
+            raise ValueError(f"no column {name!r}: the columns are {listed(self.names)}")
+        return name in self.float_columns
+
+    def known_floats(self):
+        """Name the columns of floats in which some cell is not missing.
+
+        Returns
+        -------
+        tuple
+            Their names, in order.
+        """
+        of = dict(zip(self.names, self.columns, strict=True))
+        return tuple(name for name in self.float_columns if not missing_mask(of[name]).all())
+
+    def missing_columns(self):
+        """Name the columns with missing cells.
+
+        Returns
+        -------
+        tuple
+            Their names, in order.
+        """
+        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        return tuple(name for name, mask in masks if mask is not None and mask.any())
+
+    def encode(self, *, state_names=None, missing="error", n_jobs=None):
+        """Code the table; see `pgmx.data.encode`.
+
+        Parameters
+        ----------
+        state_names : mapping of column name to sequence of states, optional
+            States and their order for some or all columns.
+        missing : {"error", "drop", "category", "pairwise"}, default="error"
+            What to do with missing cells.
+        n_jobs : int, optional
+            Threads over the columns; None means 1.
+
+        Returns
+        -------
+        DiscreteTable
+            The coded table.
+        """
+        check_missing_option(missing)
+        declared = checked_state_names(state_names, self.names)
+        codes = np.empty((self.n_columns, self.n_rows), dtype=np.uint8)
+        coded = self.code_columns(codes, n_jobs)
+        self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])
+        incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
+        if incomplete and missing == "error":
+            raise_missing([self.names[v] for v in incomplete])
+        if incomplete and missing == "drop":
+            return self._enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
+        for v in incomplete:
+            coded[v] = code_known_cells(self.columns[v], codes[v], self.names[v])
+        for v, name in enumerate(self.names):
+            if name in declared:
+                coded[v] = recoded(coded[v], codes[v], declared[name], name)
+        for v in incomplete:
+            coded[v] = with_marker(coded[v], codes[v], self.names[v])
+        codes = _assembled(codes, coded)
+        states = tuple(c.states for c in coded)
+        warn_of_many_states(self.names, states, self.n_rows)
+        missing_codes = np.full(self.n_columns, -1)
+        if missing == "pairwise":
+            missing_codes[incomplete] = [len(states[v]) - 1 for v in incomplete]
+        return DiscreteTable._adopt(self.names, states, codes, missing_codes)
+
+    def to_pandas(self, *, missing="error", integers_as_categories=False):
+        """Return a new pandas frame for scores that work on one.
+
+        Parameters
+        ----------
+        missing : {"error", "drop"}, default="error"
+            Whether a missing cell is an error or drops its row.
+        integers_as_categories : bool, default=False
+            Whether integer and boolean columns become categories too.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A copy with a fresh index: float columns as float64, integer and boolean columns in their numpy dtype, all
+            others as category with the states of the coded table.
+
+        Raises
+        ------
+        ValueError
+            If cells are missing or infinite; the columns are named.
+        TypeError
+            If a column is neither of floats nor of states.
+        """
+        check_missing_option(missing, ("error", "drop"), " for a table of numbers")
+        incomplete = self.missing_columns()
+        if incomplete and missing == "error":
+            raise_missing(incomplete, numbers=True)
+        if incomplete:
+            return self._enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
+        numeric = () if integers_as_categories else ("integer", "boolean")
+        kept, stated = {}, []
+        for v, (name, values) in enumerate(zip(self.names, self.columns, strict=True)):
+            if name in self.float_columns:
+                kept[name] = float_cells(values)
+            elif column_kind(values) in numeric:
+                kept[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
+            else:
+                stated.append(v)
+        infinite = [name for name in self.float_columns if not np.isfinite(kept[name]).all()]
+        if infinite:
+            raise ValueError(f"infinite cells (inf) in column(s) {listed(infinite)}: replace them or drop their rows")
+        if stated:
+            part = Frame(tuple(self.names[v] for v in stated), [self.columns[v] for v in stated], self.n_rows)
+            categories = part.encode().to_pandas()
+            kept.update((name, categories[name]) for name in part.names)
+        return pd.DataFrame({v: kept[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
+
+    def code_columns(self, codes, n_jobs=None):
+        """Code every column into its row of `codes`; errors come in the order of the columns.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8, shape (n_columns, n_rows), C-contiguous
+            Receives the codes of columns with at most 255 states.
+        n_jobs : int, optional
+            Threads over the columns; None means 1.
+
+        Returns
+        -------
+        list of pgmx.data.columns.Coded
+            One per column.
+        """
+        n_workers = 1
+        if n_jobs is not None and n_jobs != 1:
+            from joblib import Parallel, delayed, effective_n_jobs
+
+            n_workers = effective_n_jobs(n_jobs)
+        if n_workers == 1 or codes.size < THREADED_CELLS:
+            return _joined([self._code_range(0, self.n_columns, codes)])
+        n_parts = min(4 * n_workers, self.n_columns)
+        bounds = [part * self.n_columns // n_parts for part in range(n_parts + 1)]
+        tasks = (delayed(self._code_range)(bounds[k], bounds[k + 1], codes) for k in range(n_parts))
+        return _joined(Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
+
+    def _code_range(self, first, stop, codes):
+        """Code the columns from `first` to `stop`; return what was coded and the error that ended it, if any."""
+        coded = []
+        try:
+            if self._block is not None:
+                coded = code_integers(self._block[:, first:stop], codes[first:stop], self.names[first:stop])
+            else:
+                for v in range(first, stop):
+                    coded.append(code_column(self.columns[v], codes[v], self.names[v]))
+        except (TypeError, ValueError) as error:
+            return coded, error
+        return coded, None
+
+    def _refuse_floats(self, names):
+        """Raise when there are columns of floats, with hints that fit their cells."""
+        if not names:
+            return
+        whole, incomplete, infinite = [], [], []
+        for name in names:
+            cells = float_cells(self.columns[self.names.index(name)])
+            known = cells[~np.isnan(cells)]
+            if known.size < cells.size:
+                incomplete.append(name)
+            if not np.isfinite(known).all():
+                infinite.append(name)
+            elif known.size and (known == np.floor(known)).all():
+                whole.append(name)
+        notes = (
+            ("hold whole numbers only: if they are states, convert them with astype('Int64')", whole),
+            ("have missing cells (NaN)", incomplete),
+            ("have infinite cells (inf)", infinite),
+        )
+        hints = "".join(f" Column(s) {listed(found)} {note}." for note, found in notes if found)
+        raise FloatColumnsError(names, hints)
+
+    def complete_rows(self):
+        """Return the rows without missing cells.
+
+        Returns
+        -------
+        Frame
+            Maybe without rows.
+        """
+        keep = np.ones(self.n_rows, dtype=bool)
+        for mask in map(missing_mask, self.columns):
+            if mask is not None:
+                keep &= ~mask
+        return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
+
+    def _enough_complete_rows(self):
+        """Return the rows without missing cells, or raise when fewer than two are left."""
+        complete = self.complete_rows()
+        check_rows_left(complete.n_rows, self.n_rows, self.missing_columns)
+        return complete
+
+
+def _joined(parts):
+    """Put the parts of the coding together, or raise the error of the first column that has one."""
+    coded = []
+    for part, error in parts:
+        if error is not None:
+            raise error
+        coded += part
+    return coded
+
+
+def _assembled(codes, coded):
+    """Widen the codes when some column has more than 255 states."""
+    if all(c.codes is None for c in coded):
+        return codes
+    wide = codes.astype(np.uint16)
+    for row, c in zip(wide, coded, strict=True):
+        if c.codes is not None:
+            row[:] = c.codes
+    return wide
+
+
+def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
+    """Refuse an unknown value of the option `missing`."""
+    if missing not in options:
+        raise ValueError(f"missing must be one of {listed(options)}{where}, got {missing!r}")
+
+
+def check_rows_left(n_left, n_rows, missing_columns):
+    """Refuse a table of which fewer than two rows are complete; `missing_columns()` names the culprits."""
+    if n_left < 2:
+        raise ValueError(
+            f"{n_left} of {n_rows} rows have no missing cell (NaN), at least 2 are needed: leave out columns that are "
+            f"mostly missing, or fill them (columns with missing cells: {listed(missing_columns())})"
+        )
+
+
+def raise_missing(names, numbers=False):
+    """Refuse the columns `names` for their missing cells."""
+    others = "" if numbers else ", 'category' to make them a state, 'pairwise' to score families on their complete rows"
+    raise ValueError(
+        f"missing cells (NaN) in column(s) {listed(names)}: pass missing='drop' to leave out the rows that have "
+        f"them{others}, or fill them first"
+    )
+
+
+def warn_of_many_states(names, states, n_rows):
+    """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
+    limit = max(20, n_rows / 20)
+    many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
+    if many:
+        shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
+        warnings.warn(
+            f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
+            "the tables of a network grow with them. Merge rare states, discretise numbers (for example with "
+            "pandas.qcut), or drop identifiers",
+            UserWarning,
+            stacklevel=_caller_level(),
+        )
+
+
+def _caller_level():
+    """Number of frames between the caller of this function and the code outside pgmx."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,99 @@
+"""What a run will need in memory, told before it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
+
+
+class MemoryEstimate(NamedTuple):
+    """Bytes that hill climbing with a discrete score takes.
+
+    Attributes
+    ----------
+    codes, planes : int
+        The coded table. Of a table that is mapped from a plane file they are the system's file cache, not the memory of
+        the process.
+    gains, pair_counts, kept_counts, kept_rows : int
+        The working memory of a learner.
+    total : int
+        The sum.
+    """
+
+    codes: int
+    planes: int
+    gains: int
+    pair_counts: int
+    kept_counts: int
+    kept_rows: int
+    total: int
+
+
+def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1 << 26, row_memory=0):
+    r"""Tell what hill climbing with a discrete score takes in memory.
+
+    With N rows and n variables of :math:`r_v` states, S the sum of :math:`r_v` over the variables of at most 255
+    states, and m the sum of :math:`r_v - 1` over the same,
+
+    .. math::
+
+        \text{codes} = b\,n\,N, \quad
+        \text{planes} = 64\,\lceil N / 512 \rceil\,S, \quad
+        \text{gains} = 32\,n^2, \quad
+        \text{pair counts} = 4\,m^2, \quad
+        \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n)
+
+    bytes, where b is 1, or 2 when some variable has more than 255 states, and R is the sum of all :math:`r_v - 1`. A
+    gain is a float of 8 bytes and, while it is positive, 24 bytes in the queue of moves: the formula is for the most.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows, at least 1.
+    cardinalities : array_like of int, shape (n,)
+        Number of states of each variable, 1 to 65535.
+    pair_memory : int, default=2**28
+        Pair counts that would take more are not stored.
+    kept_memory : int, default=2**26
+        Bound on what the scorer keeps of the counts of each child.
+    row_memory : int, default=0
+        Bound on the rows of gains that a search keeps which goes back to graphs it has left.
+
+    Returns
+    -------
+    MemoryEstimate
+        Bytes by part.
+
+    Raises
+    ------
+    ValueError
+        If the number of rows or a number of states is out of range.
+
+    Notes
+    -----
+    Cost: arithmetic only. The source from which a table is coded takes its own memory besides. Coding in pieces, as
+    `write_table` does with files, takes the memory of a piece: about 200 MB for 65536 rows of 100 columns. Interpreter
+    and libraries take 110 MB, pgmpy and what it imports as much again.
+
+    Examples
+    --------
+    >>> from pgmx.data import estimate_memory
+    >>> need = estimate_memory(5_000_000, [4] * 100)
+    >>> need.codes, need.planes, need.gains, need.pair_counts
+    (500000000, 250009600, 320000, 360000)
+    """
+    cards = np.asarray(cardinalities, dtype=np.int64)
+    if cards.ndim != 1 or not cards.size or cards.min() < 1 or cards.max() > MAX_STATES:
+        raise ValueError(f"cardinalities must be a list of numbers of states from 1 to {MAX_STATES}")
+    if n_rows < 1:
+        raise ValueError(f"n_rows must be at least 1, got {n_rows}")
+    n_rows, n = int(n_rows), len(cards)
+    packed = cards[cards <= MAX_BYTE_STATES]
+    codes = n * n_rows * (1 if len(packed) == n else 2)
+    planes = 64 * -(-n_rows // 512) * int(packed.sum())
+    gains = 32 * n * n
+    pairs = 4 * int((packed - 1).sum()) ** 2
+    kept = n * (n_rows * (4 * int((cards - 1).sum()) + 12) + 8 * n)
+    parts = (codes, planes, gains, pairs if pairs <= pair_memory else 0, min(kept, kept_memory), row_memory)
+    return MemoryEstimate(*parts, sum(parts))

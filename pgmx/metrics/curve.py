@@ -1,0 +1,208 @@
+"""The learning curve of a known network: how far what is learned stays from the truth, against the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgmx.metrics.arrays import NetworkArrays
+from pgmx.metrics.divergence import divergence_of
+from pgmx.metrics.elimination import Marginals
+from pgmx.metrics.graphs import cpdag_shd
+from pgmx.metrics.likelihood import discrete_arrays, natural
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    from pgmx.data import DiscreteTable
+
+__all__ = ["learning_curve"]
+
+_MAX_CELLS = 2**27  # of one conditional table, 1 GiB
+
+
+def learning_curve(
+    network: DiscreteBayesianNetwork,
+    sizes: Iterable[int],
+    learners: Mapping,
+    *,
+    n_repeats: int = 5,
+    pseudo_count: float = 1.0,
+    max_cells: int = 2**18,
+    n_samples: int = 100_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    r"""Learn a known network back from samples of growing size, and measure the divergence from it each time.
+
+    The parameters of each learned structure are
+
+    .. math:: Q(x \mid u) = \frac{N(x, u) + a}{N(u) + a\,r}
+
+    with :math:`a` the `pseudo_count` and :math:`r` the number of states, and the measure is the Kullback-Leibler
+    divergence :math:`D(P \| Q)` of `kl_divergence`. Given a fixed graph in place of a learner, only the parameters are
+    learned: the difference of the two curves is the price of not knowing the structure.
+
+    Parameters
+    ----------
+    network : pgmpy.models.DiscreteBayesianNetwork
+        The true network :math:`P`; it is only read.
+    sizes : iterable of int
+        Numbers of rows, at least 2 each.
+    learners : mapping of str to learner or DAG
+        What to draw a curve of, by label: a learner of pgmx whose result is a DAG, which is cloned before each run, or
+        a fixed DAG over the variables of `network`, such as `network` itself.
+    n_repeats : int, default=5
+        Independent samples; within one of them, a smaller size is the beginning of a larger one.
+    pseudo_count : float, default=1.0
+        Added to every count. With 0 the parameters are those of maximum likelihood, and the divergence is infinite as
+        soon as something possible does not occur among the rows.
+    max_cells, n_samples : int
+        As in `kl_divergence`; defaults 2**18 and 100,000.
+    random_state : int, default=0
+        Seed of the samples. The learners have their own.
+    n_jobs : int or None, default=None
+        Processes over the repeats, as in joblib; the result does not depend on it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each learner, size and repeat, in this order, with the columns ``learner``, ``n_rows``, ``repeat``,
+        ``divergence`` (nats), ``standard_error`` (of the divergence; 0 where it is exact), ``shd`` (`cpdag_shd` to
+        `network`) and ``n_edges``.
+
+    Raises
+    ------
+    TypeError
+        If `network` is no discrete Bayesian network, or `learners` is no mapping of learners and graphs.
+    ValueError
+        If a number is out of range, a graph has other variables, or a result is no DAG.
+
+    Notes
+    -----
+    One fit and one divergence a row of the result; what exact inference finds out about `network` is kept between them.
+
+    References
+    ----------
+    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, chapter 18 (ICU-Alarm learned from samples).
+
+    Examples
+    --------
+    >>> from pgmx.datasets import load_network
+    >>> from pgmx.estimators import HillClimbSearch
+    >>> from pgmx.metrics import learning_curve
+    >>> network = load_network("cancer")
+    >>> learners = {"structure known": network, "BIC": HillClimbSearch(scoring_method="bic")}
+    >>> curve = learning_curve(network, [100, 10_000], learners, n_repeats=3)
+    >>> curve.shape
+    (12, 7)
+    >>> means = curve[curve["learner"] == "structure known"].groupby("n_rows")["divergence"].mean()
+    >>> means.round(4).to_dict()
+    {100: 0.0547, 10000: 0.0003}
+    """
+    import pandas as pd
+    from joblib import Parallel, delayed
+
+    true = discrete_arrays(network, "network").normalised()
+    chosen = _checked_learners(learners, network)
+    rows = sorted({natural(size, "each of the sizes", 2) for size in sizes})
+    if not rows:
+        raise ValueError("sizes is empty: give at least one number of rows")
+    if not isinstance(pseudo_count, Real) or not 0.0 <= pseudo_count < np.inf:
+        raise ValueError(f"pseudo_count must be a number of at least 0, got {pseudo_count!r}")
+    marginals = Marginals(true, natural(max_cells, "max_cells", 0))
+    options = (float(pseudo_count), natural(n_samples, "n_samples", 2))
+    seeds = np.random.SeedSequence(natural(random_state, "random_state", 0)).generate_state(
+        natural(n_repeats, "n_repeats", 1), np.uint64
+    )
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_one_repeat)(network, true, marginals, rows, chosen, options, int(seed)) for seed in seeds
+    )
+    records = [
+        (label, n, repeat, *found[repeat][label, n]) for label in chosen for n in rows for repeat in range(len(seeds))
+    ]
+    names = ["learner", "n_rows", "repeat", "divergence", "standard_error", "shd", "n_edges"]
+    return pd.DataFrame.from_records(records, columns=names)
+
+
+def _checked_learners(learners, network) -> dict:
+    import networkx as nx
+
+    if not isinstance(learners, Mapping) or not learners:
+        raise TypeError(f"learners must be a mapping of labels to learners or DAGs, got {learners!r}")
+    for label, learner in learners.items():
+        if isinstance(learner, nx.DiGraph):
+            if set(learner.nodes()) != set(network.nodes()):
+                raise ValueError(f"the graph {label!r} has other variables than the network: give it the same nodes")
+        elif isinstance(learner, type) or not hasattr(learner, "fit"):
+            raise TypeError(f"the learner {label!r} must be a learner with a method fit, or a DAG, got {learner!r}")
+    return dict(learners)
+
+
+def _one_repeat(network, true: NetworkArrays, marginals, rows, learners, options, seed: int) -> dict:
+    """Return (divergence, standard error, shd, number of edges) by label and number of rows for one sample."""
+    from pgmx.data import encode
+    from pgmx.datasets.sampling import sample
+
+    pseudo_count, n_samples = options
+    frame = sample(network, rows[-1], random_state=seed)
+    results = {}
+    for n in rows:
+        table = encode(frame.iloc[:n])
+        for label, learner in learners.items():
+            graph = _learned_graph(learner, table, label)
+            fitted = _fitted_arrays(table, _positions_of(graph, true.names, label), pseudo_count)
+            divergence = divergence_of(marginals, true, fitted, n_samples, seed % 2**32)
+            distance = cpdag_shd(network, graph)
+            results[label, n] = (divergence.nats, divergence.standard_error, distance, graph.number_of_edges())
+    return results
+
+
+def _learned_graph(learner, table: DiscreteTable, label) -> nx.DiGraph:
+    import networkx as nx
+    from sklearn.base import clone
+
+    if isinstance(learner, nx.DiGraph):
+        return learner
+    fitted = clone(learner).fit(table)
+    graph = fitted.dag_ if hasattr(fitted, "dag_") else fitted.graph_
+    if not isinstance(graph, nx.DiGraph):
+        raise ValueError(f"the result of {label!r} is a {type(graph).__name__}: a learner of DAGs is needed")
+    return graph
+
+
+def _positions_of(graph: nx.DiGraph, names: Sequence, label) -> list[tuple[int, ...]]:
+    """Return the parents of each variable by position, or raise when the graph has a cycle."""
+    from pgmx.search.constraints import find_cycle
+
+    at = {name: v for v, name in enumerate(names)}
+    edges = sorted((at[u], at[v]) for u, v in graph.edges())
+    cycle = find_cycle(len(names), edges)
+    if cycle is not None:
+        path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+        raise ValueError(f"the graph of {label!r} has the cycle {path}: a DAG is needed")
+    return [tuple(u for u, head in edges if head == v) for v in range(len(names))]
+
+
+def _fitted_arrays(table: DiscreteTable, parents: Sequence[tuple[int, ...]], pseudo_count: float) -> NetworkArrays:
+    """Return the network of a structure with smoothed parameters; 1/r where nothing is counted."""
+    cards = [len(states) for states in table.states]
+    tables = []
+    for v, above in enumerate(parents):
+        shape = (cards[v], *(cards[u] for u in above))
+        if prod(shape) > _MAX_CELLS:
+            raise ValueError(
+                f"the table of {table.columns[v]!r} given {len(above)} parents would have {prod(shape):,} cells: give "
+                "the learner a max_indegree"
+            )
+        cell = np.ravel_multi_index([table.codes[v], *(table.codes[u] for u in above)], shape)
+        counts = np.bincount(cell, minlength=prod(shape)).reshape(shape) + pseudo_count
+        totals = counts.sum(axis=0)
+        tables.append(np.where(totals > 0.0, counts / np.where(totals > 0.0, totals, 1.0), 1.0 / cards[v]))
+    return NetworkArrays(list(table.columns), list(table.states), list(parents), tables)

@@ -1,0 +1,265 @@
+"""Log-likelihood of rows under a fitted network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, log, pi
+from numbers import Integral
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pgmx.metrics.arrays import NetworkArrays, network_arrays
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+
+__all__ = ["HeldOutLikelihood", "discrete_arrays", "held_out_log_likelihood", "log_terms", "logarithms", "natural"]
+
+_CHUNK = 16_384  # rows whose sums stay in the cache
+
+
+class HeldOutLikelihood(NamedTuple):
+    """Log-likelihood of rows under a network, in nats.
+
+    Parameters
+    ----------
+    mean, total : float
+        Over all rows; ``-inf`` where a row has probability 0.
+    n_rows : int
+        Number of rows.
+    n_impossible : int
+        Rows of probability 0.
+    possible_mean : float
+        Mean over the other rows; NaN where there are none. It flatters a network that rules out rows.
+    impossible : dict
+        Variables whose tables give probability 0, and to how many rows; a row may count at several of them.
+
+    Examples
+    --------
+    >>> HeldOutLikelihood(-1.5, -3.0, 2, 0, -1.5, {}).mean
+    -1.5
+    """
+
+    mean: float
+    total: float
+    n_rows: int
+    n_impossible: int
+    possible_mean: float
+    impossible: dict
+
+
+def held_out_log_likelihood(
+    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork, X, *, missing: str = "error"
+) -> HeldOutLikelihood:
+    r"""Return the log-likelihood of rows under a fitted network.
+
+    .. math:: \ell(X) = \sum_{i=1}^{N} \sum_v \ln P(x_{iv} \mid u_{iv})
+
+    with :math:`u_{iv}` the states (or values) of the parents of variable :math:`v` in row :math:`i`. For rows that were
+    not used for learning it measures how well the network predicts.
+
+    Parameters
+    ----------
+    model : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+        A network of pgmpy with all its parameters; it is only read.
+    X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
+        What the learners take; its columns are the variables of the network, in any order. A state that the network
+        does not know has probability 0.
+    missing : {"error", "drop"}, default="error"
+        Whether a missing cell is an error or drops its row.
+
+    Returns
+    -------
+    HeldOutLikelihood
+        A named tuple ``(mean, total, n_rows, n_impossible, possible_mean, impossible)``. Rows of probability 0 are
+        counted, and make `mean` and `total` ``-inf``.
+
+    Raises
+    ------
+    TypeError
+        If `model` is neither kind of network.
+    ValueError
+        If the columns are not the variables, cells are missing or infinite, a node has no parameters, a standard
+        deviation is not positive, or a column's states are known to the network as text only.
+
+    Notes
+    -----
+    One table look-up a cell: 100,000 rows of the 37 variables of ALARM take about 0.05 s after coding. Distributions
+    are scaled to the sum 1, since files hold rounded decimals.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import load_network, sample
+    >>> from pgmx.metrics import held_out_log_likelihood
+    >>> model = load_network("cancer")
+    >>> result = held_out_log_likelihood(model, sample(model, 1000, random_state=1))
+    >>> round(result.mean, 2), result.n_impossible
+    (-2.05, 0)
+    """
+    from pgmpy.models import LinearGaussianBayesianNetwork
+
+    from pgmx.data import encode
+
+    if isinstance(model, LinearGaussianBayesianNetwork):
+        return _gaussian_likelihood(model, X, missing)
+    arrays = discrete_arrays(model, "model").normalised()
+    table = encode(X, missing=missing)
+    return _summed(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+
+
+def discrete_arrays(model, name: str) -> NetworkArrays:
+    """Return the arrays of a discrete network, or raise a TypeError that names the argument."""
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    if not isinstance(model, DiscreteBayesianNetwork):
+        raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
+    return network_arrays(model)
+
+
+def natural(value, name: str, least: int) -> int:
+    """Return an integer of at least `least`, or raise."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+    return int(value)
+
+
+def logarithms(table: np.ndarray) -> np.ndarray:
+    """Return the natural logarithm of a table, -inf for 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(table)
+
+
+def log_terms(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
+    """Return ln P(x | u) of each row.
+
+    Parameters
+    ----------
+    codes : sequence of ndarray of int, each of length n_rows
+        State codes of the variable and of its parents.
+    logs : ndarray of float64
+        Logarithms of its table, axes in the same order.
+
+    Returns
+    -------
+    ndarray of float64, length n_rows
+        In nats.
+    """
+    cell = codes[0].astype(np.intp)
+    for parent, card in zip(codes[1:], logs.shape[1:], strict=True):
+        cell *= card
+        cell += parent
+    return logs.ravel().take(cell)
+
+
+class _DiscreteTerms:
+    """The terms of one variable after the other, for any slice of the rows of a coded table.
+
+    Codes are translated slice by slice, so that a table in a file is not brought into memory whole.
+    """
+
+    def __init__(self, arrays: NetworkArrays, table) -> None:
+        self._families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
+        self._logs = [np.ascontiguousarray(logarithms(values)) for values in arrays.tables]
+        columns = _positions(arrays.names, table.columns)
+        self._codes = [table.codes[column] for column in columns]
+        self._lookups = [_lookup(arrays, v, table.states[column]) for v, column in enumerate(columns)]
+        cards = arrays.cards
+        self._unknown = {v: cards[v] for v, lookup in enumerate(self._lookups) if lookup.max() == cards[v]}
+
+    def __call__(self, v: int, rows: slice) -> np.ndarray:
+        family = self._families[v]
+        codes = [self._lookups[u][self._codes[u][rows]] for u in family]
+        outside = {}  # rows whose state the network does not have
+        for at, u in enumerate(family):
+            if u in self._unknown:
+                outside[at] = codes[at] == self._unknown[u]
+                codes[at][outside[at]] = 0
+        terms = log_terms(codes, self._logs[v])
+        for at, unknown in outside.items():
+            if at > 0:
+                terms[unknown] = 0.0  # the row is impossible by its parent's own term, whatever stands here
+        if 0 in outside:
+            terms[outside[0]] = -inf
+        return terms
+
+
+def _positions(names: Sequence, columns: Sequence) -> list[int]:
+    """Return the column of each variable, or raise when they are not the same names."""
+    at = {name: position for position, name in enumerate(columns)}
+    lacking = [name for name in names if name not in at]
+    if lacking or len(at) > len(names):
+        extra = [name for name in columns if name not in set(names)]
+        told = [f"lacks {_listed(lacking)}"] if lacking else []
+        told += [f"has {_listed(extra)} besides"] if extra else []
+        raise ValueError(f"the columns must be the variables of the network, but X {' and '.join(told)}")
+    return [at[name] for name in names]
+
+
+def _listed(names: Sequence) -> str:
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
+    """Return the network's code of each state of a column; one that it does not have is the one after the last."""
+    known = {state: at for at, state in enumerate(arrays.states[v])}
+    codes = np.array([known.get(state, len(known)) for state in states])
+    if codes.min() == len(known) and any(str(state) in known for state in states):
+        raise ValueError(
+            f"column {arrays.names[v]!r} holds {_listed(states)}, which the network knows as text: convert it with "
+            "astype(str)"
+        )
+    return codes.astype(np.min_scalar_type(len(known)))
+
+
+def _summed(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows: int) -> HeldOutLikelihood:
+    """Sum the terms of all variables, rows in chunks."""
+    sums = np.zeros(n_rows)
+    zeros = np.zeros(len(names), dtype=np.int64)
+    for begin in range(0, n_rows, _CHUNK):
+        rows = slice(begin, begin + _CHUNK)
+        for v in range(len(names)):
+            found = term(v, rows)
+            sums[rows] += found
+            zeros[v] += np.count_nonzero(found == -inf)
+    possible = sums[sums > -inf]
+    n_impossible = n_rows - possible.size
+    total = float(possible.sum()) if not n_impossible else -inf
+    return HeldOutLikelihood(
+        mean=total / n_rows,
+        total=total,
+        n_rows=n_rows,
+        n_impossible=n_impossible,
+        possible_mean=float(possible.mean()) if possible.size else float("nan"),
+        impossible={name: int(count) for name, count in zip(names, zeros, strict=True) if count},
+    )
+
+
+def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
+    from pgmx.data import open_frame
+
+    names = list(model.nodes())
+    frame = open_frame(X).to_pandas(missing=missing)
+    positions = _positions(names, frame.columns)
+    values = dict(zip(names, (frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions), strict=True))
+    cpds = [_gaussian_cpd(model, name) for name in names]
+    return _summed(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
+
+
+def _gaussian_cpd(model: LinearGaussianBayesianNetwork, name):
+    cpd = model.get_cpds(name)
+    if cpd is None:
+        raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
+    if not float(cpd.std) > 0.0:
+        raise ValueError(f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one")
+    return cpd
+
+
+def _log_density(cpd, values: dict, rows: slice) -> np.ndarray:
+    """Return the log-density of a linear Gaussian variable given its parents."""
+    residual = values[cpd.variable][rows] - cpd.beta[0]
+    for parent, slope in zip(cpd.evidence, cpd.beta[1:], strict=True):
+        residual = residual - slope * values[parent][rows]
+    return -0.5 * (log(2.0 * pi) + (residual / cpd.std) ** 2) - log(cpd.std)

@@ -1,0 +1,249 @@
+"""Strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+_PALE, _DARK = np.array([0xC3, 0xD3, 0xE4]) / 255, np.array([0x10, 0x2F, 0x55]) / 255
+_THINNEST, _WIDEST = 0.6, 3.4  # points
+_MOST_BARS = 40
+_FACE, _REST, _WEAK, _LINE = "#2f6ea5", "#b7cfe6", "#d5dae0", "#c8323c"
+
+
+class Strengths(NamedTuple):
+    """Strengths by ordered pair, and the range that widths and colours run through.
+
+    Parameters
+    ----------
+    of : dict
+        From ``(u, v)`` to a number.
+    low, high : float
+        Ends of the range, ``low < high``.
+    """
+
+    of: dict
+    low: float
+    high: float
+
+    def find(self, u: Hashable, v: Hashable) -> float:
+        """Return the strength of the edge between u and v, NaN where it is not given."""
+        return self.of.get((u, v), self.of.get((v, u), float("nan")))
+
+    def share(self, strength: float) -> float:
+        """Return where a strength stands in the range, between 0 and 1."""
+        return float(np.clip((strength - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def width(self, strength: float) -> float:
+        """Return the width of a line in points; a little more than proportional, so that strong edges stand out."""
+        return _THINNEST + (_WIDEST - _THINNEST) * self.share(strength) ** 1.5
+
+    def colour(self, strength: float) -> tuple[float, float, float]:
+        """Return a colour between pale and dark blue."""
+        red, green, blue = (_PALE + (_DARK - _PALE) * self.share(strength)).tolist()
+        return red, green, blue
+
+    def samples(self) -> list[float]:
+        """Return four strengths for a legend, evenly spaced up to the highest."""
+        return [float(value) for value in np.linspace(self.low, self.high, 5)[1:]]
+
+
+def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
+    """Read strengths from a mapping of edges or from a table.
+
+    Parameters
+    ----------
+    strengths : mapping or DataFrame
+        ``{(u, v): number}``, or a frame with the columns ``from``, ``to`` and ``strength`` such as the ``strengths_``
+        of ``BootstrapStructure``.
+
+    Returns
+    -------
+    Strengths
+        A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0, or the least number where
+        that is negative, to the greatest.
+
+    Raises
+    ------
+    TypeError
+        If it is neither, or a strength is no number.
+    ValueError
+        If it is empty, a column is missing, or a strength is not finite.
+    """
+    table = hasattr(strengths, "columns")
+    if table:
+        _check_columns(strengths, ("from", "to", "strength"))
+        pairs = zip(strengths["from"], strengths["to"], strict=True)
+        found = dict(zip(pairs, strengths["strength"], strict=True))
+    elif isinstance(strengths, Mapping):
+        found = dict(strengths)
+    else:
+        raise TypeError(
+            "strengths must be a mapping {(u, v): number} or a table with the columns from, to and strength, got "
+            f"{type(strengths).__name__}"
+        )
+    if not found:
+        raise ValueError("strengths is empty: give at least one edge")
+    for edge, strength in found.items():
+        if not isinstance(edge, tuple) or len(edge) != 2:
+            raise TypeError(f"strengths must have pairs (u, v) for keys, got {edge!r}")
+        if not isinstance(strength, Real):
+            raise TypeError(f"the strength of {edge[0]!r} - {edge[1]!r} must be a number, got {strength!r}")
+        if not isfinite(strength):
+            raise ValueError(f"the strength of {edge[0]!r} - {edge[1]!r} must be finite, got {strength}")
+    low = min(0.0, *map(float, found.values()), 0.0)
+    high = max(map(float, found.values()))
+    if table and low == 0.0 and high <= 1.0:
+        high = 1.0
+    return Strengths({edge: float(value) for edge, value in found.items()}, low, high if high > low else low + 1.0)
+
+
+def _check_columns(table, wanted: tuple[str, ...]) -> None:
+    lacking = [name for name in wanted if name not in table.columns]
+    if lacking:
+        raise ValueError(f"the table has no column {lacking[0]!r}; its columns are {list(table.columns)}")
+
+
+def plot_strengths(
+    strengths: DataFrame, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
+) -> Axes:
+    """Draw how often edges were found in resamples, strongest first.
+
+    Bars name each pair: the dark part is the share of resamples in which the edge had the direction of its label, the
+    pale part the share in which it had the other one (edges without direction count half for each). Ranks show all
+    pairs as one falling line.
+
+    Parameters
+    ----------
+    strengths : DataFrame
+        With the columns ``from``, ``to``, ``strength`` (share of resamples that join the two) and, if known,
+        ``direction`` (of these, the share directed from ``from`` to ``to``); such as the ``strengths_`` of
+        ``BootstrapStructure``. A pair that stands there in both orders is drawn once, in its more frequent direction.
+    threshold : float, optional
+        Where an edge is strong enough; drawn as a line, weaker bars are grey.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure, which belongs to the caller alone.
+    kind : {"bars", "ranks"}, optional
+        Default: bars for at most 40 pairs, else ranks. Bars show the 40 strongest pairs at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a column is missing, the table is empty, a strength is no finite number, or `kind` is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.plotting import plot_strengths
+    >>> rows = [("rain", "wet", 0.98, 0.7), ("rain", "coin", 0.06, 0.5)]
+    >>> ax = plot_strengths(pd.DataFrame(rows, columns=["from", "to", "strength", "direction"]), threshold=0.5)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['rain → wet', 'rain — coin']
+    """
+    if not hasattr(strengths, "columns"):
+        raise TypeError(f"strengths must be a table with columns from, to and strength, got {type(strengths).__name__}")
+    if kind not in (None, "bars", "ranks"):
+        raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
+    rows = _ranked_pairs(strengths)
+    if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
+        return _draw_bars(rows, threshold, ax)
+    return _draw_ranks(rows, threshold, ax)
+
+
+class _Pair(NamedTuple):
+    label: str
+    strength: float
+    direction: float
+
+
+def _ranked_pairs(table) -> list[_Pair]:
+    """Return one row a pair, strongest first, oriented along its more frequent direction."""
+    strengths = read_strengths(table)
+    known = "direction" in table.columns
+    directions = map(float, table["direction"]) if known else [0.5] * len(table)
+    share = dict(zip(strengths.of, directions, strict=True)) if len(strengths.of) == len(table) else {}
+    if not share:
+        raise ValueError("the table holds a pair (from, to) twice: give each one once")
+    pairs = []
+    for (u, v), strength in strengths.of.items():
+        direction, back = share[u, v], share.get((v, u))
+        if back is not None and (direction, str(v)) < (back, str(u)):
+            continue  # the opposite row is the one to draw
+        if direction < 0.5:
+            u, v, direction = v, u, 1.0 - direction
+        arrow = "→" if direction > 0.5 else "—"
+        pairs.append(_Pair(f"{u} {arrow} {v}", strength, direction))
+    return sorted(pairs, key=lambda pair: (-pair.strength, -pair.direction))
+
+
+def _axes(ax: Axes | None, width: float, height: float) -> Axes:
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
+    shown = rows[:_MOST_BARS]
+    ax = _axes(ax, 6.4, 1.3 + 0.22 * len(shown))
+    places = np.arange(len(shown))
+    whole = np.array([row.strength for row in shown])
+    along = whole * [row.direction for row in shown]
+    weak = np.zeros(len(shown), dtype=bool) if threshold is None else whole < threshold
+    style: dict[str, Any] = {"height": 0.72, "edgecolor": "none"}
+    ax.barh(places, along, color=np.where(weak, "#9aa5b1", _FACE), label="direction of the label", **style)
+    ax.barh(places, whole - along, left=along, color=np.where(weak, _WEAK, _REST), label="other direction", **style)
+    ax.set_yticks(places, [row.label for row in shown], fontsize=8)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(0, max(1.0, whole.max()))
+    ax.tick_params(axis="y", length=0)
+    several = f" (the {len(shown)} strongest of {len(rows)} pairs)" if len(shown) < len(rows) else ""
+    ax.set_xlabel(f"share of resamples{several}")
+    if threshold is not None:
+        _mark_threshold(ax.axvline(threshold, color=_LINE, linewidth=1.2, linestyle=(0, (4, 3))), threshold)
+    # Above the bars, which may fill the whole width.
+    legend = ax.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=8, borderaxespad=0.2
+    )
+    for handle, colour in zip(legend.get_patches(), (_FACE, _REST), strict=True):
+        handle.set_facecolor(colour)  # the first bar may be a grey one
+    return ax
+
+
+def _draw_ranks(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
+    ax = _axes(ax, 6.4, 3.6)
+    ranks = np.arange(1, len(rows) + 1)
+    whole = np.array([row.strength for row in rows])
+    ax.fill_between(ranks, whole, step="mid", color=_REST, alpha=0.6, linewidth=0)
+    ax.step(ranks, whole, where="mid", color=_FACE, linewidth=1.6)
+    ax.set_xlim(0.5, len(rows) + 0.5)
+    ax.set_ylim(0, max(1.0, whole.max()) * 1.03)
+    ax.set_xlabel("pairs, strongest first")
+    ax.set_ylabel("share of resamples")
+    if threshold is not None:
+        line = ax.axhline(threshold, color=_LINE, linewidth=1.2, linestyle=(0, (4, 3)))
+        _mark_threshold(line, threshold, f": {np.count_nonzero(whole >= threshold)} of {len(rows)} pairs reach it")
+        ax.legend(loc="upper right", frameon=False, fontsize=9)
+    return ax
+
+
+def _mark_threshold(line, threshold: float, text: str = "") -> None:
+    line.set_label(f"threshold {threshold:g}{text}")

@@ -1,0 +1,159 @@
+"""Prior probabilities of graphs, as what a move changes in their logarithm."""
+
+from dataclasses import dataclass
+from math import isfinite, log
+from numbers import Real
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class StructurePrior:
+    """Base of the structure priors; as it is, all graphs are alike.
+
+    A prior changes by what a move does to the number of edges, `bonus`, and by what each free parameter of a family
+    costs, `parameter_cost`; both are O(1).
+    """
+
+    @property
+    def bonus(self) -> tuple[float, float, float]:
+        """What an addition, a deletion and a reversal change in the log prior, in nats."""
+        return 0.0, 0.0, 0.0
+
+    @property
+    def parameter_cost(self) -> float:
+        """What a free parameter takes from the log prior, in nats."""
+        return 0.0
+
+    def log_prior(self, n_edges: int) -> float:
+        """Return the part of the log prior that goes by the number of edges.
+
+        Parameters
+        ----------
+        n_edges : int
+            Edges of the graph.
+
+        Returns
+        -------
+        float
+            In nats, up to a constant.
+        """
+        return 0.0
+
+
+@dataclass(frozen=True)
+class UniformPrior(StructurePrior):
+    r"""All graphs are equally likely.
+
+    .. math:: \ln P(G) = \text{const}
+
+    Examples
+    --------
+    >>> UniformPrior().log_prior(7)
+    0.0
+    """
+
+
+@dataclass(frozen=True)
+class EdgePrior(StructurePrior):
+    r"""Each edge makes a graph less likely by the same factor.
+
+    .. math:: \ln P(G) = |E(G)| \ln c + \text{const}, \qquad 0 < c < 1
+
+    Parameters
+    ----------
+    c : float
+        The factor.
+
+    Raises
+    ------
+    ValueError
+        If `c` is not between 0 and 1.
+
+    References
+    ----------
+    .. [1] Heckerman, D., Geiger, D. and Chickering, D. M. (1995). Learning Bayesian networks: the combination of
+       knowledge and statistical data. Machine Learning 20, 197-243, section 6.2.
+
+    Examples
+    --------
+    >>> prior = EdgePrior(0.5)
+    >>> round(prior.log_prior(2), 3), [round(change, 3) for change in prior.bonus]
+    (-1.386, [-0.693, 0.693, 0.0])
+    """
+
+    c: float
+
+    def __post_init__(self):
+        if not _is_number(self.c) or not 0 < self.c < 1:
+            raise ValueError(f"the factor c of an EdgePrior must lie between 0 and 1, got {self.c!r}")
+
+    @property
+    def bonus(self) -> tuple[float, float, float]:
+        """What an addition, a deletion and a reversal change in the log prior, in nats."""
+        return log(self.c), -log(self.c), 0.0
+
+    def log_prior(self, n_edges: int) -> float:
+        """Return the log prior of a graph with so many edges.
+
+        Parameters
+        ----------
+        n_edges : int
+            Edges of the graph.
+
+        Returns
+        -------
+        float
+            In nats, up to a constant.
+        """
+        return n_edges * log(self.c)
+
+
+@dataclass(frozen=True)
+class ParameterPrior(StructurePrior):
+    r"""Each free parameter makes a graph less likely by the same factor.
+
+    .. math:: \ln P(G) = -\text{cost} \sum_x \dim(x \mid \Pi_x^G) + \text{const}
+
+    with dim = q (r - 1) for r states and q configurations of the parents, and :math:`|\Pi| + 2` for a linear Gaussian
+    family. It adds to the penalty that a score has of its own, and keeps score equivalence.
+
+    Parameters
+    ----------
+    cost : float
+        Nats a free parameter costs, not negative.
+
+    Raises
+    ------
+    ValueError
+        If `cost` is negative or not finite.
+
+    Examples
+    --------
+    >>> ParameterPrior(0.5).parameter_cost
+    0.5
+    """
+
+    cost: float
+
+    def __post_init__(self):
+        if not _is_number(self.cost) or self.cost < 0:
+            raise ValueError(f"the cost of a ParameterPrior must be a number of nats, 0 or more, got {self.cost!r}")
+
+    @property
+    def parameter_cost(self) -> float:
+        """What a free parameter takes from the log prior, in nats."""
+        return float(self.cost)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
+
+
+def check_structure_prior(prior) -> None:
+    """Raise TypeError where `prior` is neither None nor a structure prior."""
+    if prior is not None and not isinstance(prior, StructurePrior):
+        raise TypeError(
+            f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
+            f"ParameterPrior(cost)), got {prior!r}"
+        )

@@ -1,0 +1,102 @@
+"""Snapshots of a running search in a file, from which a killed run goes on."""
+
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+_FORMAT = 1
+
+#: What numpy and zipfile raise for files that are no archives of arrays, or damaged ones.
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, zipfile.BadZipFile)
+
+
+class Checkpoint:
+    """A file that holds the latest snapshot of one search.
+
+    A snapshot is written beside the file and put in its place in one step, so that a run that is killed at any moment
+    leaves a whole snapshot, the old or the new one.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    every : float
+        Seconds between snapshots; 0 takes one at each chance.
+    fingerprint : str
+        Stands for data and options: a snapshot of another search is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(f"{folder}/search.ckpt", 0.0, "alarm")
+    ...     checkpoint.save({"n_iter": 3})
+    ...     int(Checkpoint(f"{folder}/search.ckpt", 0.0, "alarm").load()["n_iter"])
+    3
+    """
+
+    def __init__(self, path: str | os.PathLike, every: float, fingerprint: str):
+        self.path = Path(path)
+        self.every = every
+        self.fingerprint = fingerprint
+        self._last = monotonic()
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}, make it first")
+        if self.path.is_dir():
+            raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it")
+        self._beside = self.path.with_name(f"{self.path.name}.tmp")
+
+    def due(self) -> bool:
+        """Tell whether `every` seconds have passed since the last snapshot."""
+        return monotonic() - self._last >= self.every
+
+    def save(self, snapshot: Mapping[str, Any]) -> None:
+        """Write a snapshot.
+
+        Parameters
+        ----------
+        snapshot : mapping of str to number, string or array
+            What the search needs to go on.
+        """
+        try:
+            with open(self._beside, "wb") as file:
+                np.savez(file, format=_FORMAT, fingerprint=self.fingerprint, **snapshot)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(self._beside, self.path)
+        finally:
+            self._beside.unlink(missing_ok=True)
+        self._last = monotonic()
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the snapshot in the file, None where there is no file.
+
+        Raises
+        ------
+        ValueError
+            If the file is no snapshot, or one of another search.
+        """
+        if not self.path.exists():
+            return None
+        remedy = "delete the file to begin anew, or name another one"
+        try:
+            # numpy leaves a file open that it opened itself and cannot read
+            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+                snapshot = {name: stored[name] for name in stored.files}
+        except _UNREADABLE as error:
+            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({error}): {remedy}") from None
+        if not np.array_equal(snapshot.pop("format", None), _FORMAT):
+            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of this version: {remedy}")
+        if str(snapshot.pop("fingerprint", "")) != self.fingerprint:
+            raise ValueError(f"checkpoint={str(self.path)!r} is of another search (other data or options): {remedy}")
+        return {name: value.item() if value.ndim == 0 else value for name, value in snapshot.items()}
+
+    def remove(self) -> None:
+        """Delete the file: the search is over."""
+        self.path.unlink(missing_ok=True)
+        self._beside.unlink(missing_ok=True)  # of a run that was killed while it wrote

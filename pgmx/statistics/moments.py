@@ -1,0 +1,180 @@
+"""Means and cross-products of numeric columns, mergeable over parts of the rows."""
+
+import numpy as np
+
+#: Cells that are centred at a time: 32 MB of float64.
+_BLOCK_CELLS = 1 << 22
+
+
+class Moments:
+    r"""Weighted first and second moments of p columns.
+
+    .. math:: n = \sum_i w_i, \qquad \bar x = \frac{1}{n} \sum_i w_i x_i,
+              \qquad C = \sum_i w_i (x_i - \bar x)(x_i - \bar x)^T
+
+    Parameters
+    ----------
+    n_columns : int
+        p, the number of columns.
+
+    Attributes
+    ----------
+    n : float
+        Sum of the weights; the number of rows where none are given.
+    mean : ndarray of shape (p,)
+        Means.
+    cross : ndarray of shape (p, p)
+        Cross-products about the means, symmetric.
+    low, high : ndarray of shape (p,)
+        Smallest and largest values among rows of positive weight.
+
+    Notes
+    -----
+    Every block of rows is centred on its own mean before products are taken, and blocks are merged by the difference
+    of their means: columns far from zero lose no digits. Cost: N p² multiplications, one pass.
+
+    References
+    ----------
+    .. [1] Chan, T. F., Golub, G. H. and LeVeque, R. J. (1983). Algorithms for computing the sample variance. The
+       American Statistician 37, 242-247, equation 2.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> part = Moments(1).update(np.array([[1.0], [2.0]]))
+    >>> whole = part.merge(Moments(1).update(np.array([[6.0]])))
+    >>> whole.n, whole.mean.tolist(), whole.cross.tolist()
+    (3.0, [3.0], [[14.0]])
+    """
+
+    def __init__(self, n_columns: int):
+        self.n = 0.0
+        self.mean = np.zeros(n_columns)
+        self.cross = np.zeros((n_columns, n_columns))
+        self.low = np.full(n_columns, np.inf)
+        self.high = np.full(n_columns, -np.inf)
+
+    def update(self, rows, weights=None) -> "Moments":
+        """Add rows and return self.
+
+        Parameters
+        ----------
+        rows : array_like of shape (m, p)
+            Finite numbers.
+        weights : array_like of shape (m,), optional
+            Non-negative; 1 each by default.
+
+        Returns
+        -------
+        Moments
+            self.
+        """
+        rows = np.asarray(rows)
+        if rows.ndim != 2 or rows.shape[1] != len(self.mean):
+            raise ValueError(f"rows must have the shape (m, {len(self.mean)}), got {rows.shape}")
+        step = max(1, _BLOCK_CELLS // max(1, rows.shape[1]))
+        for first in range(0, len(rows), step):
+            block = np.asarray(rows[first : first + step], dtype=np.float64)
+            of_block = None if weights is None else np.asarray(weights[first : first + step], dtype=np.float64)
+            self.merge(_of_block(block, of_block))
+        return self
+
+    def merge(self, other: "Moments") -> "Moments":
+        """Add the moments of other rows of the same columns and return self.
+
+        Parameters
+        ----------
+        other : Moments
+            Left as it is.
+
+        Returns
+        -------
+        Moments
+            self.
+        """
+        total = self.n + other.n
+        if other.n > 0:
+            shift = other.mean - self.mean
+            self.cross += other.cross
+            self.cross += np.outer(shift, shift) * (self.n * other.n / total)
+            self.mean = self.mean + shift * (other.n / total)
+            self.n = total
+            self.low = np.minimum(self.low, other.low)
+            self.high = np.maximum(self.high, other.high)
+        return self
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariances by maximum likelihood, cross-products over n."""
+        return self.cross / self.n
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """Correlations, ones on the diagonal; no column may be constant."""
+        scale = np.sqrt(self.cross.diagonal())
+        correlation = self.cross / np.outer(scale, scale)
+        correlation = 0.5 * (correlation + correlation.T)
+        np.clip(correlation, -1.0, 1.0, out=correlation)
+        np.fill_diagonal(correlation, 1.0)
+        return correlation
+
+    @property
+    def constant_columns(self) -> np.ndarray:
+        """Positions of the columns that hold one value, or that vary by less than their rounding."""
+        rounding = np.maximum(np.abs(self.low), np.abs(self.high)) * 1e-15
+        return np.flatnonzero((self.high <= self.low) | (self.cross.diagonal() <= self.n * rounding**2))
+
+
+def _of_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
+    """Two passes: the mean, then products about it, with the rounding of the mean taken out."""
+    moments = Moments(rows.shape[1])
+    if weights is not None:
+        rows, weights = rows[weights > 0], weights[weights > 0]
+    if not len(rows):
+        return moments
+    moments.low, moments.high = rows.min(axis=0), rows.max(axis=0)
+    if weights is None:
+        moments.n = float(len(rows))
+        first = rows.mean(axis=0)
+        centred = rows - first
+        rest = centred.mean(axis=0)
+    else:
+        moments.n = float(weights.sum())
+        first = weights @ rows / moments.n
+        centred = rows - first
+        rest = weights @ centred / moments.n
+        centred *= np.sqrt(weights)[:, None]
+    moments.mean = first + rest
+    moments.cross = centred.T @ centred
+    moments.cross -= np.outer(rest, rest) * moments.n
+    return moments
+
+
+def moments(data, weights=None) -> Moments:
+    """Return the moments of all columns of a numeric table.
+
+    Parameters
+    ----------
+    data : array_like or frame of numbers, shape (N, p)
+        Finite numbers, one column a variable.
+    weights : array_like of shape (N,), optional
+        Non-negative row weights; 1 each by default.
+
+    Returns
+    -------
+    Moments
+        ``n``, ``mean``, ``cross`` and what follows from them.
+
+    Notes
+    -----
+    Cost: N p² multiplications; 32 MB beside the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = moments(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    >>> found.mean.tolist(), found.covariance.tolist()
+    ([2.0, 4.0], [[1.0, 2.0], [2.0, 4.0]])
+    """
+    rows = np.asarray(data)
+    return Moments(rows.shape[1]).update(rows, weights)

@@ -1,0 +1,207 @@
+"""How good are the graphs? BIC and BDeu of the searches of pgmx and of its peers, over ten column orders.
+
+Run it from the checkout, with pgmx and the extra [bench] installed:
+
+    python tests/benchmarks/quality.py --out quality.json              # an hour and more, nearly all of it the peers
+    python tests/benchmarks/quality.py --out quality.json --variants   # the other searches of pgmx: minutes
+    python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # anew, the other records kept
+    python tests/benchmarks/quality.py --report quality.json           # only the tables
+
+The file is written after every run, and a run goes on where the file ends: what it holds is not measured again.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+import quality_report
+from hill_climb import HERE, ONE_THREAD, installed_version, machine
+
+import data
+import objective
+
+NETWORKS = ("alarm", "insurance", "hailfinder", "win95pts", "hepar2", "andes", "munin1", "pigs", "link")
+ROWS = 10_000
+SOLVERS = ("pgmx", "pgmx_thorough", "pybnesian", "pyagrum", "pyagrum_tabu")
+#: Other searches of pgmx: what they cost and gain next to the plain climb.
+VARIANTS = {
+    "pgmx_tabu": ("alarm", "win95pts", "andes", "pigs"),
+    "pgmx_restarts": ("alarm", "win95pts", "andes", "pigs"),
+    "pgmx_annealing": ("alarm", "win95pts", "andes"),
+    "pgmx_best_first": ("alarm", "win95pts", "andes"),
+}
+#: How many of the orders a slow solver is given, unless --every-order is set: (solver, network, score).
+FEW_ORDERS = {
+    **{(s, n, c): 3 for s in ("pyagrum", "pyagrum_tabu") for n in ("andes", "munin1") for c in objective.SCORES},
+    **{(s, "pigs", c): 1 for s in ("pyagrum", "pyagrum_tabu") for c in objective.SCORES},
+    **{(s, "link", c): 0 for s in ("pyagrum", "pyagrum_tabu") for c in objective.SCORES},
+    **{("pgmx_annealing", n, c): 3 for n in NETWORKS for c in objective.SCORES},
+    ("pybnesian", "link", "bdeu"): 3,
+}
+
+
+class Results:
+    """The file of results: one record for each (solver, network, score, order)."""
+
+    def __init__(self, path, args):
+        self.path = path
+        here = {"machine": machine(), "simd": args.simd or "best", "timeout": args.timeout, "rows": ROWS}
+        self.content = {**here, "commands": [], "versions": {}, "problems": {}, "records": []}
+        if path.exists():
+            self.content = json.loads(path.read_text())
+            same = self.content["machine"]["processor"] == here["machine"]["processor"]
+            if not same or any(self.content[name] != here[name] for name in ("simd", "timeout", "rows")):
+                raise SystemExit(f"{path} was made on another processor or with other options; name another --out")
+        command = shlex.join(["python", "tests/benchmarks/quality.py", *args.argv])
+        if command not in self.content["commands"]:
+            self.content["commands"].append(command)
+        self.forget(lambda r: r["status"] == "failed" or r["solver"] in args.again)
+
+    def forget(self, unwanted):
+        self.content["records"] = [r for r in self.content["records"] if not unwanted(r)]
+
+    def check_version(self, solver):
+        """Records of one solver must come from one version."""
+        version = installed_version(solver.split("_")[0])
+        if self.content["versions"].setdefault(solver, version) != version:
+            if any(r["solver"] == solver for r in self.content["records"]):
+                raise SystemExit(f"{self.path} holds {solver} of another version: measure it --again")
+            self.content["versions"][solver] = version
+
+    def facts(self, network, path):
+        """Keep what the table scores under its true graph; refuse a table other than the one of the records."""
+        problem = data.load(path, 0)
+        facts = {
+            "n_variables": len(problem.names),
+            "crc32": zlib.crc32(problem.codes),
+            "true": {name: round(s(problem.codes, problem.cards, problem.true_edges), 3) for name, s in SCORES},
+            "true_edges": len(problem.true_edges),
+        }
+        if self.content["problems"].setdefault(network, facts)["crc32"] != facts["crc32"]:
+            raise SystemExit(f"{self.path} was made from other rows of {network}; name another --out")
+
+    def held(self, **key):
+        return {r["order"] for r in self.content["records"] if all(r[name] == value for name, value in key.items())}
+
+    def add(self, record):
+        self.content["records"].append(record)
+        print(quality_report.progress(record), file=sys.stderr, flush=True)
+        self.write()
+
+    def write(self):
+        """Write the file in one piece, a line for each record."""
+        head = {name: value for name, value in self.content.items() if name != "records"}
+        lines = ",\n".join(json.dumps(r) for r in self.content["records"])
+        text = json.dumps(head, indent=1)[:-2] + ',\n "records": [\n' + lines + "\n]}\n"
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(text)
+        os.replace(fresh, self.path)
+
+
+SCORES = tuple(objective.SCORES.items())
+
+
+def run_solver(results, key, path, orders, args):
+    """Run one solver on the orders, one after the other in one process, and add a record for each."""
+    left = list(orders)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+        reader, writer = os.pipe()
+        command = [sys.executable, HERE / "quality_worker.py", key["solver"], path, key["score_name"], str(writer)]
+        command += [*map(str, orders), "--repeat", str(args.repeat), "--timeout", str(args.timeout)]
+        # TMPDIR, for pyAgrum leaves its CSV files.
+        environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0", "TMPDIR": folder}
+        if args.simd:
+            environment["PGMX_SIMD"] = args.simd
+        process = subprocess.Popen(
+            command, env=environment, pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=errors, text=True
+        )
+        os.close(writer)
+        with os.fdopen(reader) as lines:
+            for line in lines:
+                results.add(judged({**key, **json.loads(line)}, path))
+                left.pop(0)
+        code = process.wait()
+        errors.seek(0)
+        tail = errors.read()[-1000:]
+    if code == -signal.SIGXCPU and left:
+        results.add({**key, "order": left[0], "status": "timeout"})
+        for order in left[1:]:
+            results.add(
+                {**key, "order": order, "status": "timeout", "error": f"not run: over the limit at order {left[0]}"}
+            )
+    elif code != 0:
+        for order in left:
+            results.add({**key, "order": order, "status": "failed", "error": tail or f"ended with {code}"})
+
+
+def judged(record, path):
+    """Put the outside score in the place of the graph."""
+    problem, edges = data.load(path, record["order"]), record.pop("edges")
+    record["status"] = "done" if objective.is_dag(len(problem.names), edges) else "failed"
+    if record["status"] == "failed":
+        return {**record, "error": "the graph has a cycle"}
+    score = objective.SCORES[record["score_name"]](problem.codes, problem.cards, edges)
+    record["gap"] = record.pop("own_score") / score - 1
+    rounded = {name: float(f"{record[name]:.4g}") for name in ("learn", "wall", "gap")}
+    return {**record, **rounded, "score": round(score, 4), "n_edges": len(edges)}
+
+
+def orders_of(solver, network, score, args):
+    """Return the column orders that this solver is given."""
+    if solver in VARIANTS and network not in VARIANTS[solver]:
+        return []
+    most = None if args.every_order else FEW_ORDERS.get((solver, network, score))
+    return args.orders if most is None else [order for order in args.orders if order < most]
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help=", ".join(NETWORKS))
+    parser.add_argument("--solvers", nargs="+", default=SOLVERS, choices=[*SOLVERS, *VARIANTS], metavar="NAME")
+    parser.add_argument("--variants", action="store_true", help="run the other searches of pgmx instead")
+    parser.add_argument("--scores", nargs="+", default=list(objective.SCORES), choices=list(objective.SCORES))
+    parser.add_argument("--orders", nargs="+", type=int, default=list(range(10)), help="seeds of the column order")
+    parser.add_argument("--every-order", action="store_true", help="slow solvers too get all orders: days")
+    parser.add_argument("--again", nargs="+", default=[], metavar="SOLVER", help="drop the records of these first")
+    parser.add_argument("--timeout", type=float, default=300, help="CPU seconds one call may use; default 300")
+    parser.add_argument("--repeat", type=int, default=1, help="measurements of calls under 0.1 s; default 1")
+    parser.add_argument("--simd", choices=["avx512", "avx2", "popcnt", "plain"], help="PGMX_SIMD; default: the best")
+    parser.add_argument("--out", type=Path, default=Path("quality.json"))
+    parser.add_argument("--report", type=Path, help="only print the tables of this file")
+    parser.add_argument("--details", action="store_true", help="also print each score of each order")
+    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "build" / "benchmarks", help="sampled tables")
+    args = parser.parse_args(argv)
+    args.argv = sys.argv[1:] if argv is None else argv
+    return args
+
+
+def main(argv=None):
+    args = parse(argv)
+    if args.report:
+        print(quality_report.markdown(json.loads(args.report.read_text()), details=args.details))
+        return
+    results = Results(args.out, args)
+    for network in args.networks:
+        path = data.make(args.data, network, ROWS)
+        results.facts(network, path)
+        for score in args.scores:
+            for solver in VARIANTS if args.variants else args.solvers:
+                results.check_version(solver)
+                key = {"solver": solver, "network": network, "score_name": score}
+                held = results.held(**key)
+                orders = [order for order in orders_of(solver, network, score, args) if order not in held]
+                if orders:
+                    run_solver(results, key, path, orders, args)
+    results.write()
+    print(quality_report.markdown(results.content, details=args.details))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Chow-Liu trees; the functions are those of `solvers`."""

@@ -1,0 +1,12 @@
+"""pgmx: simulated annealing with its defaults."""
+
+from functools import partial
+
+from pgmx.estimators import SimulatedAnnealing
+from solvers import pgmx
+from solvers.pgmx import KERNEL, edges, learn, own_score
+
+__all__ = ["KERNEL", "edges", "end_to_end", "learn", "load", "own_score"]
+
+load = partial(pgmx.load, search=SimulatedAnnealing)
+end_to_end = partial(pgmx.end_to_end, search=SimulatedAnnealing)

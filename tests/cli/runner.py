@@ -1,0 +1,26 @@
+"""The command line as the tests call it."""
+
+import re
+
+from click.testing import CliRunner
+
+from pgmx.cli import main
+
+
+def pgmx(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="pgmx")
+
+
+def done(*arguments):
+    """Run, expect exit status 0 and nothing on standard error; return what was printed."""
+    result = pgmx(*arguments)
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    return result.stdout
+
+
+def refused(*arguments):
+    """Run, expect exit status 2 with nothing printed and one line on standard error; return that line."""
+    result = pgmx(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr), result.stderr
+    return result.stderr

@@ -1,0 +1,140 @@
+"""Methods of learning, what is known of the edges, and the kinds of sources."""
+
+import re
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.runner import done, pgmx, refused
+from pgmx.data import read_table, write_table
+
+
+def printed(name, text):
+    return re.search(rf"^{name} +(.*)$", text, re.M)[1]
+
+
+def score_of(text):
+    return float(printed("score", text).split()[0])
+
+
+def write(name, text):
+    Path(name).write_text(text)
+    return name
+
+
+@pytest.mark.parametrize("method", ["annealing", "best-first"])
+def test_other_searches_find_the_same_pairs(method, weather):
+    text = done("learn", weather, "--method", method)
+    assert score_of(text) == pytest.approx(score_of(done("learn", weather)))
+    assert {"rain -- wet", "rain -- season"} <= set(text.splitlines())
+
+
+def test_options_of_the_climb_reach_it(weather, workdir):
+    options = ("--strategy", "thorough", "--restarts", 3, "--start", "tree", "--max-candidates", 2)
+    text = done("learn", weather, *options, "--checkpoint", "state.npz", "--random-state", 3)
+    assert score_of(text) >= score_of(done("learn", weather))
+    assert not list(workdir.glob("state*"))  # a search that came to its end needs no checkpoint
+
+
+def test_a_forest_has_no_directions_unless_a_root_is_named(weather):
+    text = done("learn", weather, "--method", "chow-liu")
+    assert "(ll)" in printed("score", text)
+    assert printed("edges", text) == "3 (0 directed, 3 undirected)"
+    text = done("learn", weather, "--method", "chow-liu", "--score", "BIC", "--root", "wet")
+    assert "(bic)" in printed("score", text)
+    assert {"wet -> rain", "rain -> season"} <= set(text.splitlines())
+    assert "coin" not in text.partition("query")[0]
+
+
+def test_a_class_variable_stands_above_a_forest(weather, workdir):
+    done("learn", weather, "--method", "tan", "--class-node", "wet", "--out", "tan.graphml")
+    graph = nx.read_graphml(workdir / "tan.graphml")
+    assert set(graph.successors("wet")) == {"season", "rain", "coin"}
+    assert not graph.in_degree("wet")
+
+
+def test_forests_of_floats_are_gaussian(floats):
+    assert "(ll-g)" in printed("score", done("learn", floats, "--method", "chow-liu"))
+
+
+def test_tiers_and_roots_direct_edges(weather):
+    write("tiers.csv", "wet\nrain\n")
+    text = done("learn", weather, "--tiers", "tiers.csv")
+    assert "wet -> rain" in text.splitlines()
+    text = done("learn", weather, "--roots", "season, wet")
+    assert not re.search("-> (season|wet)$", text, re.M)
+    assert re.search("^(season|wet) -> rain$", text, re.M)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--strategy", "thorough", "--method", "annealing"),
+            "--strategy is for --method hill-climb, not for annealing",
+        ),
+        (
+            ("--max-indegree", "2", "--method", "tan"),
+            "--max-indegree is for --method hill-climb, annealing, best-first",
+        ),
+        (("--root", "wet"), "--root is for --method chow-liu, tan, not for hill-climb"),
+        (("--class-node", "wet", "--method", "chow-liu"), "--class-node is for --method tan"),
+        (("--method", "tan"), "--method tan needs --class-node"),
+        (("--method", "tan", "--class-node", "wett"), "--class-node: 'wett' is no column of the table, did you mean"),
+        (("--method", "chow-liu", "--score", "k2"), "--score k2 is not for --method chow-liu: choose one of ll, bic"),
+        (("--roots", "wet,rian"), "--roots: 'rian' is no column of the table, did you mean 'rain'?"),
+        (("--tiers", "none.csv"), "no such tier file: none.csv"),
+        (("--checkpoint", "no/state"), "--checkpoint no/state: there is no folder no"),
+        (("--method", "pc"), "Invalid value for '--method'"),
+        (("--start", "full"), "Invalid value for '--start'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments, message, weather):
+    assert message in refused("learn", weather, *arguments)
+
+
+def test_names_are_checked_before_the_rows_are_read(weather, monkeypatch):
+    monkeypatch.setattr("pgmx.cli.sources._opened", None)
+    assert "'rian' is no column" in refused("learn", weather, "--roots", "rian")
+    assert "'Asia' is no column" in refused("learn", "asia", "--roots", "Asia")
+
+
+def test_a_folder_of_parquet_files_and_a_coded_table_give_what_the_csv_gives(weather, workdir):
+    frame = read_table(weather)
+    (workdir / "parts").mkdir()
+    for part, begin in enumerate(range(0, 600, 250)):
+        frame.iloc[begin : begin + 250].to_parquet(workdir / "parts" / f"part{part}.parquet")
+    write_table(frame, workdir / "weather.pgmx")
+    texts = [done("learn", source) for source in (weather, "parts", "weather.pgmx")]
+    assert "parts: 600 rows, 4 variables" in texts[1]
+    shown = [re.sub(r"^(data|seconds).*$", "", text, flags=re.M) for text in texts]
+    assert shown[0] == shown[1] == shown[2]
+
+
+@pytest.mark.parametrize("option", ["category", "pairwise"])
+def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
+    frame = pd.read_csv(weather)
+    frame["rain"] = frame["rain"].where(np.arange(600) % 10 > 0)
+    frame.to_csv(weather, index=False)
+    text = done("learn", weather, "--missing", option)
+    assert "weather: 600 rows" in text
+    assert "rain -- wet" in text
+
+
+def test_a_folder_without_tables_is_refused(workdir):
+    (workdir / "empty").mkdir()
+    assert "no Parquet file" in refused("learn", "empty")
+    write("broken.pgmx", "no table")
+    assert "broken.pgmx" in refused("learn", "broken.pgmx")
+
+
+def test_integers_may_be_scored_as_numbers(workdir):
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 50, 200)
+    pd.DataFrame({"a": a, "b": a + rng.integers(0, 5, 200)}).to_csv("n.csv", index=False)
+    result = pgmx("learn", "n.csv", "--score", "bic-g")
+    assert result.exit_code == 0, result.stderr
+    assert "a -- b" in result.stdout

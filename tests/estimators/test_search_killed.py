@@ -1,0 +1,31 @@
+"""Searches killed with SIGKILL at any moment, again and again, end where an uninterrupted one does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("killed_search.py")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("strategy", ["thorough", "annealing", "best first"])
+def test_killed_at_any_moment(tmp_path, seed, strategy):
+    path = tmp_path / "search.ckpt"
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(path), strategy, str(seed), "8"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["taken_up"] >= 1
+    assert told["result"] == told["whole"]
+    assert told["whole"]["converged"]
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,87 @@
+"""What a family scorer is told and tells between calls: mask of arcs, largest indegree, cells of a family."""
+
+import numpy as np
+import pytest
+
+from kernels.tables import make_scorer, random_codes, rescore, start
+from oracles.family_scores import family_counts
+
+
+def random_mask(rng, n):
+    mask = (rng.random((n, n)) < 0.5).astype(np.uint8)
+    np.fill_diagonal(mask, 0)
+    return mask
+
+
+@pytest.mark.parametrize("score", ["bic", "k2", "bdeu", "bds"])
+def test_a_new_mask_leaves_no_trace_of_the_old(score, rng):
+    """Rows kept under one mask serve under the next, with the bits of a scorer that never had another."""
+    cards = [2, 3, 2, 300, 3, 2, 4]
+    codes = random_codes(rng, cards, 300)
+    changing = make_scorer(codes, cards, score, allowed=random_mask(rng, 7))
+    start(changing)
+    parents = [set() for _ in cards]
+    for step in range(40):
+        mask = None if step % 5 == 4 else random_mask(rng, 7)
+        changing.restrict(mask)
+        child, u = rng.choice(7, size=2, replace=False).tolist()
+        parents[child] ^= {u}
+        fresh = make_scorer(codes, cards, score, allowed=mask, memory=0)
+        found, row = rescore(changing, child, parents[child])
+        expected, other = rescore(fresh, child, parents[child])
+        assert found == expected
+        np.testing.assert_array_equal(row, other)
+
+
+def test_the_mask_may_be_dropped_by_the_caller(rng):
+    codes = random_codes(rng, [2, 3, 2], 50)
+    scorer = make_scorer(codes, [2, 3, 2], "bic")
+    scorer.restrict(np.zeros((3, 3), dtype=np.uint8))
+    assert (start(scorer)[0] == -np.inf).all()
+    read_only = np.ones((3, 3), dtype=np.uint8)
+    read_only.setflags(write=False)
+    scorer.restrict(read_only)
+    assert np.isfinite(start(scorer)[0]).sum() == 6
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4, 3), (0, 0)])
+def test_masks_of_another_shape(shape, rng):
+    scorer = make_scorer(random_codes(rng, [2, 3, 2], 50), [2, 3, 2], "bic")
+    with pytest.raises(ValueError, match=r"shape \(3, 3\), got"):
+        scorer.restrict(np.ones(shape, dtype=np.uint8))
+
+
+def test_the_largest_indegree_may_change(rng):
+    cards = [2, 3, 2, 2]
+    scorer = make_scorer(random_codes(rng, cards, 80), cards, "bic", max_indegree=1)
+    assert np.isfinite(rescore(scorer, 0, [1])[1]).tolist() == [False, True, False, False]
+    scorer.max_indegree = 2
+    assert np.isfinite(rescore(scorer, 0, [1])[1]).tolist() == [False, True, True, True]
+    assert scorer.max_indegree == 2
+
+
+@pytest.mark.parametrize("cards", [[2, 3, 2, 4], [2, 300, 3, 4], [40, 30, 1, 25]])
+def test_family_counts(cards, rng):
+    codes = random_codes(rng, cards, 150)
+    scorer = make_scorer(codes, cards, "bic")
+    for child, parents in [(0, []), (1, []), (0, [1]), (3, [0, 1]), (1, [0, 2, 3])]:
+        keys, counts = scorer.family_counts(child, np.array(parents, dtype=np.int32))
+        assert (keys.dtype, counts.dtype) == (np.uint64, np.uint32)
+        assert (np.diff(keys.astype(np.int64)) > 0).all()
+        found = {}
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            digits = np.unravel_index(key, [cards[v] for v in (*parents, child)])
+            found[tuple(map(int, digits))] = count
+        expected = {
+            (*configuration, state): int(n_rows)
+            for configuration, table in family_counts(codes, cards, child, parents).items()
+            for state, n_rows in enumerate(table)
+            if n_rows
+        }
+        assert found == expected
+        scorer.family_score(2, np.array([0, 1], dtype=np.int32))
+        assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == dict(  # copies, not the scorer's memory
+            zip(
+                *(part.tolist() for part in scorer.family_counts(child, np.array(parents, dtype=np.int32))), strict=True
+            )
+        )

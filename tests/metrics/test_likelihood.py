@@ -1,0 +1,144 @@
+"""Log-likelihood of rows under a network."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pgmpy.factors.continuous import LinearGaussianCPD
+from pgmpy.models import LinearGaussianBayesianNetwork
+from scipy.stats import norm
+
+from metrics.networks import random_network
+from pgmx.data import encode
+from pgmx.datasets import load_network, sample
+from pgmx.metrics import held_out_log_likelihood
+
+
+def row_log_likelihoods(model, frame):
+    """Each row by itself, from the tables' entries."""
+    logs = []
+    for row in frame.astype(object).to_dict("records"):
+        terms = [
+            cpd.values[tuple(cpd.state_names[name].index(row[name]) for name in cpd.variables)] for cpd in model.cpds
+        ]
+        logs.append(sum(math.log(p) if p > 0 else -math.inf for p in terms))
+    return np.array(logs)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from([0.0, 0.3]))
+def test_total_is_the_sum_over_rows(seed, n, zeros):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, n, zeros=zeros)
+    cards = [int(model.get_cardinality(f"v{v}")) for v in range(n)]
+    frame = pd.DataFrame({f"v{v}": rng.integers(0, cards[v], 40) for v in rng.permutation(n)})
+    expected = row_log_likelihoods(model, frame)
+    found = held_out_log_likelihood(model, frame)
+    possible = expected[expected > -np.inf]
+    assert found.n_rows == 40
+    assert found.n_impossible == 40 - possible.size == np.count_nonzero(expected == -np.inf)
+    assert found.total == pytest.approx(expected.sum(), rel=1e-10)
+    assert found.mean == pytest.approx(expected.mean(), rel=1e-10)
+    assert bool(found.impossible) == bool(found.n_impossible)
+    if possible.size:
+        assert found.possible_mean == pytest.approx(possible.mean(), rel=1e-10)
+    else:
+        assert math.isnan(found.possible_mean)
+
+
+def test_a_coded_table_and_a_frame_give_the_same_and_rows_may_be_many():
+    model = load_network("asia")
+    frame = sample(model, 40_000, random_state=3)
+    found = held_out_log_likelihood(model, frame)
+    assert held_out_log_likelihood(model, encode(frame)) == found
+    parts = [held_out_log_likelihood(model, frame.iloc[begin : begin + 10_000]) for begin in range(0, 40_000, 10_000)]
+    assert sum(part.total for part in parts) == pytest.approx(found.total, rel=1e-12)
+    assert found.total == pytest.approx(row_log_likelihoods(model, frame.iloc[:500]).sum() * 80, rel=0.1)
+
+
+def test_unknown_states_are_counted_where_they_stand():
+    model = load_network("cancer")
+    frame = sample(model, 50, random_state=2).astype(str)
+    frame.loc[[3, 7], "Smoker"] = "sometimes"
+    frame.loc[7, "Xray"] = "lost"
+    found = held_out_log_likelihood(model, frame)
+    assert (found.mean, found.total, found.n_impossible) == (-np.inf, -np.inf, 2)
+    assert found.impossible == {"Smoker": 2, "Xray": 1}
+    rest = frame.drop(index=[3, 7])
+    assert found.possible_mean == pytest.approx(held_out_log_likelihood(model, rest).mean, rel=1e-12)
+
+
+def test_numbers_that_a_file_turned_into_text_are_explained():
+    model = random_network(np.random.default_rng(0), 2, cards=[2, 2])
+    as_text = model.copy()
+    for cpd in as_text.get_cpds():
+        cpd.state_names = {name: [str(state) for state in states] for name, states in cpd.state_names.items()}
+        cpd.store_state_names(cpd.variables, cpd.cardinality, cpd.state_names)
+    frame = pd.DataFrame({"v0": [0, 1, 1], "v1": [1, 0, 1]})
+    with pytest.raises(ValueError, match=r"column 'v0' holds 0, 1, which the network knows as text: .*astype\(str\)"):
+        held_out_log_likelihood(as_text, frame)
+    assert held_out_log_likelihood(as_text, frame.astype(str)) == held_out_log_likelihood(model, frame)
+
+
+def test_missing_cells_are_refused_or_dropped():
+    model = load_network("cancer")
+    frame = sample(model, 20, random_state=1).astype(object)
+    frame.loc[4, "Smoker"] = None
+    with pytest.raises(ValueError, match="missing cells"):
+        held_out_log_likelihood(model, frame)
+    assert held_out_log_likelihood(model, frame, missing="drop").n_rows == 19
+
+
+@pytest.fixture
+def gaussian():
+    model = LinearGaussianBayesianNetwork([("a", "c"), ("b", "c")])
+    model.add_cpds(
+        LinearGaussianCPD("a", [1.0], 2.0),
+        LinearGaussianCPD("b", [-1.0], 0.5),
+        LinearGaussianCPD("c", [0.25, 3.0, -2.0], 1.5, ["a", "b"]),
+    )
+    return model
+
+
+def test_gaussian_networks(gaussian, rng):
+    frame = pd.DataFrame(rng.normal(size=(30, 3)), columns=["c", "a", "b"])
+    expected = (
+        norm.logpdf(frame["a"], 1.0, 2.0)
+        + norm.logpdf(frame["b"], -1.0, 0.5)
+        + norm.logpdf(frame["c"], 0.25 + 3.0 * frame["a"] - 2.0 * frame["b"], 1.5)
+    )
+    found = held_out_log_likelihood(gaussian, frame)
+    assert found.total == pytest.approx(expected.sum(), rel=1e-10)
+    assert (found.n_rows, found.n_impossible, found.impossible) == (30, 0, {})
+
+
+def test_a_gaussian_without_spread_or_parameters_is_refused(gaussian):
+    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 2.0], "c": [0.5, 0.25]})
+    gaussian.get_cpds("b").std = 0.0
+    with pytest.raises(ValueError, match="the standard deviation of 'b' is 0.0"):
+        held_out_log_likelihood(gaussian, frame)
+    gaussian.remove_cpds("b")
+    with pytest.raises(ValueError, match="node 'b' has no parameters"):
+        held_out_log_likelihood(gaussian, frame)
+
+
+def test_columns_must_be_the_variables(gaussian):
+    model = load_network("cancer")
+    frame = sample(model, 5)
+    with pytest.raises(ValueError, match="X lacks 'Smoker' and has 'Smoke' besides"):
+        held_out_log_likelihood(model, frame.rename(columns={"Smoker": "Smoke"}))
+    with pytest.raises(ValueError, match="X has 'd' besides"):
+        held_out_log_likelihood(gaussian, pd.DataFrame(np.eye(4), columns=list("abcd")))
+    with pytest.raises(TypeError, match="model must be a fitted pgmpy DiscreteBayesianNetwork, got dict"):
+        held_out_log_likelihood({}, frame)
+
+
+def test_neither_model_nor_frame_is_changed():
+    model = load_network("cancer")
+    frame = sample(model, 20)
+    before, cells = [cpd.copy() for cpd in model.get_cpds()], frame.copy()
+    held_out_log_likelihood(model, frame)
+    assert before == model.get_cpds()
+    pd.testing.assert_frame_equal(frame, cells)

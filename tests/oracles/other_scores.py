@@ -1,0 +1,75 @@
+"""Scores of families with row weights, missing cells, a prior network, or Gaussian variables, the slow way.
+
+Data are ``codes`` of shape (n_variables, n_rows) and ``cards`` as in ``family_scores``, or ``rows`` of numbers of shape
+(n_rows, n_variables). Logarithms are natural.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+
+def weighted_tables(codes, cards, child, parents, weights):
+    """Return {parent configuration: array of r sums of weights}, those of weight zero left out."""
+    tables = {}
+    for row, weight in enumerate(weights):
+        if weight > 0:
+            configuration = tuple(int(codes[p][row]) for p in parents)
+            tables.setdefault(configuration, np.zeros(cards[child]))[codes[child][row]] += weight
+    return tables
+
+
+def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10.0):
+    """Return a score of ``family_scores`` with sums of weights for counts."""
+    tables = list(weighted_tables(codes, cards, child, parents, weights).values())
+    r, q = cards[child], math.prod(cards[p] for p in parents)
+    if score in ("ll", "aic", "bic"):
+        penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * math.log(sum(weights))}[score]
+        return math.fsum(map(_entropy, tables)) - penalty * q * (r - 1)
+    prior = {"k2": 1.0, "bdeu": ess / (q * r), "bds": ess / (len(tables) * r)}[score]
+    return math.fsum(_dirichlet(table, np.full(r, prior)) for table in tables)
+
+
+def node_average(codes, cards, child, parents, missing, penalty):
+    """Return the node-average score; ``missing[v]`` is the code of missing cells, no state, or -1."""
+    cards = [r - (code >= 0) for r, code in zip(cards, missing, strict=True)]
+    parents = [p for p in parents if cards[p] > 1]
+    complete = np.all([codes[v] != missing[v] for v in (child, *parents)], axis=0)
+    tables = weighted_tables(codes[:, complete], cards, child, parents, np.ones(complete.sum())).values()
+    free = math.prod(cards[p] for p in parents) * (cards[child] - 1)
+    return codes.shape[1] * math.fsum(map(_entropy, tables)) / complete.sum() - penalty * free
+
+
+def bde(codes, cards, child, parents, probability, ess):
+    """Return the BDe score; ``probability(states)`` is that of a full tuple of states of all variables."""
+    tables = weighted_tables(codes, cards, child, parents, np.ones(codes.shape[1]))
+    weights = {}
+    for states in itertools.product(*map(range, cards)):
+        configuration = tuple(states[p] for p in parents)
+        weights.setdefault(configuration, np.zeros(cards[child]))[states[child]] += ess * probability(states)
+    return math.fsum(_dirichlet(table, weights[configuration]) for configuration, table in tables.items())
+
+
+def gaussian_score(rows, child, parents, cost=0.0, weights=None):
+    """Return the score of a linear Gaussian family by a regression, `cost` for each free parameter."""
+    weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
+    design = np.column_stack([np.ones(len(rows)), rows[:, list(parents)]])
+    # columns of one size: the regression is not to lose digits to their units
+    middle = np.concatenate([[0.0], rows[:, list(parents)].mean(axis=0)])
+    design = (design - middle) / np.concatenate([[1.0], rows[:, list(parents)].std(axis=0)])
+    root = np.sqrt(weights)
+    target = rows[:, child] - rows[:, child].mean()
+    solution = np.linalg.lstsq(design * root[:, None], target * root, rcond=None)[0]
+    n = weights.sum()
+    variance = (weights * (target - design @ solution) ** 2).sum() / n
+    return -n / 2 * (math.log(2 * math.pi * variance) + 1) - cost * (len(parents) + 2)
+
+
+def _entropy(table):
+    return math.fsum(x * math.log(x / table.sum()) for x in table if x > 0)
+
+
+def _dirichlet(table, weights):
+    rising = [math.lgamma(a + x) - math.lgamma(a) for x, a in zip(table, weights, strict=True)]
+    return math.fsum([*rising, math.lgamma(weights.sum()) - math.lgamma(weights.sum() + table.sum())])

@@ -1,0 +1,149 @@
+"""The file of a checkpoint: whole at any moment, and refused where it is not what it should be."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgmx.search.checkpoint import Checkpoint
+
+SNAPSHOT = {
+    "n_iter": 3,
+    "score": -1.5,
+    "present": True,
+    "word": np.uint64(2**64 - 1),
+    "edges": np.array([[0, 1], [1, 2]]),
+    "none": np.empty((0, 2), dtype=np.int64),
+    "name": "alarm",
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "search.ckpt"
+
+
+def test_what_is_saved_is_loaded(path):
+    Checkpoint(path, 0.0, "a").save(SNAPSHOT)
+    loaded = Checkpoint(str(path), 60.0, "a").load()
+    assert set(loaded) == set(SNAPSHOT)
+    for name, value in SNAPSHOT.items():
+        np.testing.assert_array_equal(loaded[name], value)
+    assert type(loaded["n_iter"]) is int
+    assert type(loaded["present"]) is bool
+    assert loaded["word"] == 2**64 - 1
+    assert loaded["none"].shape == (0, 2)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_the_latest_snapshot_counts(path):
+    checkpoint = Checkpoint(path, 0.0, "a")
+    for n_iter in range(3):
+        checkpoint.save({"n_iter": n_iter})
+    assert checkpoint.load() == {"n_iter": 2}
+
+
+def test_no_file_is_no_snapshot_and_nothing_is_written_yet(path):
+    assert Checkpoint(path, 0.0, "a").load() is None
+    assert not path.exists()
+
+
+def test_remove(path):
+    checkpoint = Checkpoint(path, 0.0, "a")
+    checkpoint.remove()
+    checkpoint.save(SNAPSHOT)
+    Path(f"{path}.tmp").write_bytes(b"half a snapshot")  # of a run that was killed while it wrote
+    checkpoint.remove()
+    assert os.listdir(path.parent) == []
+
+
+def test_when_the_next_one_is_due(path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("pgmx.search.checkpoint.monotonic", lambda: now[0])
+    checkpoint = Checkpoint(path, 5.0, "a")
+    for seconds, due in [(4.9, False), (5.0, True)]:
+        now[0] = 100.0 + seconds
+        assert checkpoint.due() is due
+    checkpoint.save(SNAPSHOT)
+    assert not checkpoint.due()
+    now[0] += 5.0
+    assert checkpoint.due()
+    assert Checkpoint(path, 0.0, "a").due()
+
+
+@pytest.mark.parametrize("moment", ["fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_snapshot(path, monkeypatch, moment):
+    checkpoint = Checkpoint(path, 0.0, "a")
+    checkpoint.save({"n_iter": 1})
+
+    def fail(*args):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"pgmx.search.checkpoint.os.{moment}", fail)
+        with pytest.raises(OSError, match="no space left"):
+            checkpoint.save({"n_iter": 2})
+    assert checkpoint.load() == {"n_iter": 1}
+    assert os.listdir(path.parent) == [path.name]
+
+
+# ---- refusals ----
+
+
+def archive(**arrays):
+    def write(path):
+        with open(path, "wb") as file:
+            np.savez(file, **arrays)
+
+    return write
+
+
+def single_array(path):
+    with open(path, "wb") as file:
+        np.save(file, np.arange(3))
+
+
+def cut(path):
+    Checkpoint(path, 0.0, "a").save(SNAPSHOT)
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def flipped(path):
+    Checkpoint(path, 0.0, "a").save({"edges": np.arange(1000)})
+    content = bytearray(path.read_bytes())
+    content[content.index(np.arange(400, 410).tobytes())] ^= 0xFF
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda path: path.write_bytes(b""), "cannot be read"),
+        (lambda path: path.write_bytes(b"a,b\n0,1\n"), "cannot be read"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 and no more"), "cannot be read"),
+        (lambda path: path.write_bytes(np.random.default_rng(0).bytes(500)), "cannot be read"),
+        (single_array, "cannot be read"),
+        (cut, "cannot be read"),
+        (flipped, "cannot be read"),
+        (archive(x=np.arange(3)), "no checkpoint of this version"),
+        (archive(format=99, fingerprint="a"), "no checkpoint of this version"),
+        (archive(format=np.arange(3), fingerprint="a"), "no checkpoint of this version"),
+        (archive(format=1, fingerprint="b"), "another search"),
+        (archive(format=1), "another search"),
+        (archive(format=1, fingerprint="a", x=np.array([None])), "cannot be read"),  # objects are never unpickled
+    ],
+)
+def test_other_files_are_refused_with_the_remedy(path, write, words):
+    write(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=rf"search\.ckpt.*{words}.*delete the file to begin anew, or name another one"):
+        Checkpoint(path, 0.0, "a").load()
+    assert path.read_bytes() == before
+
+
+def test_places_where_no_file_can_be(tmp_path):
+    with pytest.raises(ValueError, match=r"no_such_folder.*make it first"):
+        Checkpoint(tmp_path / "no_such_folder" / "x.ckpt", 0.0, "a")
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        Checkpoint(tmp_path, 0.0, "a")

@@ -1,0 +1,118 @@
+"""A search that was interrupted and taken up again ends as if nothing had happened, wherever it was."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.searches import SEARCHES, random_problem, search_with, walks_of
+
+every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+
+
+class InMemory:
+    """Keeps all snapshots as the bytes of the file they would have been, and gives them back."""
+
+    def __init__(self, at_every_place=True):
+        self.at_every_place = at_every_place
+        self.files = []
+
+    def due(self):
+        return self.at_every_place
+
+    def save(self, snapshot):
+        file = io.BytesIO()
+        np.savez(file, **snapshot)
+        self.files.append(file.getvalue())
+
+    def load(self, number):
+        with np.load(io.BytesIO(self.files[number]), allow_pickle=False) as stored:
+            return {name: stored[name].item() if stored[name].ndim == 0 else stored[name] for name in stored.files}
+
+
+def same(result, expected):
+    assert result.converged == expected.converged
+    assert result.edges.tolist() == expected.edges.tolist()
+    assert result.score == expected.score
+    assert result.n_iter == expected.n_iter
+    for name in ("score", "n_edges"):
+        np.testing.assert_array_equal(result.history[name], expected.history[name])
+    assert (np.diff(result.history["seconds"]) >= 0).all()
+
+
+@st.composite
+def problems_for(draw, search):
+    """Return a problem of integers and the options of the search."""
+    problem = random_problem(
+        draw(st.integers(0, 2**20), label="seed"),
+        draw(st.integers(1, 5), label="n"),
+        spread=draw(st.sampled_from([1, 6]), label="spread"),
+        knowledge=draw(st.booleans(), label="knowledge"),
+    )
+    patience = draw(st.sampled_from([0, 0, 4]), label="patience")
+    tabu_length = draw(st.sampled_from([0, 2, 100]), label="tabu_length")
+    return problem.problem(patience=patience, tabu_length=tabu_length, walks=patience > 0 or walks_of(search))
+
+
+@every_search
+@given(data=st.data())
+@settings(max_examples=25)
+def test_from_every_snapshot(search, data):
+    problem = data.draw(problems_for(search))
+    plain = search_with(search, problem, seed=3)
+    saver = InMemory()
+    same(search_with(search, problem, seed=3, saver=saver), plain)
+    for number in range(0, len(saver.files), 1 + len(saver.files) // 12):
+        again = search_with(search, problem, seed=3, snapshot=saver.load(number))
+        same(again, plain)
+
+
+@every_search
+@given(data=st.data())
+@settings(max_examples=15)
+def test_stopped_after_so_many_moves_again_and_again(search, data):
+    """The limit falls anywhere, in the middle of a trial too; each run makes a few moves more than the last."""
+    problem = data.draw(problems_for(search))
+    step = data.draw(st.integers(1, 9), label="moves of a run")
+    plain = search_with(search, problem, seed=3)
+    saver, snapshot = InMemory(at_every_place=False), None
+    for most in range(0, plain.n_iter + step + 1, step):
+        saver.files.clear()
+        result = search_with(
+            search,
+            replace(problem, limits=replace(problem.limits, max_iter=most)),
+            seed=3,
+            saver=saver,
+            snapshot=snapshot,
+        )
+        if result.converged:
+            break
+        assert result.n_iter <= most
+        snapshot = saver.load(-1)
+    same(result, plain)
+
+
+@every_search
+@given(data=st.data())
+@settings(max_examples=15)
+def test_stopped_by_the_callback_again_and_again(search, data):
+    problem = data.draw(problems_for(search))
+    plain = search_with(search, problem, seed=3)
+    saver, snapshot, told = InMemory(at_every_place=False), None, []
+    rng = np.random.default_rng(data.draw(st.integers(0, 99), label="moments"))
+
+    def callback(progress):
+        told.append(progress)
+        return rng.random() < 0.4
+
+    for _ in range(len(plain.history["score"]) + 2):
+        saver.files.clear()
+        result = search_with(search, problem, seed=3, saver=saver, snapshot=snapshot, callback=callback)
+        if result.converged:
+            break
+        snapshot = saver.load(-1)
+    same(result, plain)
+    assert [progress.score for progress in told] == plain.history["score"].tolist()

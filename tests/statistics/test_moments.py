@@ -1,0 +1,116 @@
+"""Moments against numpy in extended precision, and the laws of merging."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgmx.statistics import Moments, moments
+
+
+def exact(rows, weights=None):
+    """Return the sum of weights, means and cross-products in long doubles."""
+    rows = np.asarray(rows, dtype=np.longdouble)
+    weights = np.ones(len(rows), dtype=np.longdouble) if weights is None else np.asarray(weights, dtype=np.longdouble)
+    mean = weights @ rows / weights.sum()
+    return float(weights.sum()), mean.astype(float), ((rows - mean).T * weights @ (rows - mean)).astype(float)
+
+
+def check(found, rows, weights=None):
+    n, mean, cross = exact(rows, weights)
+    scale = np.sqrt(cross.diagonal()) + 1e-12 * np.abs(mean)
+    assert found.n == pytest.approx(n, rel=1e-14)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-14, atol=1e-14 * np.abs(rows).max())
+    np.testing.assert_allclose(found.cross, cross, rtol=1e-11, atol=1e-12 * np.outer(scale, scale).max())
+    np.testing.assert_array_equal(found.cross, found.cross.T)
+
+
+@st.composite
+def tables(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    n_rows, p = draw(st.integers(1, 80)), draw(st.integers(1, 5))
+    return rng, rng.normal(size=(n_rows, p)) * 10.0 ** rng.integers(-2, 3, p) + 10.0 ** rng.integers(0, 5, p)
+
+
+@given(tables())
+def test_moments(table):
+    _, rows = table
+    found = moments(rows)
+    check(found, rows)
+    np.testing.assert_array_equal(found.low, rows.min(axis=0))
+    np.testing.assert_array_equal(found.high, rows.max(axis=0))
+
+
+@given(tables(), st.lists(st.integers(0, 80), max_size=4))
+def test_any_parts_in_any_order_make_the_whole(table, cuts):
+    rng, rows = table
+    parts = np.split(rows, sorted(min(cut, len(rows)) for cut in cuts))
+    streamed = Moments(rows.shape[1])
+    for part in parts:
+        assert streamed.update(part) is streamed
+    check(streamed, rows)
+    merged = Moments(rows.shape[1])
+    for i in rng.permutation(len(parts)):
+        merged.merge(moments(parts[i]))
+    check(merged, rows)
+
+
+@given(tables())
+def test_whole_weights_are_repeated_rows(table):
+    rng, rows = table
+    weights = rng.integers(0, 4, len(rows))
+    weights[0] += 1
+    repeated = np.repeat(rows, weights, axis=0)
+    found = moments(rows, weights)
+    check(found, repeated)
+    np.testing.assert_array_equal(found.low, repeated.min(axis=0))
+
+
+@given(tables())
+def test_weights_of_any_size(table):
+    rng, rows = table
+    weights = rng.exponential(size=len(rows))
+    check(moments(rows, weights), rows, weights)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, -1e12])
+def test_columns_far_from_zero_keep_their_digits(offset, rng):
+    """Where the numbers can be told apart at all: the textbook formula would have lost them all."""
+    rows = np.round(rng.normal(size=(500, 2)) * 1024) / 1024
+    found, expected = moments(rows + offset), moments(rows)
+    np.testing.assert_allclose(found.cross, expected.cross, rtol=1e-9 if abs(offset) < 1e10 else 1e-6)
+
+
+def test_more_cells_than_are_centred_at_a_time(rng):
+    rows = rng.normal(size=(30_000, 300))
+    found = moments(rows)
+    np.testing.assert_allclose(found.covariance, np.cov(rows.T, bias=True), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.correlation, np.corrcoef(rows.T), rtol=1e-9, atol=1e-12)
+
+
+def test_correlations_are_symmetric_with_ones(rng):
+    found = moments(rng.normal(size=(50, 8)) * 10.0 ** np.arange(-30, 50, 10)).correlation
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_array_equal(found.diagonal(), np.ones(8))
+    assert np.abs(found).max() == 1.0
+
+
+def test_constant_columns():
+    rows = np.array([[0.1, 1.0, 7.0, 1e9], [0.1, 2.0, 7.0, 1e9], [0.1, 4.0, 7.0, 1e9 + 1e-7]])
+    assert moments(rows).constant_columns.tolist() == [0, 2, 3]
+    assert moments(rows, [1, 0, 0]).constant_columns.tolist() == [0, 1, 2, 3]
+
+
+def test_frames_and_integers_are_data():
+    frame = pd.DataFrame({"a": [1, 2, 4], "b": [0.5, 0.5, 2.0]})
+    before = frame.copy()
+    check(moments(frame), frame.to_numpy())
+    check(moments(frame.to_numpy().astype(int)), frame.to_numpy().astype(int))
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("rows", [np.zeros(3), np.zeros((3, 2)), np.zeros((2, 3, 1))])
+def test_rows_of_another_width(rows):
+    with pytest.raises(ValueError, match=r"rows must have the shape \(m, 3\), got"):
+        Moments(3).update(rows)

@@ -1,0 +1,80 @@
+"""What every public learner is to scikit-learn's tools, and how it takes its options."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+
+from estimators.learners import every_class, every_learner
+from estimators.learning_tables import dependent_frame, gaussian_frame
+
+# ---- scikit-learn's tools ----
+
+
+def in_sample_score(fitted, X, y=None):
+    return fitted.score_
+
+
+@pytest.mark.parametrize("scoring", [None, in_sample_score], ids=["score method", "callable"])
+@every_learner
+def test_grid_search(make, scoring):
+    option, values = make.grid
+    search = GridSearchCV(make(), {option: values}, cv=2, scoring=scoring, error_score="raise")
+    search.fit(gaussian_frame(0))
+    assert set(search.best_params_) == {option}
+    if option == "max_indegree" and scoring is not None:
+        assert search.best_params_[option] > 0
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert list(search.best_estimator_.graph_.nodes()) == list("abcd")
+
+
+@every_learner
+def test_pipeline_after_a_discretiser(make):
+    bins = KBinsDiscretizer(n_bins=3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    fitted = make_pipeline(bins.set_output(transform="pandas"), make()).fit(gaussian_frame(0))
+    assert list(fitted[-1].graph_.nodes()) == list("abcd")
+    assert fitted[-1].graph_.number_of_edges() > 0
+
+
+@every_learner
+def test_pipeline_to_states(make):
+    """scikit-learn's bins are floats; one cast makes states of them."""
+    bins = KBinsDiscretizer(n_bins=3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    fitted = make_pipeline(bins, FunctionTransformer(np.ndarray.astype, kw_args={"dtype": "int8"}), make())
+    states = fitted.fit(gaussian_frame(0))[-1].model_.states
+    assert states == {f"x{v}": [0, 1, 2] for v in range(4)}
+
+
+# ---- options ----
+
+
+@every_class
+def test_unknown_options_are_refused_with_the_list(make):
+    with pytest.raises(TypeError, match="no_such_option"):
+        make(no_such_option=1)
+    with pytest.raises(ValueError, match=rf"no_such_option.*Valid parameters are.*{make.grid[0]}"):
+        make().set_params(no_such_option=1)
+    with pytest.raises(ValueError, match=rf"{make.score_option}.*'bic'.*'no such score'|'no such score'.*bic.*k2"):
+        make(**{make.score_option: "no such score"}).fit(dependent_frame(0))
+
+
+@every_class
+def test_every_option_is_checked_when_fitted_not_before(make):
+    """Each declared option refuses a value of no type at all, and names itself; the constructor takes anything."""
+    unchecked = []
+    for name in make().get_params():
+        odd = make(**{name: object()})
+        try:
+            odd.fit(dependent_frame(0))
+        except (TypeError, ValueError) as error:
+            if name not in str(error):
+                unchecked.append(name)
+        else:
+            unchecked.append(name)
+    assert not unchecked
+
+
+@every_class
+def test_declared_constraints_are_those_of_the_constructor(make):
+    assert set(make.cls._parameter_constraints) == set(make().get_params())
