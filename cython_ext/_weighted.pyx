@@ -58,14 +58,9 @@ cdef void add_weights(
     cdef double *second = table + size
     cdef double *third = second + size
     cdef double *fourth = third + size
-    if size > COPIED_CELLS:
-        memset(table, 0, size * sizeof(double))
-        while i < n_rows:
-            table[codes[i] * c + cells[i]] += weights[i]
-            i += 1
-        return
-    memset(table, 0, 4 * size * sizeof(double))
-    while i + 4 <= n_rows:
+    cdef bint copied = size <= COPIED_CELLS
+    memset(table, 0, (4 * size if copied else size) * sizeof(double))
+    while copied and i + 4 <= n_rows:
         table[codes[i] * c + cells[i]] += weights[i]
         second[codes[i + 1] * c + cells[i + 1]] += weights[i + 1]
         third[codes[i + 2] * c + cells[i + 2]] += weights[i + 2]
@@ -74,7 +69,7 @@ cdef void add_weights(
     while i < n_rows:
         table[codes[i] * c + cells[i]] += weights[i]
         i += 1
-    for i in range(size):
+    for i in range(size if copied else 0):
         table[i] = (table[i] + second[i]) + (third[i] + fourth[i])
 
 
@@ -387,31 +382,35 @@ cdef class WeightedFamilyScorer:
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
         cdef Py_ssize_t rb = self.cards[b], c = self.n_cells, s, i
-        cdef double *table
-        cdef double *sums_b
-        cdef double *sums_a
+        cdef bint to_a = self.may_add(a, b), to_b = self.may_add(b, a), wide = c * rb > TABLE_MEMORY // 8
+        cdef double *table = NULL
+        cdef double *sums_b = NULL
+        cdef double *sums_a = NULL
+        cdef double score
         of_a[0] = of_b[0] = -INFINITY
-        if self.max_indegree == 0 or not (self.may_add(a, b) or self.may_add(b, a)):
+        if self.max_indegree == 0 or not (to_a or to_b):
             return 0
-        table = self.count_table(b)
-        sums_b = <double *>reserve(&self.scratch[SUMS], (rb + c) * sizeof(double))
-        sums_a = sums_b + rb
-        memset(sums_b, 0, (rb + c) * sizeof(double))
-        for s in range(rb):
-            for i in range(c):
-                sums_b[s] += table[s * c + i]
-                sums_a[i] += table[s * c + i]
-        if self.equivalent or self.may_add(a, b):
-            of_a[0] = self.rounded(self.score_sums(table, rb * c, sums_b, rb, rb, a) - self.alone[a])
+        if not wide:
+            table = self.count_table(b)
+            sums_b = <double *>reserve(&self.scratch[SUMS], (rb + c) * sizeof(double))
+            sums_a = sums_b + rb
+            memset(sums_b, 0, (rb + c) * sizeof(double))
+            for s in range(rb):
+                for i in range(c):
+                    sums_b[s] += table[s * c + i]
+                    sums_a[i] += table[s * c + i]
+        if self.equivalent or to_a:
+            score = self.score_wider(a, NULL, 0, b) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
+            of_a[0] = self.rounded(score - self.alone[a])
         if self.equivalent:
-            of_b[0] = of_a[0]
-        elif self.may_add(b, a):
-            of_b[0] = self.rounded(self.score_sums(table, rb * c, sums_a, c, self.cards[a], b) - self.alone[b])
-        if not self.may_add(a, b):
+            of_b[0] = of_a[0] if to_b else -INFINITY
+        elif to_b:
+            score = self.score_wider(b, NULL, 0, a) if wide \
+                else self.score_sums(table, rb * c, sums_a, c, self.cards[a], b)
+            of_b[0] = self.rounded(score - self.alone[b])
+        if not to_a:
             of_a[0] = -INFINITY
-        if not self.may_add(b, a):
-            of_b[0] = -INFINITY
-        return 0
+        return self.number_cells(NULL, 0, a) if wide else 0
 
     cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
         cdef double other
@@ -461,14 +460,14 @@ cdef class WeightedFamilyScorer:
             self.sum_configs(table + s * self.n_cells, sums + s * self.n_configs)
         return self.score_sums(table, ru * self.n_cells, sums, ru * self.n_configs, q * ru, child)
 
-    cdef double score_wider(self, Py_ssize_t child, const int *parents, Py_ssize_t k, int u) except? -1 nogil:
+    cdef double score_wider(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t u) except? -1 nogil:
         # The same through cells of its own.
         cdef int *wider = <int *>reserve(&self.scratch[WIDER], (k + 1) * sizeof(int))
         cdef Py_ssize_t i = k
         while i > 0 and parents[i - 1] > u:
             wider[i] = parents[i - 1]
             i -= 1
-        wider[i] = u
+        wider[i] = <int>u
         memcpy(wider, parents, i * sizeof(int))
         return self.score_family(child, wider, k + 1)
 

@@ -15,7 +15,7 @@ class MemoryEstimate(NamedTuple):
     codes, planes : int
         The coded table. Of a table that is mapped from a plane file they are the system's file cache, not the memory of
         the process.
-    gains, pair_counts, kept_counts, kept_rows : int
+    gains, pair_counts, kept_counts, kept_rows, scratch : int
         The working memory of a learner.
     total : int
         The sum.
@@ -27,6 +27,7 @@ class MemoryEstimate(NamedTuple):
     pair_counts: int
     kept_counts: int
     kept_rows: int
+    scratch: int
     total: int
 
 
@@ -42,10 +43,12 @@ def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1
         \text{planes} = 64\,\lceil N / 512 \rceil\,S, \quad
         \text{gains} = 32\,n^2, \quad
         \text{pair counts} = 4\,m^2, \quad
-        \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n)
+        \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n), \quad
+        \text{scratch} = 24\,N
 
     bytes, where b is 1, or 2 when some variable has more than 255 states, and R is the sum of all :math:`r_v - 1`. A
     gain is a float of 8 bytes and, while it is positive, 24 bytes in the queue of moves: the formula is for the most.
+    Scratch holds the rows of one child's cells; families with many large cells take up to 128 MB of planes besides.
 
     Parameters
     ----------
@@ -95,5 +98,5 @@ def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1
     gains = 32 * n * n
     pairs = 4 * int((packed - 1).sum()) ** 2
     kept = n * (n_rows * (4 * int((cards - 1).sum()) + 12) + 8 * n)
-    parts = (codes, planes, gains, pairs if pairs <= pair_memory else 0, min(kept, kept_memory), row_memory)
+    parts = (codes, planes, gains, pairs if pairs <= pair_memory else 0, min(kept, kept_memory), row_memory, 24 * n_rows)
     return MemoryEstimate(*parts, sum(parts))

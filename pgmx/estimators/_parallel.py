@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from time import perf_counter, time
@@ -73,7 +74,7 @@ def _spread(task: Task, data, n: int, n_jobs, deadline: float) -> Iterator[tuple
         if seconds < SHORT_TASK and seconds * n > PROCESSES_PAY:
             prefer = "processes"
     blocks = (range(*block) for block in blocks_of(first, n, n_workers))
-    with _sendable(data, _shares_memory(prefer)) as sent:
+    with sendable(data, _shares_memory(prefer)) as sent:
         backend, _ = get_active_backend(prefer=prefer)
         return_as = "generator_unordered" if backend.supports_return_generator else "list"
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=return_as, batch_size=1, pre_dispatch="all")
@@ -118,7 +119,7 @@ def _shares_memory(prefer: str) -> bool:
 
 
 @contextmanager
-def _sendable(data, shared: bool) -> Iterator[Any]:
+def sendable(data, shared: bool) -> Iterator[Any]:
     """Give the data as they travel best: a large coded table as one that is mapped from a file."""
     if shared or not isinstance(data, DiscreteTable) or data.path is not None or data.codes.nbytes <= SENT_AS_ARRAYS:
         yield data
@@ -131,3 +132,16 @@ def _sendable(data, shared: bool) -> Iterator[Any]:
             yield data
         else:
             yield open_table(path)
+
+
+@contextmanager
+def sendable_scoring(scoring, n_jobs) -> Iterator[Any]:
+    """Give a score bound to data as it travels best to `n_jobs` workers; the same one where they share memory."""
+    table = getattr(scoring, "table", None)
+    if table is None or effective_n_jobs(n_jobs) == 1:
+        yield scoring
+        return
+    with sendable(table, _shares_memory("threads")) as sent:
+        twin = copy(scoring)
+        twin.table = sent
+        yield twin

@@ -17,12 +17,13 @@ from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
 from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators._base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators._dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Problem
+from pgmx.estimators._parallel import sendable_scoring
 from pgmx.estimators._progress import ProgressBar
 from pgmx.search.checkpoint import Checkpoint
 from pgmx.search.constraints import EdgeConstraints, find_cycle
 from pgmx.search.gains import ROW_MEMORY, remembered
 from pgmx.search.problem import DagProblem
-from pgmx.search.run import ClimbLimits, Run, Stopped
+from pgmx.search.run import ClimbLimits, ClimbResult, Run, Stopped
 from pgmx.search.starts import grow_at_random, grow_tree
 from pgmx.search.state import DagState
 
@@ -78,6 +79,10 @@ class SearchLearner(DagLearner):
         """Tell whether the search comes back to graphs it has left, so that rows of gains are worth keeping."""
         return True
 
+    def _spreads(self) -> bool:
+        """Tell whether the search sends its problem to other workers."""
+        return False
+
     def estimate_cost(self, X=None, *, n_rows=None, cardinalities=None) -> MemoryEstimate:
         """Tell what learning with a discrete score will take in memory.
 
@@ -111,6 +116,16 @@ class SearchLearner(DagLearner):
         began = perf_counter()
         found = self._problem(opened, sample_weight)
         permutation, seed = random_draws(len(found.names), self.random_state)
+        with sendable_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
+            result = self._find(found._replace(scoring=scoring), permutation, seed, began)
+        self._set_graph(found.scoring, found.constraints, result.edges)
+        self.score_ = result.score
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.history_ = result.history
+
+    def _find(self, found: Problem, permutation: np.ndarray, seed: int, began: float) -> ClimbResult:
+        """Search from the first graph, or from where the checkpoint left it."""
         problem = self._dag_problem(found, permutation, began)
         state = problem.state()
         fingerprint = self._fingerprint(problem, state, seed)
@@ -125,12 +140,7 @@ class SearchLearner(DagLearner):
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, name) as watcher:
             run = Run(problem.limits, callback=watcher.callback, began=began, saver=saver)
             converged = self._run(problem, state, run, seed, saver)
-        result = run.result(state, converged)
-        self._set_graph(found.scoring, found.constraints, result.edges)
-        self.score_ = result.score
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.history_ = result.history
+        return run.result(state, converged)
 
     def _run(self, problem: DagProblem, state: DagState, run: Run, seed: int, saver: Checkpoint | None) -> bool:
         """Search, from the snapshot in the checkpoint where there is one; tell whether it came to its end."""

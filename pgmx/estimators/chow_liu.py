@@ -209,14 +209,14 @@ class ChowLiuForest(DagLearner):
                 symmetric=scoring.equivalent,
             )
             edges, weights = variables[found.edges], found.weights
-        self._forest = edges, weights
+        self._forest = variables, edges, weights
         if given is not None:
             edges = np.concatenate([edges, np.column_stack([np.full_like(variables, given), variables])])
             weights = np.concatenate([weights, (scores - alone)[variables]])
         order = np.lexsort(edges.T)
         self._set_graph(scoring, constraints, edges[order])
         self.edge_weights_ = weights[order]
-        self.score_ = fsum([*scores, *self._forest[1]])
+        self.score_ = fsum([*scores, *self._forest[2]])
 
     def _check_prior_network(self) -> None:
         if (self.weight == "bde") == (self.prior_network is None):
@@ -232,8 +232,8 @@ class ChowLiuForest(DagLearner):
 
     def _make_forest(self):
         forest = nx.Graph()
-        forest.add_nodes_from(name for name in self._names if self.class_node is None or name != self.class_node)
-        edges, weights = self._forest
+        variables, edges, weights = self._forest
+        forest.add_nodes_from(self._names[v] for v in variables)
         for (tail, head), weight in zip(edges.tolist(), weights.tolist(), strict=True):
             forest.add_edge(self._names[tail], self._names[head], weight=weight)
         return forest

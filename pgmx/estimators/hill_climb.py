@@ -191,6 +191,9 @@ class HillClimbSearch(SearchLearner):
     def _goes_back(self) -> bool:
         return self.strategy == "thorough" or self.n_restarts > 0
 
+    def _spreads(self) -> bool:
+        return self.n_restarts > 0
+
     def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
         if run.enter(0):
             climb(state, run, patience=self.patience)

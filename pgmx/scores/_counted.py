@@ -1,5 +1,6 @@
 """Families scored by a formula from the cells that occur, one family at a time."""
 
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -21,16 +22,18 @@ class Formula(Protocol):
 
 
 class CountedFamilies:
-    """Scores of single families of one table by a formula; it serves one thread at a time."""
+    """Scores of single families of one table by a formula; threads that share it count one after the other."""
 
     def __init__(self, table: DiscreteTable, formula: Formula, weights: np.ndarray | None = None):
         self.formula = formula
         self.cards = table.cardinalities
         self._scorer = family_scorer(table, ScoreTerms(), weights=weights, memory=0)
+        self._counting = Lock()  # numpy lets other threads run while it copies out of the scorer's buffers
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`, ascending int32 ids."""
-        keys, counts = self._scorer.family_counts(child, parents)
+        with self._counting:
+            keys, counts = self._scorer.family_counts(child, parents)
         cells = unravelled(keys, self.cards[[*parents, child]])
         return float(self.formula.score(child, parents, cells, counts.astype(np.float64)))
 

@@ -79,7 +79,7 @@ def spanning_forest(
     -----
     Where both directions of every arc are allowed and none is required this is Prim's algorithm with rows of weights on
     demand: n² / 2 weights, memory for a block of rows. Otherwise directions matter, and the best rooted forest is a
-    maximum branching: n² weights in memory (8 n² bytes), O(n²) time after them.
+    maximum branching: n² weights (20 n² bytes with what the branching takes), O(n²) time after them.
 
     References
     ----------

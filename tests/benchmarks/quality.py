@@ -56,6 +56,7 @@ class Results:
         self.content = {**here, "commands": [], "versions": {}, "problems": {}, "records": []}
         if path.exists():
             self.content = json.loads(path.read_text())
+            self.content["versions"] = {k: v for k, v in self.content["versions"].items() if "_" not in k}
             same = self.content["machine"]["processor"] == here["machine"]["processor"]
             if not same or any(self.content[name] != here[name] for name in ("simd", "timeout", "rows")):
                 raise SystemExit(f"{path} was made on another processor or with other options; name another --out")
@@ -68,12 +69,13 @@ class Results:
         self.content["records"] = [r for r in self.content["records"] if not unwanted(r)]
 
     def check_version(self, solver):
-        """Records of one solver must come from one version."""
-        version = installed_version(solver.split("_")[0])
-        if self.content["versions"].setdefault(solver, version) != version:
-            if any(r["solver"] == solver for r in self.content["records"]):
-                raise SystemExit(f"{self.path} holds {solver} of another version: measure it --again")
-            self.content["versions"][solver] = version
+        """Records of a peer must come from one version; those of pgmx are measured anew on demand."""
+        package = solver.split("_")[0]
+        version = installed_version(package)
+        held = package != "pgmx" and any(r["solver"] == solver for r in self.content["records"])
+        if held and self.content["versions"][package] != version:
+            raise SystemExit(f"{self.path} holds {solver} of another version: measure it --again")
+        self.content["versions"][package] = version
 
     def facts(self, network, path):
         """Keep what the table scores under its true graph; refuse a table other than the one of the records."""
@@ -81,14 +83,26 @@ class Results:
         facts = {
             "n_variables": len(problem.names),
             "crc32": zlib.crc32(problem.codes),
-            "true": {name: round(s(problem.codes, problem.cards, problem.true_edges), 3) for name, s in SCORES},
+            "true": {
+                name: round(s(problem.codes, problem.cards, problem.true_edges), 3)
+                for name, s in objective.SCORES.items()
+            },
             "true_edges": len(problem.true_edges),
         }
         if self.content["problems"].setdefault(network, facts)["crc32"] != facts["crc32"]:
             raise SystemExit(f"{self.path} was made from other rows of {network}; name another --out")
 
-    def held(self, **key):
-        return {r["order"] for r in self.content["records"] if all(r[name] == value for name, value in key.items())}
+    def records(self, **key):
+        return [r for r in self.content["records"] if all(r[name] == value for name, value in key.items())]
+
+    def over_the_limit(self, key, orders):
+        """Mark orders that need not be tried, for one has run into the limit; tell whether it is so."""
+        ended = [r["order"] for r in self.records(**key) if r["status"] == "timeout"]
+        for order in orders if ended else ():
+            self.add(
+                {**key, "order": order, "status": "timeout", "error": f"not run: over the limit at order {ended[0]}"}
+            )
+        return bool(ended)
 
     def add(self, record):
         self.content["records"].append(record)
@@ -103,9 +117,6 @@ class Results:
         fresh = self.path.with_suffix(".new")
         fresh.write_text(text)
         os.replace(fresh, self.path)
-
-
-SCORES = tuple(objective.SCORES.items())
 
 
 def run_solver(results, key, path, orders, args):
@@ -132,10 +143,7 @@ def run_solver(results, key, path, orders, args):
         tail = errors.read()[-1000:]
     if code == -signal.SIGXCPU and left:
         results.add({**key, "order": left[0], "status": "timeout"})
-        for order in left[1:]:
-            results.add(
-                {**key, "order": order, "status": "timeout", "error": f"not run: over the limit at order {left[0]}"}
-            )
+        results.over_the_limit(key, left[1:])
     elif code != 0:
         for order in left:
             results.add({**key, "order": order, "status": "failed", "error": tail or f"ended with {code}"})
@@ -195,9 +203,9 @@ def main(argv=None):
             for solver in VARIANTS if args.variants else args.solvers:
                 results.check_version(solver)
                 key = {"solver": solver, "network": network, "score_name": score}
-                held = results.held(**key)
+                held = {r["order"] for r in results.records(**key)}
                 orders = [order for order in orders_of(solver, network, score, args) if order not in held]
-                if orders:
+                if orders and not results.over_the_limit(key, orders):
                     run_solver(results, key, path, orders, args)
     results.write()
     print(quality_report.markdown(results.content, details=args.details))

@@ -164,9 +164,7 @@ def _variants(groups):
 
 
 def _versions(versions):
-    """Name each package once."""
-    found = {solver.split("_")[0]: number for solver, number in versions.items()}
-    return [f"{name} {'from the checkout' if number == 'not installed' else number}" for name, number in found.items()]
+    return [f"{name} {'from the checkout' if name == 'pgmx' else number}" for name, number in versions.items()]
 
 
 def _footer(content):

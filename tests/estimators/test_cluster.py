@@ -36,6 +36,11 @@ def alarm():
     return encode(sample(load_network("alarm"), 1000, random_state=0))
 
 
+def only_as_a_path(table, reduce=DiscreteTable.__reduce__):
+    assert table.path is not None
+    return reduce(table)
+
+
 @contextmanager
 def a_worker_killed(client):
     """Kill a worker as soon as it has something to do; tell its process in the list that is given."""
@@ -109,6 +114,16 @@ def test_large_table_in_memory_travels_as_a_path(client, alarm):
     assert all(mapped and not writeable for _, mapped, writeable, _ in done.values())
     assert not any(mapped or writeable for _, mapped, writeable, _ in small.values())
     assert {cells for *_, cells in done.values()} == {int(large.codes.astype(int).sum())}
+
+
+def test_restarts_send_a_large_table_as_a_path(client, alarm, monkeypatch):
+    large = alarm.repeated(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
+    search = HillClimbSearch(scoring_method="bic", n_restarts=4, max_iter=400, show_progress=False)
+    expected = search.fit(large).edges_
+    monkeypatch.setattr(DiscreteTable, "__reduce__", only_as_a_path)
+    with parallel_config("dask"):
+        found = search.fit(large)
+    assert np.array_equal(found.edges_, expected)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def debug_tree(tmp_path_factory):
     return tree
 
 
-@pytest.mark.slow
+@pytest.mark.debug_build
 def test_out_of_range_is_noticed(debug_tree):
     *files, found = run(debug_tree, "-c", PROBE, timeout=60).splitlines()
     assert len(files) == 3
@@ -59,10 +59,11 @@ def test_out_of_range_is_noticed(debug_tree):
     assert found.startswith("IndexError: Out of bounds")
 
 
-@pytest.mark.slow
+@pytest.mark.debug_build
 def test_kernel_tests_pass_with_bounds_checks(debug_tree):
-    what = ["tests/kernels", "tests/search/test_dag_moves.py"]
-    answer = run(debug_tree, "-m", "pytest", *what, "-q", "-m", "not slow", "-p", "no:cacheprovider", timeout=1200)
+    moves = ["tests/search/test_dag_moves.py", "tests/search/test_dag_moves_lists.py"]
+    what = ["tests/kernels", *moves, "tests/search/test_spanning_pair_weights.py"]
+    answer = run(debug_tree, "-m", "pytest", *what, "-q", "-m", "not slow and not debug_build", "-p", "no:cacheprovider", timeout=1200)
     passed = re.search(r"(\d+) passed", answer)
     assert passed is not None and int(passed[1]) > 100, answer[-2000:]
     assert "failed" not in answer
