@@ -93,7 +93,7 @@ def learn(source, **options):
         run(source, **options)
 
 
-@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Tell how sure the edges of a network are.")
 @click.argument("source")
 @click.option(
     "--resamples",
@@ -140,7 +140,7 @@ def bootstrap(source, **options):
         run(source, **options)
 
 
-@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
 @click.argument("model")
 @click.argument("source")
 @click.option(

@@ -128,9 +128,11 @@ def _with_states_of(network, table, order: Sequence[int]):
     import numpy as np
 
     from pgmx.data import DiscreteTable
+    from pgmx.data.missing import refuse_marked
 
-    states, codes = [], []
-    for name, v in zip(network.nodes(), order, strict=True):
+    refuse_marked(table, "code it with 'drop' or 'category'")
+    names, states, lookups = list(network.nodes()), [], []
+    for name, v in zip(names, order, strict=True):
         cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
         own = list(getattr(cpd, "state_names", {}).get(name, ()))
         places = [_place(state, own) for state in table.states[v]]
@@ -138,10 +140,14 @@ def _with_states_of(network, table, order: Sequence[int]):
             if places[k] is None:
                 places[k] = len(own)
                 own.append(state)
-        lookup = np.array(places, dtype=np.int64)
-        states.append(own)
-        codes.append(lookup[table.codes[v]])
-    return DiscreteTable(list(network.nodes()), states, np.array(codes))
+        states.append(tuple(own))
+        lookups.append(places)
+    if (tuple(names), tuple(states)) == (table.columns, table.states):
+        return table
+    codes = np.empty((len(names), table.n_rows), dtype=np.min_scalar_type(max(map(len, states))))
+    for row, v, places in zip(codes, order, lookups, strict=True):
+        row[:] = np.array(places, dtype=codes.dtype)[table.codes[v]]
+    return DiscreteTable(names, states, codes)
 
 
 def _place(state, own: Sequence) -> int | None:

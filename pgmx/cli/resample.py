@@ -101,9 +101,11 @@ def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
     if plot is not None:
         from pgmx.plotting import save_picture
 
-        click.echo(
-            f"wrote {save_picture(graph, plot, strengths=strengths)} (edges wide and dark where they are strong)"
-        )
+        if len(strengths):
+            save_picture(graph, plot, strengths=strengths)
+            click.echo(f"wrote {plot} (edges wide and dark where they are strong)")
+        else:
+            click.echo(f"wrote {save_picture(graph, plot)}")
 
 
 def _weighted(graph, strengths):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgmx.data.files import UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
+from pgmx.data.files import CSV_OPTIONS, UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
 from pgmx.data.frame import Frame
 from pgmx.data.messages import listed
 from pgmx.data.sources import Source, open_piece, open_source
@@ -143,7 +143,7 @@ def _rows_at_a_time(chunk_rows, n_columns):
 def _csv_pieces(path, chunk_rows):
     """Read a CSV file as words; the parser makes one object of equal words of a column."""
     rows = _rows_at_a_time(chunk_rows, len(csv_header(path)))
-    with pd.read_csv(path, dtype=object, chunksize=rows, low_memory=False) as reader:
+    with pd.read_csv(path, dtype=object, chunksize=rows, **CSV_OPTIONS) as reader:
         yield from reader
 
 

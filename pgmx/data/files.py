@@ -121,6 +121,16 @@ def _check_suffix(path):
         raise ValueError(f"{path} has an unknown suffix: expected one of {listed(CSV_SUFFIXES + PARQUET_SUFFIXES)}")
 
 
+#: What a missing cell of a CSV file may say: the words of pandas but "None", which many tables have for a state.
+MISSING_WORDS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)
+
+#: How every CSV file is read, whole or in pieces.
+CSV_OPTIONS = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
+
+
 def csv_header(path):
     """Read the names in the first line of a CSV file, refusing one that occurs twice."""
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
@@ -134,7 +144,7 @@ def csv_header(path):
 def _read_csv(path):
     """Read a CSV file; the type of a column is told from all its cells."""
     csv_header(path)
-    return pd.read_csv(path, dtype_backend="numpy_nullable", low_memory=False)
+    return pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS)
 
 
 def _read_parquet(path):

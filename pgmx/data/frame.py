@@ -255,6 +255,35 @@ class Frame:
         hints = "".join(f" Column(s) {listed(found)} {note}." for note, found in notes if found)
         raise FloatColumnsError(names, hints)
 
+    def complete_mask(self):
+        """Mark the rows without missing cells.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            True where every cell is known.
+        """
+        keep = np.ones(self.n_rows, dtype=bool)
+        for mask in map(missing_mask, self.columns):
+            if mask is not None:
+                keep &= ~mask
+        return keep
+
+    def rows(self, keep) -> "Frame":
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        keep : ndarray of bool, shape (n_rows,)
+            Which ones.
+
+        Returns
+        -------
+        Frame
+            Maybe without rows.
+        """
+        return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
+
     def complete_rows(self):
         """Return the rows without missing cells.
 
@@ -263,11 +292,7 @@ class Frame:
         Frame
             Maybe without rows.
         """
-        keep = np.ones(self.n_rows, dtype=bool)
-        for mask in map(missing_mask, self.columns):
-            if mask is not None:
-                keep &= ~mask
-        return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
+        return self.rows(self.complete_mask())
 
     def _enough_complete_rows(self):
         """Return the rows without missing cells, or raise when fewer than two are left."""

@@ -10,6 +10,7 @@ import pandas as pd
 from pgmx._ext import _rows
 from pgmx.data.columns import column_kind, declared_categories, raise_too_many, sorted_states
 from pgmx.data.declared import undeclared_error
+from pgmx.data.files import CSV_OPTIONS
 from pgmx.data.messages import FloatColumnsError
 from pgmx.data.missing import code_known_cells, missing_name
 from pgmx.data.objects import check_distinct
@@ -195,7 +196,7 @@ class GrowingColumn:
         text = io.StringIO()
         csv.writer(text, quoting=csv.QUOTE_ALL).writerows([["words"], *([word] for word in values)])
         text.seek(0)
-        typed = pd.read_csv(text, dtype_backend="numpy_nullable", low_memory=False)["words"]
+        typed = pd.read_csv(text, dtype_backend="numpy_nullable", **CSV_OPTIONS)["words"]
         if typed.dtype.kind == "f":
             raise FloatColumnsError([self.name])
         return typed.tolist() if typed.dtype.kind in "iub" else values

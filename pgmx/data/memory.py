@@ -98,5 +98,6 @@ def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1
     gains = 32 * n * n
     pairs = 4 * int((packed - 1).sum()) ** 2
     kept = n * (n_rows * (4 * int((cards - 1).sum()) + 12) + 8 * n)
-    parts = (codes, planes, gains, pairs if pairs <= pair_memory else 0, min(kept, kept_memory), row_memory, 24 * n_rows)
+    pairs = pairs if pairs <= pair_memory else 0
+    parts = (codes, planes, gains, pairs, min(kept, kept_memory), row_memory, 24 * n_rows)
     return MemoryEstimate(*parts, sum(parts))

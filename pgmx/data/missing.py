@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx.data.columns import Coded, code_column, declared_categories, raise_too_many
+from pgmx.data.messages import listed
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, MISSING
 
 
@@ -101,3 +102,10 @@ def missing_name(states):
         k += 1
         name = f"{MISSING}_{k}"
     return name
+
+
+def refuse_marked(table, remedy):
+    """Refuse a coded table that marks missing cells, for what cannot leave them out; `remedy` says what to do."""
+    marked = [name for name, code in zip(table.columns, table.missing_codes, strict=True) if code >= 0]
+    if marked:
+        raise ValueError(f"missing cells are marked (missing='pairwise') in column(s) {listed(marked)}: {remedy}")

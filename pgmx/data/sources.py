@@ -176,6 +176,10 @@ def _from_array(X):
 
 def _from_rows(rows):
     """Take a list of rows apart; the cells stay the Python objects they are."""
+    if len(rows) and len(getattr(rows[0], "shape", ())) == 2 and not isinstance(rows[0], np.ndarray):
+        raise TypeError(
+            f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
+        )
     try:
         cells = np.array(rows, dtype=object)
     except ValueError as error:

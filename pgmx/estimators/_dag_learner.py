@@ -1,5 +1,6 @@
 """What all learners of directed acyclic graphs hand back."""
 
+import pickle
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -37,6 +38,8 @@ class DagLearner(BaseStructureLearner):
     A subclass has the option `return_type` and those of `KNOWLEDGE_OPTIONS`, calls ``_check_return_type`` first and
     ``_set_graph`` last in its ``_fit``; graphs and networks are then made from the arrays when they are asked for.
     """
+
+    _scoring: Any  # a Scoring; packed as bytes in a learner that comes out of a pickle, until it is needed
 
     def _problem(self, opened: Frame | DiscreteTable, sample_weight) -> Problem:
         """Bind the score to the data and translate what is known; contradictions are found here."""
@@ -86,7 +89,26 @@ class DagLearner(BaseStructureLearner):
     @property
     def model_(self):
         """The network of `dag_` with its parameters."""
-        return self._once("model", lambda: self._scoring.model(self.edges_.tolist()))
+        return self._once("model", self._make_model)
+
+    def _make_model(self):
+        if isinstance(self._scoring, bytes):
+            try:
+                self._scoring = pickle.loads(self._scoring)
+            except FileNotFoundError as error:
+                raise FileNotFoundError(
+                    f"model_ is made from the coded table, whose file is gone ({error}); ask for model_ before the "
+                    "learner is pickled, or learn from a file of pgmx.data.write_table and keep it"
+                ) from error
+        return self._scoring.model(self.edges_.tolist())
+
+    def __getstate__(self):
+        """Pack a score on a mapped table apart: a file that is gone takes nothing but `model_` with it."""
+        state = {**super().__getstate__()}
+        scoring = state.get("_scoring")
+        if any(getattr(getattr(scoring, name, None), "path", None) for name in ("table", "data")):
+            state["_scoring"] = pickle.dumps(scoring)
+        return state
 
     @property
     def adjacency_matrix_(self):

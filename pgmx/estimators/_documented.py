@@ -19,8 +19,8 @@ structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
 
 _KNOWLEDGE = """
 expert_knowledge : ExpertKnowledge, default=None
-    pgmpy's object: required edges, forbidden edges, temporal order, search space, root nodes. It is not changed. What
-    it says and what the following options say holds together; contradictions are an error.
+    pgmpy's object: required edges, forbidden edges, temporal order, search space. It is not changed. What it says and
+    what the following options say holds together; contradictions are an error.
 required_edges : collection of (tail, head), default=None
     Edges that the graph must have.
 forbidden_edges : collection of (tail, head), default=None
@@ -58,7 +58,7 @@ return_type : {"pdag", "dag"}, default="pdag"
 epsilon : float, default=1e-4
     A move that gains less, in nats, is no improvement.
 max_iter : int, default=1_000_000
-    Most moves.
+    Most moves, those on trial (of restarts and reinsertions) among them; may be infinite.
 max_time : float, default=None
     Seconds after which the best graph so far is returned. Coding the data and, for a discrete score, counting the pairs
     are not interrupted.
@@ -70,7 +70,8 @@ checkpoint_every : float, default=60.0
 show_progress : bool, default=True
     Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
 callback : callable, default=None
-    Called after each move with (n_iter, score, n_edges, seconds), a named tuple; a true answer ends the search.
+    Called with (n_iter, score, n_edges, seconds), a named tuple, after each move, and after moves on trial where they
+    led to a better graph; a true answer ends the search.
 """
 
 _ATTRIBUTES = """
@@ -83,11 +84,11 @@ model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
 score_ : float
     Score of `dag_`, in nats, the log prior of the graph included.
 n_iter_ : int
-    Moves made.
+    Moves made, those on trial among them.
 converged_ : bool
     Whether the search came to its end; False where `max_iter`, `max_time` or the callback ended it.
 history_ : dict of ndarray
-    ``"score"``, ``"n_edges"``, ``"seconds"`` after each move.
+    ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
 edges_ : ndarray of shape (n_edges, 2), int64
     Arcs (tail, head) of `dag_` as positions in `variables_`.
 variables_ : list

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.missing import missing_mask, take_rows
 from pgmx.estimators._base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators._bound_base import MOST_REPETITIONS
 from pgmx.estimators._dag_learner import DagLearner
@@ -101,13 +100,10 @@ def resampling_table(
         return opened, weights
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():
-        keep = np.ones(opened.n_rows, dtype=bool)
-        for mask in map(missing_mask, opened.columns):
-            if mask is not None:
-                keep &= ~mask
+        keep = opened.complete_mask()
         if keep.sum() > 1:  # if not, the coding says so
             weights = checked_weights(None if weights is None else weights[keep], int(keep.sum()))
-            opened = Frame(opened.names, [take_rows(values, keep) for values in opened.columns], int(keep.sum()))
+            opened = opened.rows(keep)
     if not _works_on_states(method, opened):
         return opened, weights
     states = method.state_names if isinstance(method, DiscreteScore) else getattr(learner, "state_names", None)

@@ -7,14 +7,13 @@ import numpy as np
 
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.messages import listed
-from pgmx.data.missing import missing_mask
 from pgmx.estimators._base import BaseStructureScore
 from pgmx.estimators._bound_base import Scoring, weighted_rows
 from pgmx.estimators._bound_scores import CountedScoring, DiscreteScoring, GaussianScoring, WeightedScoring
 from pgmx.estimators._foreign_scores import FunctionScoring
 from pgmx.scores import BDe, DiscreteScore, GaussianScore
 from pgmx.scores._counted import NodeAverage, node_average_penalty
-from pgmx.scores._gaussian import numeric_columns
+from pgmx.scores._gaussian import numeric_columns, warn_of_copies
 from pgmx.scores.priors import check_structure_prior
 from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
 from pgmx.statistics import Moments, moments
@@ -54,6 +53,7 @@ def resolve_scoring(
     if name in GAUSSIAN_SCORES:
         frame = numeric_columns(data, missing=missing, asked_for=f"scoring_method={name!r}")
         score = GAUSSIAN_SCORES[name].of_moments(moments(frame, weights), list(frame.columns))
+        warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights, found=score.moments)
     _refuse_weights(name, weights)
     return _of_pgmpy_name(name, data, options, structure_prior)
@@ -125,6 +125,7 @@ def _of_instance(score: BaseStructureScore, data, options, weights, structure_pr
     if isinstance(score, GaussianScore) and score.is_compiled():
         frame = numeric_columns(data, missing=options["missing"], asked_for=type(score).__name__)
         _check_same_moments(score, list(frame.columns), moments(frame))
+        warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights)
     _refuse_weights(type(score).__name__, weights)
     frame = _numbers_and_states(data, options["missing"])
@@ -172,8 +173,7 @@ def _of_kept_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray 
     """Return the weights of the rows that `missing` keeps."""
     if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
         return weights
-    masks = [mask for mask in map(missing_mask, data.columns) if mask is not None]
-    kept = weights[~np.logical_or.reduce(masks)] if masks else weights
+    kept = weights[data.complete_mask()]
     if not (kept > 0).any():
         raise ValueError("all rows without missing cells have the sample_weight zero: no row is left to learn from")
     return kept
@@ -190,9 +190,11 @@ def _is_marked(data) -> bool:
 
 def _check_pairwise(name: str, data, missing: str) -> None:
     if (missing == "pairwise" or _is_marked(data)) and name not in PAIRWISE_SCORES:
+        floats = () if isinstance(data, DiscreteTable) else data.float_columns
+        hint = f"; columns {listed(floats)} hold floats, astype('Int64') turns whole numbers into states"
         raise ValueError(
             f"missing='pairwise' has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
-            "missing='drop'"
+            f"missing='drop'{hint if floats else ''}"
         )
 
 

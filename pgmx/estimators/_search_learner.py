@@ -52,7 +52,7 @@ class SearchLearner(DagLearner):
         **KNOWLEDGE_OPTIONS,
         "return_type": [str],  # any case, judged by _check_return_type
         "epsilon": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "checkpoint": [str, Path, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
@@ -200,6 +200,8 @@ class SearchLearner(DagLearner):
             )
         edges: dict[tuple[int, int], None] = {}
         if isinstance(self.start_dag, nx.DiGraph):
+            if getattr(self.start_dag, "undirected_edges", None):
+                raise ValueError("start_dag has undirected edges: give a DAG (of a learner dag_), not its class (PDAG)")
             odd = set(self.start_dag.nodes) ^ set(names)
             if odd:
                 shown = ", ".join(sorted(map(repr, odd))[:5])
@@ -207,7 +209,7 @@ class SearchLearner(DagLearner):
                     f"start_dag and the data must have the same variables, but {shown} stand in one of them only: add "
                     "the missing nodes with start_dag.add_nodes_from, or drop the extra ones"
                 )
-            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges)
+            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges())
         edges.update(dict.fromkeys((tail, head) for tail, head in constraints.required.tolist()))
         cycle = find_cycle(len(names), list(edges))
         if cycle is not None:
@@ -228,7 +230,8 @@ class SearchLearner(DagLearner):
             name: str(getattr(self, name, None)) if not isinstance(getattr(self, name, None), nx.Graph) else "graph"
             for name in _DECISIVE
         }
-        what = (type(self).__name__, sorted(options.items()), seed, problem.bonus)
+        score = self.scoring_method if isinstance(self.scoring_method, str) else type(self.scoring_method).__name__
+        what = (type(self).__name__, score, sorted(options.items()), seed, problem.bonus)
         digest = blake2b(repr(what).encode(), digest_size=16)
         for array in (state.gains, state.scores, problem.permutation, problem.start, problem.required):
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -156,9 +156,7 @@ class SimulatedAnnealing(SearchLearner):
                 run,
                 seed=seed,
                 n_draws=DRAWS_PER_VARIABLE * problem.n if self.n_draws is None else int(self.n_draws),
-                initial_temperature=usual_temperature(problem.make_source(), problem.n)
-                if given is None
-                else float(given),
+                initial_temperature=usual_temperature(state) if given is None else float(given),
                 final_temperature=float(self.final_temperature),
             )
         if run.enter(1):

@@ -31,7 +31,8 @@ class BestFirstSearch(SearchLearner):
     width : int, default=10
         Moves of a graph that are followed.
     patience : int, default=100
-        Expansions without a new best score before the search ends.
+        Expansions without a new best score that the search goes through before it ends, that of the first graph among
+        them.
     max_open : int, default=10_000
         Graphs that wait to be expanded; the worst ones beyond are forgotten.
     {search}

@@ -185,7 +185,7 @@ class BootstrapStructure(DagLearner):
         tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=deadline)
         done = [found for _, found in self._watched(tasks)]
         self._counts = count_pairs(len(names), [marks for _, marks in done])
-        self._names, self._kind, self._on_all_rows, self._made = names, done[0][0], scoring, {}
+        self._names, self._kind, self._scoring, self._made = names, done[0][0], scoring, {}
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(done)
         self.converged_ = len(done) == self.n_resamples
@@ -253,12 +253,11 @@ class BootstrapStructure(DagLearner):
     def model_(self):
         """The network of `dag_` with its parameters."""
         self._require_directed("model_")
-        scoring: Any = self._on_all_rows
-        return self._once("model", lambda: scoring.model(self.edges_.tolist()))
+        return self._once("model", self._make_model)
 
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()
-        if self._kind == "graph" or (attribute == "model_" and self._on_all_rows is None):
+        if self._kind == "graph" or (attribute == "model_" and self._scoring is None):
             raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} gives no network")
 
     @property

@@ -100,11 +100,13 @@ def held_out_log_likelihood(
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     from pgmx.data import encode
+    from pgmx.data.missing import refuse_marked
 
     if isinstance(model, LinearGaussianBayesianNetwork):
         return _gaussian_likelihood(model, X, missing)
     arrays = discrete_arrays(model, "model").normalised()
     table = encode(X, missing=missing)
+    refuse_marked(table, "a row has a likelihood where all its cells are known; code the table with 'drop'")
     return _summed(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
 
 

@@ -23,6 +23,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 
+from pgmx.data.messages import listed
 from pgmx.models._json import graph_class, json_text, read_json
 from pgmx.models._safe_names import decode, encode_all
 
@@ -115,7 +116,8 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     Raises
     ------
     ValueError
-        For another format (read graphml with networkx), and for a json that is not ours.
+        For another format (read graphml with networkx), for a json that is not ours, and for a file that is damaged or
+        lacks the probabilities of a node.
     FileNotFoundError
         When there is no such file.
 
@@ -142,7 +144,15 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
         raise ValueError("graphml holds a graph and no parameters; read it with networkx.read_graphml")
     text = path.read_text(encoding="utf-8")
     reader = BIFReader if format == "bif" else XMLBIFReader
-    read = reader(string=text).get_model()
+    try:
+        read = reader(string=text or " ").get_model()  # no text at all would mean another argument
+    except SyntaxError as error:  # of XML
+        raise ValueError(f"{path} cannot be read as {format}: {error}") from error
+    if len(read) == 0:
+        raise ValueError(f"{path} holds no {format} network")
+    bare = [name for name in read.nodes() if read.get_cpds(name) is None]
+    if bare:
+        raise ValueError(f"{path} holds no probabilities of {listed(map(decode, bare))}: it is cut short or damaged")
     names = {name: decode(name) for name in read.nodes()}
     states = {cpd.variable: [decode(state) for state in cpd.state_names[cpd.variable]] for cpd in read.get_cpds()}
     return _renamed(read, names, states)

@@ -154,7 +154,10 @@ def plot_strengths(
     ['rain → wet', 'rain — coin']
     """
     if not hasattr(strengths, "columns"):
-        raise TypeError(f"strengths must be a table with columns from, to and strength, got {type(strengths).__name__}")
+        hint = ": give its strengths_" if hasattr(strengths, "strengths_") else ""
+        raise TypeError(
+            f"strengths must be a table with columns from, to and strength, got {type(strengths).__name__}{hint}"
+        )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
     rows = _ranked_pairs(strengths)

@@ -4,6 +4,7 @@ from math import isfinite
 from numbers import Real
 
 from pgmx.data import DiscreteTable, encode
+from pgmx.data.missing import refuse_marked
 from pgmx.scores._compiled import CompiledScore
 from pgmx.scores._terms import ScoreTerms, family_scorer
 
@@ -56,9 +57,14 @@ class DiscreteScore(CompiledScore):
         # a complete argument is kept as it is: that is what makes a score cloneable
         self.state_names = state_names if state_names is not None and set(state_names) == set(resolved) else resolved
 
+    def _refuse_marked_cells(self) -> None:
+        remedy = "code the table with 'drop' or 'category', or learn with the score's name ('bic', 'aic' or 'll')"
+        refuse_marked(self.table, remedy)
+
     def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms of the score for a table of `n_rows` rows, or of weights that add up to it."""
         raise TypeError(f"{type(self).__name__} does not say its terms; use one of the scores in pgmx.scores")
 
     def _make_scorer(self):
+        self._refuse_marked_cells()
         return family_scorer(self.table, self.terms(self.table.n_rows), memory=0)

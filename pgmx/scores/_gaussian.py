@@ -1,5 +1,7 @@
 """The scores of linear Gaussian networks over one covariance matrix."""
 
+import warnings
+
 import numpy as np
 
 from pgmx._ext import _gaussian
@@ -7,6 +9,9 @@ from pgmx.data import DiscreteTable, open_frame
 from pgmx.data.messages import listed
 from pgmx.scores._compiled import CompiledScore
 from pgmx.statistics import Moments, moments
+
+#: Least part of a variance that parents may leave; the compiled scorer adds no parent that leaves less.
+LEAST_RESIDUAL = 1e-10
 
 
 def gaussian_scorer(
@@ -81,6 +86,20 @@ def check_varying(found: Moments, names: list) -> None:
     constant = [names[v] for v in found.constant_columns]
     if constant:
         raise ValueError(f"columns {listed(constant)} are constant, which a Gaussian score cannot take: drop them")
+
+
+def warn_of_copies(found: Moments, names: list) -> None:
+    """Warn of pairs of columns that are linear functions of each other: the searches leave them unjoined."""
+    correlation = np.abs(np.triu(found.correlation, 1))
+    pairs = np.argwhere(1.0 - correlation**2 < LEAST_RESIDUAL)
+    if len(pairs):
+        shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:5].tolist())
+        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
+        warnings.warn(
+            f"columns that determine each other linearly: {shown}{more}. Their density is unbounded, so no edge joins "
+            "them: drop one of each pair",
+            stacklevel=2,
+        )
 
 
 class GaussianScore(CompiledScore):

@@ -94,6 +94,7 @@ class BDe(DiscreteScore):
         return PriorCounts(self._network.over(table.columns, table.states), float(self.equivalent_sample_size))
 
     def _make_scorer(self):
+        self._refuse_marked_cells()
         return CountedFamilies(self.table, self.formula(self.table))
 
 

@@ -56,21 +56,17 @@ def anneal(
             run.safe(state, word=word[0], drawn=drawn)
 
 
-def usual_temperature(source, n: int) -> float:
+def usual_temperature(state: DagState) -> float:
     """Return a tenth of what the best single parent gains, the median over the variables, in nats.
 
     Parameters
     ----------
-    source : FamilyScorer, FunctionGains or another source
-        Where gains come from.
-    n : int
-        Number of variables.
+    state : DagState
+        Any graph over them.
 
     Returns
     -------
     float
         At least 1.0.
     """
-    gains = np.empty((n, n))
-    source.start(gains, np.empty(n))
-    return max(0.1 * float(np.median(gains.max(axis=1))), 1.0)
+    return max(0.1 * float(np.median(state.first_gains)), 1.0)

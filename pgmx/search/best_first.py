@@ -28,7 +28,7 @@ def best_first(state: DagState, run: Run, *, width: int, patience: int, max_open
     width : int
         Successors of a graph that are kept.
     patience : int
-        Expansions without a new best score before the search ends.
+        Expansions without a new best score that the search goes through, that of the first graph among them.
     max_open : int
         Graphs on the open list; the worst ones are dropped beyond twice as many.
 

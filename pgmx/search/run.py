@@ -11,7 +11,7 @@ from pgmx.search.state import DagState
 
 
 class Progress(NamedTuple):
-    """What a callback is told after each move."""
+    """What a callback is told after each move, and after moves on trial that led to a better graph."""
 
     n_iter: int
     score: float

@@ -42,6 +42,8 @@ class DagState:
         ``gains[child, u]``: what deleting u gains where it is a parent, what adding it gains otherwise.
     scores : ndarray of shape (n,)
         Family scores.
+    first_gains : ndarray of shape (n,)
+        What the best single parent of each variable gains.
     rows : int
         Rows of gains computed since the start.
 
@@ -69,6 +71,7 @@ class DagState:
         self.gains = np.empty((n, n))
         self.scores = np.empty(n)
         source.start(self.gains, self.scores)
+        self.first_gains = self.gains.max(axis=1)
         self.rows = n
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
         if max_candidates is not None and max_candidates < n - 1:

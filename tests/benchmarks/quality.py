@@ -2,7 +2,7 @@
 
 Run it from the checkout, with pgmx and the extra [bench] installed:
 
-    python tests/benchmarks/quality.py --out quality.json              # an hour and more, nearly all of it the peers
+    python tests/benchmarks/quality.py --out quality.json              # hours, nearly all of it the peers
     python tests/benchmarks/quality.py --out quality.json --variants   # the other searches of pgmx: minutes
     python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # anew, the other records kept
     python tests/benchmarks/quality.py --report quality.json           # only the tables
@@ -56,7 +56,6 @@ class Results:
         self.content = {**here, "commands": [], "versions": {}, "problems": {}, "records": []}
         if path.exists():
             self.content = json.loads(path.read_text())
-            self.content["versions"] = {k: v for k, v in self.content["versions"].items() if "_" not in k}
             same = self.content["machine"]["processor"] == here["machine"]["processor"]
             if not same or any(self.content[name] != here[name] for name in ("simd", "timeout", "rows")):
                 raise SystemExit(f"{path} was made on another processor or with other options; name another --out")

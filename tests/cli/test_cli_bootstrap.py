@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import networkx as nx
 import pandas as pd
@@ -65,3 +66,11 @@ def test_other_methods(weather):
 )
 def test_bad_usage_is_one_line(arguments, message):
     assert message in refused("bootstrap", *arguments)
+
+
+def test_no_edge_at_all_is_a_result_too(workdir):
+    pd.DataFrame({"a": [0, 0, 1, 1] * 10, "b": [0, 1, 0, 1] * 10}).to_csv("coins.csv", index=False)
+    text = done("bootstrap", "coins.csv", "--resamples", 1, "--plot", "coins.svg", "--out", "strengths.csv")
+    assert "edges    0 (0 directed, 0 undirected)" in text
+    assert Path("strengths.csv").read_text() == "from,to,strength,direction\n"
+    assert Path("coins.svg").stat().st_size > 0

@@ -168,6 +168,7 @@ def test_help_and_version():
         result = pgmx(*arguments)
         assert result.exit_code == 0
         assert "pgmx learn survey.csv --out survey.bif" in result.stdout
+        assert "..." not in result.stdout.split("Commands:")[1]  # no description is cut short
     text = pgmx("learn", "--help").stdout
     assert "pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml\n" in text
     for option in ("--score", "--max-indegree", "--required", "--forbidden", "--missing", "--max-time", "--n-jobs"):

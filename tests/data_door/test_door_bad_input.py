@@ -53,6 +53,8 @@ NO_TABLES = {
     "dictionary of keys": (scipy.sparse.dok_matrix(np.eye(3)), "sparse input is not supported"),
     "dict": ({"a": [1, 2]}, r"pandas\.DataFrame"),
     "list of dicts": ([{"a": 1}, {"a": 2}], r"pandas\.DataFrame"),
+    "list of frames": ([pd.DataFrame({"a": [1, 2]})] * 2, r"a list of tables is not a table: iter\(X\)"),
+    "tuple of Arrow tables": ((pa.table({"a": [1, 2]}),), r"a tuple of tables is not a table: iter\(X\)"),
     "none": (None, "got NoneType"),
     "generator of rows": ((row for row in [[1], [2]]), "an iterator must give tables .*got a list"),
     "generator of paths": (iter(["table.csv"]), "got 'table.csv'"),

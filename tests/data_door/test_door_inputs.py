@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from oracles.encoding import encode_columns
-from pgmx.data import DiscreteTable, encode, open_frame
+from pgmx.data import DiscreteTable, encode, open_frame, read_table
 
 COLUMNS = {
     "sky": ["grey", "blue", "grey", "a very long name of a state", ""],
@@ -217,3 +217,12 @@ def test_codes_of_small_integers_widen_above_255_states(n_states):
     table = encode(np.arange(n_states)[:, None])
     assert table.codes.dtype == (np.uint8 if n_states == 255 else np.uint16)
     assert table.codes.tolist() == [list(range(n_states))]
+
+
+def test_none_is_a_state_of_a_csv_file_and_na_is_missing(tmp_path):
+    path = tmp_path / "accidents.csv"
+    path.write_text("accident,age\nNone,1\nMild,NA\nNone,2\n")
+    whole = read_table(path)
+    assert whole["accident"].tolist() == ["None", "Mild", "None"]
+    assert whole["age"].isna().tolist() == [False, True, False]
+    assert encode(path, missing="drop").states == (("None",), (1, 2))

@@ -209,3 +209,10 @@ def test_threads_and_copies_of_a_column():
         assert np.array_equal(again.edge_weights_, expected.edge_weights_)
     other = ChowLiuForest(random_state=4).fit(frame)
     assert other.score_ == pytest.approx(expected.score_, rel=1e-12)
+
+
+def test_the_forest_stays_that_of_the_fit_when_options_change(rng):
+    data = pd.DataFrame(rng.integers(0, 2, (50, 3)), columns=list("abc"))
+    learner = ChowLiuForest(class_node="c").fit(data)
+    learner.set_params(class_node="a")
+    assert list(learner.forest_.nodes()) == ["a", "b"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pgmpy.base import DAG
+from pgmpy.base import DAG, PDAG
 
 from estimators.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
 from pgmx import scores
@@ -112,6 +112,12 @@ def test_scores_of_a_wrong_type(score):
 )
 def test_options_out_of_range(options, words):
     refused(DATA, words, **options)
+
+
+def test_the_class_of_a_graph_is_no_start():
+    learned = HillClimbSearch(show_progress=False).fit(DATA)
+    refused(DATA, "start_dag has undirected edges: give a DAG.*dag_", start_dag=PDAG([("a", "b")], [("b", "c")]))
+    assert HillClimbSearch(start_dag=learned.dag_, show_progress=False).fit(DATA).n_iter_ == 0
 
 
 def test_unknown_options():

@@ -1,5 +1,8 @@
 """What columns mean: states, floats, declared states, missing cells, constants."""
 
+import gc
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +10,7 @@ from pgmpy import structure_score as pgmpy_scores
 
 from estimators.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score
-from pgmx.estimators import HillClimbSearch
+from pgmx.estimators import BootstrapStructure, HillClimbSearch
 from pgmx.scores import BDs
 
 
@@ -185,3 +188,34 @@ def test_more_states_than_rows_warns_and_goes_on():
 def test_two_rows():
     learner = learn(pd.DataFrame({"u": [0, 1], "v": ["x", "y"], "w": [True, False]}))
     assert learner.model_.check_model()
+
+
+# ---- tables that are coded to a temporary file ----
+
+
+@pytest.mark.parametrize("make", [lambda: HillClimbSearch(), lambda: BootstrapStructure(n_resamples=2)])
+def test_a_pickle_outlives_the_coded_file(make, tmp_path):
+    path = tmp_path / "rows.csv"
+    dependent_frame(0).to_csv(path, index=False)
+    learner = make().fit(path)
+    bare = pickle.dumps(learner)
+    edges, nodes = learner.edges_.tolist(), learner.model_.nodes()
+    assert pickle.loads(bare).model_.nodes() == nodes
+    whole = pickle.dumps(learner)
+    del learner
+    gc.collect()
+    restored = pickle.loads(bare)
+    assert restored.edges_.tolist() == edges
+    assert set(restored.graph_.nodes()) == set(nodes)
+    with pytest.raises(FileNotFoundError, match="ask for model_ before the learner is pickled"):
+        restored.model_  # noqa: B018
+    assert pickle.loads(whole).model_.nodes() == nodes
+
+
+def test_columns_that_are_copies_are_named():
+    data = gaussian_frame(0)
+    data["copy"] = 2.0 * data["a"] + 1.0
+    with pytest.warns(UserWarning, match=r"determine each other linearly: 'a' and 'copy'"):
+        learner = HillClimbSearch(show_progress=False).fit(data)
+    assert not learner.dag_.has_edge("a", "copy")
+    assert not learner.dag_.has_edge("copy", "a")

@@ -261,3 +261,13 @@ def test_values_that_no_search_takes(make, options, words):
 def test_values_that_hill_climbing_does_not_take(options, words):
     with pytest.raises(ValueError, match=words):
         HillClimbSearch(**options).fit(dependent_frame(0))
+
+
+def test_moves_without_a_limit_and_a_start_with_parallel_edges():
+    data = dependent_frame(0)
+    start = nx.MultiDiGraph([("a", "b"), ("a", "b")])
+    start.add_nodes_from(data.columns)
+    found = HillClimbSearch(start_dag=start, max_iter=np.inf, return_type="dag").fit(data)
+    plain = HillClimbSearch(start_dag=nx.DiGraph(start), return_type="dag").fit(data)
+    assert found.converged_
+    assert found.edges_.tolist() == plain.edges_.tolist()

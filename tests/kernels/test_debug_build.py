@@ -63,7 +63,18 @@ def test_out_of_range_is_noticed(debug_tree):
 def test_kernel_tests_pass_with_bounds_checks(debug_tree):
     moves = ["tests/search/test_dag_moves.py", "tests/search/test_dag_moves_lists.py"]
     what = ["tests/kernels", *moves, "tests/search/test_spanning_pair_weights.py"]
-    answer = run(debug_tree, "-m", "pytest", *what, "-q", "-m", "not slow and not debug_build", "-p", "no:cacheprovider", timeout=1200)
+    answer = run(
+        debug_tree,
+        "-m",
+        "pytest",
+        *what,
+        "-q",
+        "-m",
+        "not slow and not debug_build",
+        "-p",
+        "no:cacheprovider",
+        timeout=1200,
+    )
     passed = re.search(r"(\d+) passed", answer)
     assert passed is not None and int(passed[1]) > 100, answer[-2000:]
     assert "failed" not in answer

@@ -1,5 +1,6 @@
 """Kernels that release the GIL, run in many threads at once."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,6 +10,8 @@ from kernels.tables import SCORES, make_scorer, make_weighted, random_codes, res
 from pgmx._ext._counts import count_pairs, count_planes, pack_planes
 from pgmx._ext._dag_moves import DagMoves
 from pgmx._ext._gaussian import GaussianScorer
+from pgmx.data import DiscreteTable
+from pgmx.scores._counted import CountedFamilies
 
 N_THREADS = 8
 
@@ -93,3 +96,26 @@ def test_a_move_queue_for_each_thread(rng):
         return made
 
     assert in_threads(climb, range(16)) == [climb(seed) for seed in range(16)]
+
+
+class WeighedCells:
+    """A formula whose value changes with every cell."""
+
+    def score(self, child, parents, cells, counts):
+        return float(counts @ (cells @ np.arange(1.0, cells.shape[1] + 1)))
+
+
+def test_threads_that_share_a_formula(rng):
+    """Families of so many cells that numpy lets other threads run while it copies them."""
+    table = DiscreteTable(range(8), [range(6)] * 8, rng.integers(0, 6, (8, 10_000)))
+    shared, alone = (CountedFamilies(table, WeighedCells()) for _ in range(2))
+    orders = [rng.permutation(8) for _ in range(40)]
+    families = [(int(order[0]), np.sort(order[1 : 4 + k % 2]).astype(np.int32)) for k, order in enumerate(orders)]
+    expected = [alone.family_score(*family) for family in families]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        found = in_threads(lambda family: shared.family_score(*family), families * 10)
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == expected * 10

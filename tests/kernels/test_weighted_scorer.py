@@ -129,6 +129,37 @@ def test_tables_too_large_to_make(rng):
     np.testing.assert_allclose(row, other, rtol=1e-10, atol=1e-5)
 
 
+@pytest.mark.parametrize("score", ["bic", "bdeu", "k2"])
+def test_pairs_whose_table_is_too_large_to_make(score, rng):
+    """The same for two variables without parents; the queue of the first is as before."""
+    cards = [3000, 3, 3000, 2]
+    codes = np.stack([rng.integers(0, r, 20_000) for r in cards]).astype(np.uint16)
+    weights = rng.integers(1, 3, 20_000)
+    plain = make_scorer(np.ascontiguousarray(np.repeat(codes, weights, axis=1)), cards, score, pairs=False)
+    weighted = make_weighted(codes, cards, weights, score)
+    expected, _ = start(plain)
+    found, _ = start(weighted)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-5)
+    for child in range(4):
+        np.testing.assert_array_equal(rescore(weighted, child, [])[1], found[child])
+    one_way = np.ones((4, 4), dtype=np.uint8)
+    one_way[0, 2] = 0
+    weighted.restrict(one_way)
+    gains, _ = start(weighted)
+    assert gains[0, 2] == -np.inf
+    assert gains[2, 0] == found[2, 0]
+
+
+def test_memory_of_pairs_of_many_states(rng):
+    resource = pytest.importorskip("resource")
+    cards = [9000, 9000]
+    codes = np.stack([rng.permutation(20_000) % 9000 for _ in cards]).astype(np.uint16)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start(make_weighted(codes, cards, rng.random(20_000), "bic"))
+    # a table of both would take 648 MB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+
+
 def test_arcs_and_parents_that_are_not_allowed(rng):
     cards = [2, 3, 2, 3]
     codes = random_codes(rng, cards, 100)

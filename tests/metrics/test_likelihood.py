@@ -142,3 +142,11 @@ def test_neither_model_nor_frame_is_changed():
     held_out_log_likelihood(model, frame)
     assert before == model.get_cpds()
     pd.testing.assert_frame_equal(frame, cells)
+
+
+def test_marked_missing_cells_are_refused():
+    model = load_network("cancer")
+    frame = sample(model, 20).astype(object)
+    frame.iloc[3, 0] = None
+    with pytest.raises(ValueError, match=f"marked .* in column.* {frame.columns[0]!r}: a row has a likelihood where"):
+        held_out_log_likelihood(model, encode(frame, missing="pairwise"))

@@ -121,6 +121,16 @@ def test_reading_what_is_not_there(tmp_path):
             read_model(tmp_path / name)
 
 
+@pytest.mark.parametrize("suffix", ["bif", "xmlbif"])
+def test_files_cut_short_are_refused(tmp_path, suffix):
+    path = save_model(coin(), tmp_path / f"model.{suffix}")
+    text = path.read_text()
+    for end in range(0, len(text) - 10, 7):
+        path.write_text(text[:end])
+        with pytest.raises(ValueError, match=rf"model\.{suffix} (holds no|cannot be read)"):
+            read_model(path)
+
+
 def test_graphml_is_read_by_networkx(tmp_path):
     with pytest.raises(ValueError, match=r"networkx\.read_graphml"):
         read_model(save_model(coin(), tmp_path / "model.graphml"))

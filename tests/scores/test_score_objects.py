@@ -13,7 +13,7 @@ from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import clone
 
 from pgmx import scores as ours
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, encode
 from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
 
 NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
@@ -168,3 +168,11 @@ def test_names_of_scores():
     with_pgmpys_names = {cls.get_class_tag("name"): cls for cls in DISCRETE_SCORES.values()}
     for pgmpy_name, cls in with_pgmpys_names.items():
         assert DISCRETE_SCORES[pgmpy_name] is cls
+
+
+def test_marked_missing_cells_are_refused(name, frame):
+    frame.loc[2, "B"] = np.nan
+    score = getattr(ours, name)(encode(frame.astype({"B": "Int64"}), missing="pairwise"))
+    marked = r"marked \(missing='pairwise'\) in column\(s\) 'B': code the table with 'drop'"
+    with pytest.raises(ValueError, match=marked):
+        score.local_score(*FAMILY)

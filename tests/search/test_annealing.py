@@ -9,6 +9,7 @@ from oracles.all_dags import best_score
 from pgmx.search.annealing import N_LEVELS, anneal, usual_temperature
 from pgmx.search.gains import FunctionGains
 from pgmx.search.run import Run
+from pgmx.search.state import DagState
 from search.climbs import integer_score
 from search.searches import annealed, greedy, random_problem, search_with
 
@@ -103,8 +104,18 @@ def test_all_draws_are_made(n_draws, monkeypatch):
         np.testing.assert_allclose(np.diff(np.log(temperatures)), np.log(0.25) / (N_LEVELS - 1))
 
 
-def test_usual_temperature_is_positive():
+def test_usual_temperature():
+    def state(n, allowed=None):
+        source = FunctionGains(n, integer_score(3), allowed=allowed)
+        return DagState(source, n, priority=np.arange(n), max_indegree=n)
+
     for n in (1, 2, 6):
-        assert usual_temperature(FunctionGains(n, integer_score(3)), n) > 0
-    barred = FunctionGains(3, integer_score(3), allowed=np.zeros((3, 3), dtype=np.uint8))
-    assert usual_temperature(barred, 3) > 0
+        first = state(n)
+        before, best = usual_temperature(first), first.gains.max(axis=1)
+        assert before == max(0.1 * np.median(best), 1.0)
+        for _ in range(3):
+            move = first.moves.best()
+            if move is not None:
+                first.make(*move[:3])
+        assert usual_temperature(first) == before
+    assert usual_temperature(state(3, np.zeros((3, 3), dtype=np.uint8))) == 1.0
