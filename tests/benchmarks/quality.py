@@ -62,7 +62,7 @@ class Results:
         command = shlex.join(["python", "tests/benchmarks/quality.py", *args.argv])
         if command not in self.content["commands"]:
             self.content["commands"].append(command)
-        self.forget(lambda r: r["status"] == "failed" or r["solver"] in args.again)
+        self.forget(lambda r: r["status"] == "failed" or is_to_be_made_anew(r, args))
 
     def forget(self, unwanted):
         self.content["records"] = [r for r in self.content["records"] if not unwanted(r)]
@@ -168,6 +168,11 @@ def orders_of(solver, network, score, args):
     return args.orders if most is None else [order for order in args.orders if order < most]
 
 
+def is_to_be_made_anew(record, args):
+    asked = record["network"] in args.networks and record["score_name"] in args.scores
+    return record["solver"] in args.again and asked and record["order"] in args.orders
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help=", ".join(NETWORKS))
@@ -176,7 +181,7 @@ def parse(argv):
     parser.add_argument("--scores", nargs="+", default=list(objective.SCORES), choices=list(objective.SCORES))
     parser.add_argument("--orders", nargs="+", type=int, default=list(range(10)), help="seeds of the column order")
     parser.add_argument("--every-order", action="store_true", help="slow solvers too get all orders: days")
-    parser.add_argument("--again", nargs="+", default=[], metavar="SOLVER", help="drop the records of these first")
+    parser.add_argument("--again", nargs="+", default=[], metavar="SOLVER", help="measure these anew, as far as they are asked for")
     parser.add_argument("--timeout", type=float, default=300, help="CPU seconds one call may use; default 300")
     parser.add_argument("--repeat", type=int, default=1, help="measurements of calls under 0.1 s; default 1")
     parser.add_argument("--simd", choices=["avx512", "avx2", "popcnt", "plain"], help="PGMX_SIMD; default: the best")
