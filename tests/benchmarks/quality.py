@@ -181,7 +181,9 @@ def parse(argv):
     parser.add_argument("--scores", nargs="+", default=list(objective.SCORES), choices=list(objective.SCORES))
     parser.add_argument("--orders", nargs="+", type=int, default=list(range(10)), help="seeds of the column order")
     parser.add_argument("--every-order", action="store_true", help="slow solvers too get all orders: days")
-    parser.add_argument("--again", nargs="+", default=[], metavar="SOLVER", help="measure these anew, as far as they are asked for")
+    parser.add_argument(
+        "--again", nargs="+", default=[], metavar="SOLVER", help="measure these anew, as far as they are asked for"
+    )
     parser.add_argument("--timeout", type=float, default=300, help="CPU seconds one call may use; default 300")
     parser.add_argument("--repeat", type=int, default=1, help="measurements of calls under 0.1 s; default 1")
     parser.add_argument("--simd", choices=["avx512", "avx2", "popcnt", "plain"], help="PGMX_SIMD; default: the best")
