@@ -1,13 +1,11 @@
 """Greedy hill climbing over directed acyclic graphs, and the walk through moves that do not improve."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from pgmx.search.run import ClimbLimits, ClimbResult, Progress, Run, Stopped
+from pgmx.search.run import ClimbLimits, ClimbResult, Progress, Run
 from pgmx.search.state import DagState
 
-__all__ = ["ClimbLimits", "ClimbResult", "Progress", "climb", "climb_quietly", "hill_climb", "partners_first"]
+__all__ = ["ClimbLimits", "ClimbResult", "Progress", "climb", "climb_quietly", "partners_first"]
 
 
 def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
@@ -82,68 +80,3 @@ def climb_quietly(state: DagState, run: Run) -> None:
             continue
         run.tried()
         state.make(*move[:3])
-
-
-def hill_climb(
-    source,
-    n: int,
-    limits: ClimbLimits,
-    *,
-    priority: np.ndarray | Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray | None = None,
-    required: np.ndarray | None = None,
-    bonus: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    offset: float = 0.0,
-    callback: Callable[[Progress], object] | None = None,
-    began: float | None = None,
-) -> ClimbResult:
-    """Climb from a graph by the best addition, deletion or reversal of an arc, as long as the score rises.
-
-    Parameters
-    ----------
-    source : FamilyScorer or FunctionGains
-        Where gains come from, see :mod:`pgmx.search.gains`.
-    n : int
-        Number of variables.
-    limits : ClimbLimits
-        When to end.
-    priority : ndarray of shape (n,), or callable
-        Permutation that orders equal gains, see :class:`pgmx.search.state.DagState`.
-    start : ndarray of shape (m, 2), optional
-        Arcs (tail, head) of the first graph, acyclic; none by default.
-    required : ndarray of shape (k, 2), optional
-        Arcs of the first graph that stay.
-    bonus : tuple of float
-        Structure prior: what an addition, a deletion and a reversal gain on top of the families.
-    offset : float
-        Structure prior of the first graph.
-    callback : callable, optional
-        Called with :class:`Progress` after each move; a true answer ends the climb.
-    began : float, optional
-        Reading of ``time.perf_counter`` from which `max_time` and seconds count; now by default.
-
-    Returns
-    -------
-    ClimbResult
-        The best graph seen, its score, and the course of the climb.
-    """
-    run = Run(limits, callback=callback, began=began)
-    state = DagState(
-        source,
-        n,
-        priority=priority,
-        max_indegree=limits.max_indegree,
-        least_gain=limits.epsilon if limits.patience == 0 else -np.inf,
-        tabu_length=limits.tabu_length,
-        required=required,
-        bonus=bonus,
-    )
-    if start is not None:
-        state.reset(start)
-    state.prior = offset
-    run.present(state)
-    try:
-        climb(state, run, patience=limits.patience)
-    except Stopped:
-        return run.result(state, converged=False)
-    return run.result(state, converged=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
-from pgmx.search.hill_climb import ClimbLimits, hill_climb
+from pgmx.search.hill_climb import ClimbLimits
+from search.climbing import hill_climb
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
 # columns of one observed state, whose planes are full

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pgmx.search.gains import FunctionGains
-from pgmx.search.hill_climb import ClimbLimits, hill_climb
+from pgmx.search.hill_climb import ClimbLimits
+from search.climbing import hill_climb
 
 
 def limits(n, **changes):

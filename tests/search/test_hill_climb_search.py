@@ -11,7 +11,7 @@ from kernels.tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
 from oracles.graphs import is_acyclic
 from pgmx.search.gains import FunctionGains
-from pgmx.search.hill_climb import hill_climb
+from search.climbing import hill_climb
 from search.climbs import arcs, climb_integers, graph_score, integer_score, limits, problems
 
 
