@@ -20,6 +20,12 @@ KERNELS = [
     "_dag_moves",
     "_spanning",
     "_branching",
+    "_edge_heap",
+    "_belief",
+    "_bethe",
+    "_gibbs",
+    "_pseudolikelihood",
+    "_pair_tables",
 ]
 
 # PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.

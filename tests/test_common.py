@@ -103,7 +103,7 @@ def test_the_frame_is_untouched(make, table, dtype):
 
 @every_learner
 def test_arrays_may_be_read_only(make):
-    for table in (dependent_frame, gaussian_frame):
+    for table in make.tables[:2]:
         cells = table(0).to_numpy()
         before = cells.copy()
         cells.setflags(write=False)
@@ -145,7 +145,7 @@ def test_pickle_of_a_fitted_learner(make, table):
     learner = make().fit(data)
     copied = pickle.loads(pickle.dumps(learner))
     assert edges_of(copied) == edges_of(learner)
-    assert copied.score_ == learner.score_
+    assert getattr(copied, make.figure) == getattr(learner, make.figure)
     assert copied.variables_ == learner.variables_
     assert copied.get_params() == learner.get_params()
     assert edges_of(copied.fit(data)) == edges_of(learner)
@@ -169,7 +169,10 @@ def test_pickle_before_and_after_the_model_is_made(make):
     made = fitted.model_
     eagerly = pickle.loads(pickle.dumps(fitted)).model_
     for name in data:
-        assert made.get_cpds(name) == lazily.get_cpds(name) == eagerly.get_cpds(name)
+        first, *others = (
+            model.get_factors(name) if make.is_markov else [model.get_cpds(name)] for model in (made, lazily, eagerly)
+        )
+        assert all(other == first for other in others)
 
 
 @every_learner
@@ -186,9 +189,9 @@ def test_networkx_takes_the_graph(make, table):
     data = table(0)
     graph = make().fit(data).graph_
     assert isinstance(graph, nx.Graph | nx.DiGraph)
-    assert isinstance(graph, DAG | PDAG)
+    assert isinstance(graph, nx.Graph if make.is_markov else DAG | PDAG)
     assert list(graph.nodes()) == list(data)
-    assert nx.number_weakly_connected_components(graph) >= 1
+    assert nx.is_connected(nx.Graph(graph))
     assert nx.to_numpy_array(graph, weight=None).shape == (data.shape[1],) * 2
 
 
@@ -199,4 +202,5 @@ def test_pgmpy_inference_takes_the_model(make):
     data = dependent_frame(0).assign(alone=[0, 1, 1] * 100)
     engine = VariableElimination(make().fit(data).model_)
     answer = engine.query(["b", "alone"], evidence={"a": 1}, show_progress=False)
-    assert answer.values.sum() == pytest.approx(1.0)
+    total = engine.query(["a"], show_progress=False).get_value(a=1) if make.is_markov else 1.0
+    assert answer.values.sum() == pytest.approx(total)  # pgmpy normalises for Bayesian networks alone

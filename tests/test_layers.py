@@ -1,6 +1,6 @@
 """Imports point one way, and the heavy ones stay where they belong.
 
-``_ext`` <- ``data`` <- ``statistics`` <- ``scores`` <- ``search`` <- ``models`` <- ``estimators`` <- leaves: a module
+``_ext`` <- ``data`` <- ``statistics`` <- ``scores`` <- ``inference`` <- ``search``, ``solvers`` <- ``models`` <- ``estimators`` <- leaves: a module
 imports its own layer and those before it, and nothing imports a leaf but a leaf. Imports inside functions count as
 well; only what a leaf imports from outside (pgmpy, pandas) may hide there.
 """
@@ -21,7 +21,8 @@ LAYERS = (
     {"data"},
     {"statistics"},
     {"scores"},
-    {"search", "solvers", "inference"},
+    {"inference"},
+    {"search", "solvers"},
     {"models"},
     {"estimators", "streaming"},
     {"datasets", "plotting", "metrics", "cli"},

@@ -1,8 +1,8 @@
 """The command line: ``pgmx learn``, ``bootstrap``, ``score`` and ``compare``.
 
 This module and `options` declare options and help alone, so that ``pgmx --help`` is quick; `inputs` checks what the
-user gave, `sources` opens the data, `learners` makes the learner; `job`, `resample` and `evaluate` do the work of the
-commands, `query` asks the network one question, `console` and `report` print.
+user gave, `sources` opens the data, `learners` makes the learner; `job` (Markov networks: `markov`), `resample` and
+`evaluate` do the work of the commands, `query` asks the network one question, `console` and `report` print.
 """
 
 from pathlib import Path
@@ -22,12 +22,14 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(__version__, prog_name="pgmx", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context):
-    """Learn Bayesian networks from tables, for use in pgmpy.
+    """Learn Bayesian and Markov networks from tables, for use in pgmpy.
 
     \b
     Examples:
       pgmx learn alarm                        sample a known network, learn it back, compare
       pgmx learn survey.csv --out survey.bif  learn from a table, write the fitted network
+      pgmx learn survey.csv --method group-lasso --out survey.uai
+                                              the same without directions: a Markov network
       pgmx bootstrap survey.csv               how sure its edges are
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
@@ -40,38 +42,54 @@ def main(context):
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @click.argument("source")
 @shared.learner_options
+@shared.markov_options
 @shared.knowledge_options
 @shared.data_options
+@click.option(
+    "--held-out",
+    metavar="FILE",
+    type=Path,
+    help="Markov networks: rows to judge the result by, and for --select held-out to choose by.",
+)
 @shared.run_options
 @shared.max_time_option
 @click.option(
     "--checkpoint",
     metavar="FILE",
     type=Path,
-    help="Searches: write the state there now and then; the same command goes on from it after a kill.",
+    help="Searches and Markov networks: write the state there now and then; the same command goes on from it after a "
+    "kill.",
 )
 @click.option(
     "--out",
     metavar="FILE",
     type=Path,
-    help="Write the result: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, discrete or "
-    "Gaussian; the graph where columns are of both kinds), .graphml (the graph).",
+    help="Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
+    "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
+    "or .graphml (the network).",
 )
 @shared.plot_option
+@click.option(
+    "--plot-history",
+    metavar="FILE",
+    type=Path,
+    help="Write a picture of score or objective against seconds: .svg or .png.",
+)
 @shared.quiet_option
 def learn(source, **options):
-    """Learn a Bayesian network.
+    """Learn a Bayesian or a Markov network.
 
     SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
     Printed are the score, the edges ("a -> b"; "a -- b" where the data cannot tell the direction), the time, and the
-    answer to one query. A bundled network is sampled first and the result compared with it; without --out and --plot,
-    NAME.bif and NAME.svg are written into the working directory.
+    answer to one query; of a Markov network the objective, the penalty and the edges with their strengths. A bundled
+    network is sampled first and the result compared with it (a Markov network with its moral graph); without --out and
+    --plot, NAME.bif (.uai) and NAME.svg are written into the working directory.
 
-    Integers and text are discrete states, floats are Gaussian. Results go to standard output, progress (on a
-    terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
+    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone). Results go to standard
+    output, progress (on a terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
 
     \b
     Examples:
@@ -81,6 +99,8 @@ def learn(source, **options):
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
       pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
       pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
+      pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
+      pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
 
     \b
     An edge file names two columns of the table a line (a first line "from,to" is skipped):
@@ -110,6 +130,7 @@ def learn(source, **options):
     help="Share of the resamples that must have an edge. Default: estimated from the shares of all edges.",
 )
 @shared.learner_options
+@shared.markov_options
 @shared.knowledge_options
 @shared.data_options
 @shared.run_options
@@ -155,12 +176,14 @@ def bootstrap(source, **options):
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
-    MODEL is a file (.bif, .xmlbif, .json; .graphml for a structure alone) or the name of a bundled network; SOURCE is
-    a table as in "pgmx learn", with the variables of the network for columns. States are matched by their text.
+    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network; .graphml for a structure alone)
+    or the name of a bundled network; SOURCE is a table as in "pgmx learn", with the variables of the network for
+    columns. States are matched by their text.
 
     Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
     parameters of its own, their log-likelihood (in nats, of all rows and a row) and the number of rows that they rule
-    out. For rows that the network was not learned from, this is how well it predicts.
+    out. For rows that the network was not learned from, this is how well it predicts. Of a Markov network the
+    log-likelihood and the log-pseudolikelihood are printed.
 
     \b
     Examples:
@@ -181,8 +204,8 @@ def score(model, source, **options):
 def compare(reference, other, **options):
     """Compare the structures of two networks over the same variables.
 
-    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml) or names of
-    bundled networks.
+    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml, .uai,
+    .npz) or names of bundled networks.
 
     Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
     F1 of the neighbours and of the arrows, and the edges that differ. Exit status: 0, also where they differ.

@@ -79,11 +79,12 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
 
     names = [check_score_name(name) for name in scores]
     network = read_network(model)
+    if hasattr(network, "potentials"):
+        _score_markov(network, model, source, names, missing)
+        return
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
-    where = find_source(source)
-    if where.path is None:
-        raise ValueError(f"{source} is a network, not a table: pgmx learn samples from it, score needs a file of data")
+    where = _table(source)
     table = _matched(_open(where.path, names, missing), network)
 
     values = _structure_scores(network, table, names, missing)
@@ -94,6 +95,34 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     for name, value in values:
         line("score", f"{value:.4f} ({name}, parameters fitted to these rows)")
     _report_likelihood(likelihood)
+
+
+def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
+    """Print how well a Markov network predicts rows."""
+    if names:
+        raise ValueError(f"--score {names[0]} is that of a Bayesian network, but {model} is a Markov network")
+    where = _table(source)
+    table = _matched(_open(where.path, names, missing), network)
+    if hasattr(table, "float_columns"):
+        raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
+    for name, states in zip(table.columns, table.states, strict=True):
+        extra = states[len(network.states[name]) :]
+        if extra:
+            raise ValueError(f"column {str(name)!r} has the state {str(extra[0])!r}, which the network does not have")
+    likelihood, pseudo = network.log_likelihood(table), network.pseudo_log_likelihood(table)
+
+    line("data", f"{where.name}: {table.n_rows} rows, {len(network)} variables")
+    line("graph", f"{network.number_of_edges()} edges")
+    how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
+    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} a row{how}")
+    line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} a row (log pseudolikelihood)")
+
+
+def _table(source: str):
+    where = find_source(source)
+    if where.path is None:
+        raise ValueError(f"{source} is a network, not a table: pgmx learn samples from it, score needs a file of data")
+    return where
 
 
 def _open(path, names: Sequence[str], missing: str):
@@ -133,8 +162,7 @@ def _with_states_of(network, table, order: Sequence[int]):
     refuse_marked(table, "code it with 'drop' or 'category'")
     names, states, lookups = list(network.nodes()), [], []
     for name, v in zip(names, order, strict=True):
-        cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
-        own = list(getattr(cpd, "state_names", {}).get(name, ()))
+        own = _own_states(network, name)
         places = [_place(state, own) for state in table.states[v]]
         for k, state in enumerate(table.states[v]):
             if places[k] is None:
@@ -148,6 +176,13 @@ def _with_states_of(network, table, order: Sequence[int]):
     for row, v, places in zip(codes, order, lookups, strict=True):
         row[:] = np.array(places, dtype=codes.dtype)[table.codes[v]]
     return DiscreteTable(names, states, codes)
+
+
+def _own_states(network, name) -> list:
+    if hasattr(network, "potentials"):
+        return list(network.states[name])
+    cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
+    return list(getattr(cpd, "state_names", {}).get(name, ()))
 
 
 def _place(state, own: Sequence) -> int | None:

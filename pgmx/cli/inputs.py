@@ -9,6 +9,7 @@ from pgmx.plotting.draw import check_picture_path
 
 NETWORK_SUFFIXES = (".bif", ".xmlbif")
 GRAPH_SUFFIXES = (".graphml", ".json")
+MARKOV_SUFFIXES = (".uai", ".npz", ".json", ".graphml")
 
 
 class Source(NamedTuple):
@@ -57,7 +58,10 @@ def find_source(text: str) -> Source:
 
 
 def check_targets(
-    out: Path | None, plot: Path | None, suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES
+    out: Path | None,
+    plot: Path | None,
+    suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES,
+    history: Path | None = None,
 ) -> None:
     """Refuse files that could not be written, before the learning.
 
@@ -67,24 +71,30 @@ def check_targets(
         Where the user wants the model and the picture.
     suffixes : sequence of str
         What `out` may end in.
+    history : Path or None
+        Where the user wants the picture of the curves.
 
     Raises
     ------
     ValueError
-        For a wrong suffix, a folder that does not exist, or a place without permission to write.
+        For a wrong suffix, a folder that does not exist, a place without permission to write, or one file named twice.
     """
-    if out is not None:
-        if out.suffix.lower() not in suffixes:
-            raise ValueError(f"--out {out}: the suffix must be one of {', '.join(suffixes)}")
-        check_writable(out, "--out")
-    if plot is not None:
-        try:
-            check_picture_path(plot)
-        except ValueError as error:
-            raise ValueError(f"--plot {plot}: {error}") from None
-        check_writable(plot, "--plot")
-    if out is not None and plot is not None and out.absolute() == plot.absolute():
-        raise ValueError(f"--out and --plot name the same file {out}")
+    targets = {"--out": out, "--plot": plot, "--plot-history": history}
+    named: dict[Path, str] = {}
+    for option, path in targets.items():
+        if path is None:
+            continue
+        if option == "--out" and path.suffix.lower() not in suffixes:
+            raise ValueError(f"--out {path}: the suffix must be one of {', '.join(suffixes)}")
+        if option != "--out":
+            try:
+                check_picture_path(path)
+            except ValueError as error:
+                raise ValueError(f"{option} {path}: {error}") from None
+        check_writable(path, option)
+        other = named.setdefault(path.absolute(), option)
+        if other != option:
+            raise ValueError(f"{other} and {option} name the same file {path}")
 
 
 def check_writable(path: Path, option: str) -> None:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from pgmx.cli.inputs import NETWORK_SUFFIXES, Source, check_targets, check_writable
+from pgmx.cli.inputs import GRAPH_SUFFIXES, MARKOV_SUFFIXES, NETWORK_SUFFIXES, Source, check_targets, check_writable
 from pgmx.cli.learners import check_method, make_learner
-from pgmx.cli.report import data_line, edge_count, edges_of, line
+from pgmx.cli.options import MARKOV_METHODS
+from pgmx.cli.report import answer_lines, data_line, edge_count, edges_of, line, save_history
 from pgmx.cli.sources import Data, load, open_source
 
 
@@ -18,6 +19,14 @@ class Learned(NamedTuple):
     learner: Any
     edges: list
     seconds: float
+
+
+class Targets(NamedTuple):
+    """Files to write: the network, the picture of the graph, the picture of the curves; None where not wanted."""
+
+    out: Path | None
+    plot: Path | None
+    history: Path | None
 
 
 def run(source, *, out, plot, quiet, **options):
@@ -32,22 +41,29 @@ def run(source, *, out, plot, quiet, **options):
     quiet : bool
         Whether to leave the edges out.
     **options
-        Those of `pgmx.cli.options`, and checkpoint.
+        Those of `pgmx.cli.options`, checkpoint, held_out and plot_history.
     """
-    check_targets(out, plot)
+    markov = options["method"] in MARKOV_METHODS
+    suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
+    check_targets(out, plot, suffixes, options["plot_history"])
     check_method(options)
     if options["checkpoint"] is not None:
         check_writable(options["checkpoint"], "--checkpoint")
     where = open_source(source, options["rows"])
     if where.path is None and out is None and plot is None:
-        out, plot = Path(f"{where.name}.bif"), Path(f"{where.name}.svg")
-        check_targets(out, plot)
+        out, plot = Path(f"{where.name}{first}"), Path(f"{where.name}.svg")
+        check_targets(out, plot, suffixes, options["plot_history"])
     data, knowledge = load(where, options)
+    if markov:
+        from pgmx.cli.markov import learn_markov
+
+        learn_markov(where, data, knowledge, options, Targets(out, plot, options["plot_history"]), quiet)
+        return
     _check_format(data, out)
     learned = _learn(data, make_learner(options, knowledge))
     _report(where, data, learned, options, quiet)
     _report_query(data, learned)
-    _write(data, learned, out, plot)
+    _write(data, learned, Targets(out, plot, options["plot_history"]))
 
 
 def _check_format(data: Data, out: Path | None) -> None:
@@ -101,19 +117,13 @@ def _report_query(data: Data, learned: Learned) -> None:
     if isinstance(question, str):
         line("query", f"left out: {question}")
         return
-    answer = ask(learned.learner.model_, learned.edges, cards, *question)
-    given = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
-    line("query", f"P({answer.target}{given})")
-    width = max(8, *(len(str(state)) for state in answer.states))
-    click.echo(f"  {'state':<{width}}  {'prior':>9}" + ("" if answer.evidence is None else f"  {'posterior':>9}"))
-    for state, before, after in zip(answer.states, answer.prior, answer.posterior, strict=True):
-        tail = "" if answer.evidence is None else f"  {after:>9.4f}"
-        click.echo(f"  {state!s:<{width}}  {before:>9.4f}{tail}")
+    answer_lines(ask(learned.learner.model_, learned.edges, cards, *question))
 
 
-def _write(data: Data, learned: Learned, out: Path | None, plot: Path | None) -> None:
+def _write(data: Data, learned: Learned, targets: Targets) -> None:
     learner = learned.learner
-    if out is not None or plot is not None:
+    out, plot, history = targets
+    if any(target is not None for target in targets):
         click.echo()
     if out is not None:
         from pgmx.models import save_model
@@ -126,6 +136,8 @@ def _write(data: Data, learned: Learned, out: Path | None, plot: Path | None) ->
         reference = None if data.truth is None else _true_class(data)
         coloured = "" if reference is None else " (edges coloured by whether the true graph has them)"
         click.echo(f"wrote {save_picture(learner.graph_, plot, reference=reference)}{coloured}")
+    if history is not None:
+        save_history(learner, history)
 
 
 def _true_class(data: Data):

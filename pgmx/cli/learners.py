@@ -2,6 +2,8 @@
 
 import sys
 
+from pgmx.cli.options import BAYESIAN_METHODS, MARKOV_METHODS
+
 _SEARCHES = ("hill-climb", "annealing", "best-first")
 _FORESTS = ("chow-liu", "tan")
 
@@ -12,11 +14,26 @@ _ONLY = {
     "start": _SEARCHES,
     "max_candidates": _SEARCHES,
     "max_indegree": _SEARCHES,
-    "max_time": _SEARCHES,
-    "checkpoint": _SEARCHES,
+    "max_time": _SEARCHES + MARKOV_METHODS,
+    "checkpoint": _SEARCHES + MARKOV_METHODS,
+    "plot_history": _SEARCHES + MARKOV_METHODS,
     "root": _FORESTS,
     "class_node": ("tan",),
+    "score": BAYESIAN_METHODS,
+    "tiers": BAYESIAN_METHODS,
+    "roots": BAYESIAN_METHODS,
+    "lam": MARKOV_METHODS,
+    "lam_ratio": MARKOV_METHODS,
+    "l2": MARKOV_METHODS,
+    "loss": MARKOV_METHODS,
+    "max_edges": MARKOV_METHODS,
+    "held_out": MARKOV_METHODS,
+    "alpha": ("best-choice", "online", "edge-grafting"),
+    "select": ("group-lasso",),
 }
+
+#: Options of learners of Markov networks that have the same name there.
+_MARKOV_OPTIONS = ("lam", "lam_ratio", "l2", "loss", "max_edges", "alpha", "max_time", "checkpoint")
 
 #: Names of scores by the weight that a forest calls them.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
@@ -41,6 +58,8 @@ def check_method(options: dict) -> None:
     for option, methods in _ONLY.items():
         if options.get(option) is not None and method not in methods:
             raise ValueError(f"--{option.replace('_', '-')} is for --method {', '.join(methods)}, not for {method}")
+    if method in MARKOV_METHODS:
+        _check_markov(options)
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options["score"] is not None:
@@ -49,6 +68,17 @@ def check_method(options: dict) -> None:
             raise ValueError(
                 f"--score {options['score']} is not for --method {method}: choose one of {', '.join(_WEIGHTS)}"
             )
+
+
+def _check_markov(options: dict) -> None:
+    if options["lam"] is not None and options["lam_ratio"] is not None:
+        raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
+    if options["missing"] == "pairwise":
+        raise ValueError(
+            f"--missing pairwise is not for --method {options['method']}: choose one of error, drop, category"
+        )
+    if options["select"] is not None and options.get("checkpoint") is not None:
+        raise ValueError("--checkpoint is not for --select: a path of penalties keeps no checkpoints")
 
 
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
@@ -81,6 +111,8 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True):
     from pgmx import estimators
 
     method = options["method"]
+    if method in MARKOV_METHODS:
+        return _markov_learner(options, knowledge, watched)
     common = {name: options[name] for name in ("missing", "n_jobs", "random_state")}
     if method in _FORESTS:
         weight = "mutual_info" if options["score"] is None else _WEIGHTS[_plain(options["score"])]
@@ -106,5 +138,34 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True):
         show_progress=watched and sys.stderr.isatty(),
         **{name: value for name, value in given.items() if value is not None},
         **common,
+        **knowledge,
+    )
+
+
+def _markov_learner(options: dict, knowledge: dict, watched: bool):
+    from pgmx import estimators
+
+    method = options["method"]
+    learner = {
+        "best-choice": estimators.BestChoiceEdgeGrafting,
+        "online": estimators.OnlineEdgeGrafting,
+        "first-hit": estimators.FirstHitEdgeGrafting,
+        "edge-grafting": estimators.EdgeGrafting,
+        "feature-grafting": estimators.FeatureGrafting,
+        "grafting-light": estimators.GraftingLight,
+        "group-lasso": estimators.GroupLassoMarkovNetwork,
+    }[method]
+    given = {name: options[name] for name in _MARKOV_OPTIONS if options.get(name) is not None}
+    if method == "edge-grafting" and "alpha" in given:
+        given["batch"] = True
+    if options["select"] is not None:
+        given["selection"] = options["select"].replace("-", "_")
+    return learner(
+        # A missing cell that is a state of its own has been coded as one.
+        missing="drop" if options["missing"] == "drop" else "error",
+        show_progress=watched and sys.stderr.isatty(),
+        n_jobs=options["n_jobs"],
+        random_state=options["random_state"],
+        **given,
         **knowledge,
     )

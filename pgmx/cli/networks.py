@@ -5,7 +5,7 @@ from typing import Any
 
 from pgmx.cli.inputs import GRAPH_SUFFIXES, NETWORK_SUFFIXES
 
-_READ = NETWORK_SUFFIXES + GRAPH_SUFFIXES
+_READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
 
 
 def read_network(text: str) -> Any:
@@ -14,7 +14,8 @@ def read_network(text: str) -> Any:
     Parameters
     ----------
     text : str
-        The name of a bundled network, or a file: .bif, .xmlbif, .json, or .graphml, which holds a graph alone.
+        The name of a bundled network, or a file: .bif, .xmlbif, .json, .npz, .uai, or .graphml, which holds a graph
+        alone unless it is that of a Markov network.
 
     Returns
     -------
@@ -65,6 +66,10 @@ def _read_graphml(path: Path):
         raise ValueError(f"{path} cannot be read: {error}") from error
     if graph.is_multigraph():
         raise ValueError(f"{path} has parallel edges: it is no graph of a network")
+    if len(graph) and all("log_potentials" in own for _, own in graph.nodes(data=True)):
+        from pgmx.models import load_markov_network
+
+        return load_markov_network(path)
     return graph
 
 

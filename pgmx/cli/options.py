@@ -4,7 +4,17 @@ from pathlib import Path
 
 import click
 
-METHODS = ("hill-climb", "annealing", "best-first", "chow-liu", "tan")
+BAYESIAN_METHODS = ("hill-climb", "annealing", "best-first", "chow-liu", "tan")
+MARKOV_METHODS = (
+    "best-choice",
+    "online",
+    "first-hit",
+    "edge-grafting",
+    "feature-grafting",
+    "grafting-light",
+    "group-lasso",
+)
+METHODS = BAYESIAN_METHODS + MARKOV_METHODS
 
 
 def options(*several):
@@ -43,7 +53,8 @@ learner_options = options(
         type=click.Choice(METHODS),
         default="hill-climb",
         show_default=True,
-        help="Search over graphs, the best forest (chow-liu), or a forest below a class variable (tan).",
+        help="Bayesian networks: searches (hill-climb, annealing, best-first), the best forest (chow-liu), a forest "
+        "below a class variable (tan). The others learn Markov networks, whose edges have no direction.",
     ),
     click.option(
         "--score",
@@ -73,6 +84,51 @@ learner_options = options(
     ),
     click.option("--class-node", metavar="NAME", help="tan: the class variable."),
     click.option("--root", metavar="NAME", help="chow-liu, tan: the variable that its tree hangs from."),
+)
+
+#: How a Markov network is learned.
+markov_options = options(
+    click.option(
+        "--lam",
+        metavar="X",
+        type=click.FloatRange(min=0),
+        help="Markov networks: penalty of the edges, nats a row. Default: --lam-ratio of the least one without edges.",
+    ),
+    click.option(
+        "--lam-ratio",
+        metavar="X",
+        type=click.FloatRange(min=0),
+        help="Markov networks: penalty as a share of the least one that leaves out all edges.  [default: 0.1]",
+    ),
+    click.option(
+        "--l2",
+        metavar="X",
+        type=click.FloatRange(min=0),
+        help="Markov networks: weight of half the squared parameters.  [default: 0.005]",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(["pseudolikelihood", "bethe", "exact"]),
+        help="Markov networks: what is minimised.  [default: pseudolikelihood]",
+    ),
+    click.option(
+        "--max-edges",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Markov networks: activate at most N edges (feature-grafting, grafting-light: entries of tables).",
+    ),
+    click.option(
+        "--alpha",
+        metavar="X",
+        type=click.FloatRange(min=0, max=1),
+        help="best-choice, online: 0 activates many edges a round, 1 the best alone; edge-grafting: batches of edges "
+        "from this threshold on.  [default: 0.5; edge-grafting: one edge a round]",
+    ),
+    click.option(
+        "--select",
+        type=click.Choice(["held-out", "ebic", "stars"]),
+        help="group-lasso: choose the penalty from a path that ends at --lam.",
+    ),
 )
 
 #: What is known of the edges.

@@ -3,14 +3,16 @@
 import click
 
 
-def line(name: str, text: str) -> None:
+def line(name: str, text: str, width: int = 8) -> None:
     """Print one labelled line."""
-    click.echo(f"{name:<8} {text}")
+    click.echo(f"{name:<{width}} {text}")
 
 
 def edges_of(graph) -> list[tuple[str, str, str]]:
-    """List the edges of a DAG or PDAG as (variable, mark, variable), sorted; ``--`` for undirected ones."""
+    """List the edges of a graph as (variable, mark, variable), sorted; ``--`` for undirected ones."""
     arcs = set(graph.edges())
+    if not graph.is_directed():
+        arcs |= {(v, u) for u, v in arcs}
     found = []
     for u, v in arcs:
         if (v, u) not in arcs:
@@ -26,7 +28,44 @@ def edge_count(edges: list) -> str:
     return f"{len(edges)} ({len(edges) - n_open} directed, {n_open} undirected)"
 
 
-def data_line(where, n_rows: int, n_variables: int, truth, random_state: int) -> None:
+def data_line(where, n_rows: int, n_variables: int, truth, random_state: int, width: int = 8) -> None:
     """Print what is learned from."""
     sampled = f", sampled with random state {random_state}" if truth is not None else ""
-    line("data", f"{where.name}: {n_rows} rows, {n_variables} variables{sampled}")
+    line("data", f"{where.name}: {n_rows} rows, {n_variables} variables{sampled}", width)
+
+
+def answer_lines(answer, how: str = "", width: int = 8) -> None:
+    """Print the answer to a query, and in what way it was found."""
+    given = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
+    line("query", f"P({answer.target}{given}){how}", width)
+    wide = max(8, *(len(str(state)) for state in answer.states))
+    click.echo(f"  {'state':<{wide}}  {'prior':>9}" + ("" if answer.evidence is None else f"  {'posterior':>9}"))
+    for state, before, after in zip(answer.states, answer.prior, answer.posterior, strict=True):
+        tail = "" if answer.evidence is None else f"  {after:>9.4f}"
+        click.echo(f"  {state!s:<{wide}}  {before:>9.4f}{tail}")
+
+
+def strength_lines(rows: list, columns: tuple[str, ...]) -> None:
+    """Print edges with figures, a line each: (name, number, ...), greatest first number first."""
+    wide = max(len("edge"), *(len(row[0]) for row in rows))
+    click.echo()
+    click.echo("  ".join([f"{'edge':<{wide}}", *columns]))
+    for name, *figures in sorted(rows, key=lambda row: (-row[1], row[0])):
+        told = (f"{figure:{len(column)}.3f}" for figure, column in zip(figures, columns, strict=True))
+        click.echo("  ".join([f"{name:<{wide}}", *told]))
+
+
+def save_history(learner, path, measures=None) -> None:
+    """Write the picture of a learner's curves."""
+    from matplotlib import rc_context
+
+    from pgmx.plotting import plot_history
+
+    drawn = plot_history(learner, measures=measures)
+    figure = (drawn[0] if isinstance(drawn, list) else drawn).figure
+    if path.suffix.lower() == ".png":
+        figure.savefig(path, format="png", dpi=150)
+    else:
+        with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
+            figure.savefig(path, format="svg", metadata={"Date": None})
+    click.echo(f"wrote {path}")

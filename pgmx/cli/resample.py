@@ -8,7 +8,8 @@ import click
 
 from pgmx.cli.inputs import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.learners import check_method, make_learner
-from pgmx.cli.report import data_line, edge_count, edges_of, line
+from pgmx.cli.options import MARKOV_METHODS
+from pgmx.cli.report import data_line, edge_count, edges_of, line, strength_lines
 from pgmx.cli.sources import load, open_source
 
 
@@ -34,6 +35,7 @@ def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
     """
     check_targets(out, plot, (".csv", *GRAPH_SUFFIXES))
     check_method(options)
+    markov = options["method"] in MARKOV_METHODS
     where = open_source(source, options["rows"])
     data, knowledge = load(where, options)
 
@@ -60,17 +62,21 @@ def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
     line("edges", f"{edge_count(edges)} in at least {share:.1%} of the resamples")
     line("seconds", f"{seconds:.3f}")
     if data.truth is not None:
+        from pgmx.cli.markov import moral_graph
         from pgmx.metrics import skeleton_scores
 
-        found = skeleton_scores(data.truth, graph)
-        line("pairs", f"precision {found.precision:.3f}, recall {found.recall:.3f} against the true graph")
+        truth, what = data.truth, "the true graph"
+        if markov:
+            truth, what = moral_graph(truth), "the moral graph of the true network"
+        found = skeleton_scores(truth, graph)
+        line("pairs", f"precision {found.precision:.3f}, recall {found.recall:.3f} against {what}")
     strengths = bootstrap.strengths_
     if not quiet and edges:
-        _list_edges(edges, strengths)
+        _list_edges(edges, strengths, directions=not markov)
     _write(graph, strengths, out, plot)
 
 
-def _list_edges(edges: list, strengths) -> None:
+def _list_edges(edges: list, strengths, directions: bool) -> None:
     """Print the edges, the strongest first, with their strength and the share of it that has the direction shown."""
     known = {
         (str(u), str(v)): (float(strength), float(direction))
@@ -80,11 +86,8 @@ def _list_edges(edges: list, strengths) -> None:
     for u, mark, v in edges:
         strength, direction = known.get((u, v)) or (known[v, u][0], 1.0 - known[v, u][1])
         rows.append((f"{u} {mark} {v}", strength, direction))
-    width = max(len("edge"), *(len(row[0]) for row in rows))
-    click.echo()
-    click.echo(f"{'edge':<{width}}  strength  direction")
-    for name, strength, direction in sorted(rows, key=lambda row: (-row[1], row[0])):
-        click.echo(f"{name:<{width}}  {strength:8.3f}  {direction:9.3f}")
+    columns = ("strength", "direction") if directions else ("strength",)
+    strength_lines([row[: 1 + len(columns)] for row in rows], columns)
 
 
 def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from pgmx.cli.inputs import Source, find_source
 from pgmx.cli.knowledge import learner_knowledge
 from pgmx.cli.learners import default_score
+from pgmx.cli.options import MARKOV_METHODS
 
 DEFAULT_ROWS = 10_000
 
@@ -13,8 +14,9 @@ DEFAULT_ROWS = 10_000
 class Data(NamedTuple):
     """What is learned from.
 
-    `table` is coded, or columns where some are floats; `score` is the name in force; `network` tells which kind of
-    fitted network there will be ("discrete", "gaussian" or none); `truth` is the bundled network.
+    `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network`
+    tells which kind of fitted network there will be ("discrete" or "gaussian", "markov", or none); `truth` is the
+    bundled network.
     """
 
     table: Any
@@ -26,7 +28,7 @@ class Data(NamedTuple):
 
     @property
     def discrete(self) -> bool:
-        """Whether a discrete network comes of it."""
+        """Whether a discrete Bayesian network comes of it."""
         return self.network == "discrete"
 
 
@@ -107,6 +109,9 @@ def _data(opened, truth, options: dict) -> Data:
     coded = isinstance(opened, DiscreteTable)
     columns = tuple(opened.columns if coded else opened.names)
     floats = () if coded else opened.float_columns
+    if options["method"] in MARKOV_METHODS:
+        _refuse_floats(floats, options["method"])
+        return Data(opened, columns, opened.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
     score = options["score"] or default_score(options["method"], len(floats), len(columns))
     network = None
     if coded and not _is_for_numbers(score):
@@ -114,3 +119,11 @@ def _data(opened, truth, options: dict) -> Data:
     elif floats and len(floats) == len(columns):
         network = "gaussian"
     return Data(opened, columns, opened.n_rows, score, network, truth)
+
+
+def _refuse_floats(floats, method: str) -> None:
+    if floats:
+        raise ValueError(
+            f"column {floats[0]!r} holds floats, but --method {method} is for discrete columns: make bins of it, or "
+            "integers where it holds codes"
+        )

@@ -357,11 +357,11 @@ def warn_of_many_states(names, states, n_rows):
             "the tables of a network grow with them. Merge rare states, discretise numbers (for example with "
             "pandas.qcut), or drop identifiers",
             UserWarning,
-            stacklevel=_caller_level(),
+            stacklevel=caller_level(),
         )
 
 
-def _caller_level():
+def caller_level():
     """Number of frames between the caller of this function and the code outside pgmx."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":

@@ -10,17 +10,21 @@ class FloatColumnsError(ValueError):
         The columns.
     hints : str, default=""
         What else to say.
+    scores : bool, default=True
+        Whether the caller can choose a score for numbers instead.
     """
 
-    def __init__(self, names, hints=""):
+    def __init__(self, names, hints="", scores=True):
         self.names = names
         self.hints = hints
-        super().__init__(names, hints)
+        self.scores = scores
+        super().__init__(names, hints, scores)
 
     def __str__(self):
+        choice = ", or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns)" if self.scores else ""
         return (
             f"float column(s) {listed(self.names)} in a table of discrete variables: discretise them, for example with "
-            f"pandas.qcut, or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns).{self.hints}"
+            f"pandas.qcut{choice}.{self.hints}"
         )
 
 

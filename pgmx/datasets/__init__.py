@@ -1,6 +1,30 @@
-"""Networks to learn from: the discrete Bayesian networks that ship inside pgmpy, and rows sampled from any network."""
+"""Networks to learn from, random or bundled with pgmpy, and rows sampled from any network.
+
+- `bundled`, `sampling`: Bayesian networks that ship inside pgmpy, and rows by forward sampling
+- `markov`: random Markov networks, and rows by Gibbs sampling
+- `reservoir`: how good the best edge of a reservoir is
+"""
 
 from pgmx.datasets.bundled import list_networks, load_network
+from pgmx.datasets.markov import (
+    chain_network,
+    grid_network,
+    preferential_attachment_network,
+    sample_markov_network,
+    tree_network,
+)
+from pgmx.datasets.reservoir import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
 
-__all__ = ["list_networks", "load_network", "sample"]
+__all__ = [
+    "ReservoirRanks",
+    "chain_network",
+    "grid_network",
+    "list_networks",
+    "load_network",
+    "preferential_attachment_network",
+    "reservoir_ranks",
+    "sample",
+    "sample_markov_network",
+    "tree_network",
+]

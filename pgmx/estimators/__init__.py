@@ -5,13 +5,23 @@ from pgmx.estimators.annealing import SimulatedAnnealing
 from pgmx.estimators.best_first import BestFirstSearch
 from pgmx.estimators.bootstrap import BootstrapStructure
 from pgmx.estimators.chow_liu import ChowLiuForest
+from pgmx.estimators.edge_grafting import EdgeGrafting, FeatureGrafting, GraftingLight
+from pgmx.estimators.group_lasso import GroupLassoMarkovNetwork
 from pgmx.estimators.hill_climb import HillClimbSearch
+from pgmx.estimators.online_grafting import BestChoiceEdgeGrafting, FirstHitEdgeGrafting, OnlineEdgeGrafting
 
 __all__ = [
     "BaseStructureLearner",
+    "BestChoiceEdgeGrafting",
     "BestFirstSearch",
     "BootstrapStructure",
     "ChowLiuForest",
+    "EdgeGrafting",
+    "FeatureGrafting",
+    "FirstHitEdgeGrafting",
+    "GraftingLight",
+    "GroupLassoMarkovNetwork",
     "HillClimbSearch",
+    "OnlineEdgeGrafting",
     "SimulatedAnnealing",
 ]

@@ -99,6 +99,129 @@ n_features_in_, feature_names_in_ : int, ndarray
     As in scikit-learn.
 """
 
+_PENALTY = """
+lam : float, default=None
+    Penalty λ of the objective, in nats a row; None takes `lam_ratio` times `lam_max_`, the smallest λ that leaves all
+    edges out.
+lam_ratio : float, default=0.1
+    See `lam`; useful values are mostly between 0.02 and 0.3.
+l2 : float, default=0.005
+    Weight of half the squared parameters. It keeps them finite where states never occur together; the papers' value
+    is half of this one, and large ones fit worse than an independent model.
+loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
+    Negative pseudolikelihood, halved so that its gradients have the scale of the likelihood's; Bethe's free energy by
+    loopy belief propagation, as in the papers, which is not convex and scores inactive edges by products of node
+    beliefs; or the likelihood by enumeration, for at most 2²² joint configurations.
+penalize_nodes : bool, default=False
+    Whether the parameters of each node are a penalised group too, as in the papers.
+max_edges : int, default=None
+    Most activations, required edges not counted; an activated edge may end at zero, and is then not in the graph.
+tol : float, default=1e-4
+    Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+required_edges, forbidden_edges : collection of pairs, default=None
+    Edges without penalty, which are in the graph always; edges that must not be.
+edge_weights : mapping of pairs to floats, or symmetric table, default=None
+    Factors c_e of the penalties, 1 where none is given; 0 requires an edge, infinity forbids it.
+start : PairwiseMarkovNetwork, default=None
+    Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+"""
+
+_MARKOV_RUN = """
+true_graph : graph or collection of pairs, default=None
+    Edges whose share among the activated ones the history tells as ``"recall"``.
+held_out : DataFrame, array or DiscreteTable, default=None
+    Rows whose mean negative log pseudolikelihood the history tells as ``"held_out"``, whenever the edges have grown by
+    2 %. The clock stands still for it.
+max_time : float, default=None
+    Seconds after which the network so far is returned.
+checkpoint : path-like, default=None
+    File in which a running search leaves what it needs to be taken up again. Where the file exists, ``fit`` goes on
+    from it; it is deleted when the search has converged.
+checkpoint_every : float, default=60.0
+    Seconds between two snapshots.
+show_progress : bool, default=True
+    Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+callback : callable, default=None
+    Called with (n_iter, objective, n_edges, seconds, n_tests), a named tuple, before the first round and after each; a
+    true answer ends the run.
+state_names : dict, default=None
+    States of some or all variables, in order; may hold states that never occur.
+missing : {"error", "drop", "category"}, default="error"
+    What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+n_jobs : int, default=None
+    Threads that code, count and score; the result is the same for any number.
+"""
+
+_MARKOV_ATTRIBUTES = """
+graph_ : networkx.Graph
+    The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+model_ : PairwiseMarkovNetwork
+    The learned network, made on first access.
+edges_ : ndarray of shape (n_edges, 2), int64
+    Its edges as positions in `variables_`: tables that are not zero, and required ones.
+lam_, lam_max_ : float
+    The penalty, and the smallest one without edges (NaN where it was not needed).
+objective_ : float
+    In nats a row.
+kkt_residual_ : float
+    Largest distance of zero from the subdifferential over nodes and activated edges; inactive pairs were found to pass
+    where `converged_`.
+converged_ : bool
+    Whether no pair and no parameter violates its condition of optimality.
+stopped_by_ : str
+    ``"converged"``, ``"max_edges"``, ``"max_time"`` or ``"callback"``.
+n_iter_, n_activated_, n_tests_, n_tables_ : int
+    Rounds; activations; scores computed of inactive pairs; pair tables counted.
+history_ : dict of ndarray
+    An entry a round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+    ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+variables_ : list
+    Names of the columns.
+adjacency_matrix_ : DataFrame
+    Of `graph_`, made on access.
+n_features_in_, feature_names_in_ : int, ndarray
+    As in scikit-learn.
+"""
+
+_RESERVOIR = """
+alpha : float, default=0.5
+    From 0, which activates many edges a round and is fast, to 1, which activates the best one alone and takes the most
+    rounds, for better edges.
+reservoir_size : int, default=None
+    Most edges in the reservoir; the number of variables by default.
+max_tests : int, default=None
+    Tests between two activations (t_max); the integer part of √n by default. The first activation waits for a full
+    reservoir instead.
+"""
+
+_HEURISTICS = """
+structure_heuristics : bool, default=True
+    Whether the pairs of a variable are tested sooner once it has become a hub.
+hub_threshold : float, default=None
+    Degree centrality, the number of neighbours divided by n - 1, above which a variable is a hub; by default the mean
+    over all variables, from 16 edges on.
+"""
+
+_STREAM_RULES = """
+Edges that fail, or that the reservoir gives up, wait with the offset :math:`v_e = 1 - s_e / (\\lambda c_e)` for the
+next pass; a pass that finds no edge in the optimal model of the active ones is the certificate that ends the run.
+"""
+
+_STREAM_NOTES = """
+With counts from bit planes a full scoring of all pairs is no bottleneck any more: where all pair tables can be held and
+the run goes on to the optimum, :class:`EdgeGrafting` and :class:`GroupLassoMarkovNetwork` are faster and activate fewer
+wrong edges. Testing a stream pays where pairs are too many to be scored, or where one stops early: by `max_edges`,
+`max_time` or a callback.
+"""
+
+_MARKOV_OBJECTIVE = """
+.. math::
+
+    \\min_{\\theta, W} \\; L(\\theta, W) + \\lambda \\sum_{e} c_e \\, d_e \\|W_e\\|_2
+    + \\frac{l_2}{2} \\left( \\|\\theta\\|_2^2 + \\|W\\|_2^2 \\right),
+    \\qquad d_e = \\sqrt{s_i s_j}
+"""
+
 SHARED = {
     "score": _SCORE,
     "knowledge": _KNOWLEDGE,
@@ -106,6 +229,14 @@ SHARED = {
     "search": _SEARCH,
     "run": _RUN,
     "attributes": _ATTRIBUTES,
+    "penalty": _PENALTY,
+    "markov_run": _MARKOV_RUN,
+    "markov_attributes": _MARKOV_ATTRIBUTES,
+    "markov_objective": _MARKOV_OBJECTIVE,
+    "reservoir": _RESERVOIR,
+    "heuristics": _HEURISTICS,
+    "stream_rules": _STREAM_RULES,
+    "stream_notes": _STREAM_NOTES,
 }
 
 

@@ -18,6 +18,10 @@ class ProgressBar:
         The user's own callback, called first.
     title : str
         What stands before the bar.
+    unit : str, default="moves"
+        What one call of the callback stands for.
+    figure : str, default="score"
+        Name of the figure to show, an attribute of what the callback is given.
 
     Attributes
     ----------
@@ -27,9 +31,12 @@ class ProgressBar:
 
     DELAY = 1.0  # seconds
 
-    def __init__(self, show: bool, callback: Callable | None, title: str):
+    def __init__(
+        self, show: bool, callback: Callable | None, title: str, *, unit: str = "moves", figure: str = "score"
+    ):
         self._user = callback
         self._title = title
+        self._unit, self._figure = unit, figure
         self._bar: Any = None
         self.callback = self._update if show else callback
 
@@ -46,7 +53,8 @@ class ProgressBar:
             if self._bar is None:
                 from tqdm.auto import tqdm
 
-                self._bar = tqdm(desc=self._title, unit=" moves", initial=progress.n_iter - 1)
+                self._bar = tqdm(desc=self._title, unit=f" {self._unit}", initial=progress.n_iter - 1)
             self._bar.update(1)
-            self._bar.set_postfix(score=f"{progress.score:.1f}", edges=progress.n_edges, refresh=False)
+            figures = {self._figure: f"{getattr(progress, self._figure):.6g}", "edges": progress.n_edges}
+            self._bar.set_postfix(figures, refresh=False)
         return stop

@@ -47,7 +47,7 @@ def resolve_scoring(
         return _of_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
     _check_pairwise(name, data, missing)
-    weights = _of_kept_rows(weights, data, missing)
+    weights = of_kept_rows(weights, data, missing)
     if name in DISCRETE_SCORES:
         return _discrete(name, encode(data, **options), weights, structure_prior)
     if name in GAUSSIAN_SCORES:
@@ -112,7 +112,7 @@ def _of_instance(score: BaseStructureScore, data, options, weights, structure_pr
             f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
             f"{type(score).__name__}"
         )
-    weights = _of_kept_rows(weights, data, options["missing"])
+    weights = of_kept_rows(weights, data, options["missing"])
     if isinstance(score, DiscreteScore) and score.is_compiled():
         table = _coded_like(score, data, options)
         _check_same_table(score, table)
@@ -169,7 +169,7 @@ def checked_weights(sample_weight, n_rows: int) -> np.ndarray | None:
     return None if (weights == 1).all() else weights
 
 
-def _of_kept_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray | None:
+def of_kept_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray | None:
     """Return the weights of the rows that `missing` keeps."""
     if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
         return weights

@@ -11,7 +11,7 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-__all__ = ["graph_class", "json_text", "read_json"]
+__all__ = ["graph_class", "json_text", "plain", "read_json"]
 
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
@@ -75,9 +75,9 @@ def json_text(graph: nx.Graph) -> str:
     states = {name: found for cpd in cpds for name, found in getattr(cpd, "state_names", {}).items()}
     nodes = []
     for name in graph.nodes():
-        nodes.append({"id": _plain(name, "the name")})
+        nodes.append({"id": plain(name, "the name")})
         if name in states:
-            nodes[-1]["states"] = [_plain(state, f"a state of {name!r}:") for state in states[name]]
+            nodes[-1]["states"] = [plain(state, f"a state of {name!r}:") for state in states[name]]
     document = {
         "format": "pgmx",
         "version": 1,
@@ -93,8 +93,8 @@ def json_text(graph: nx.Graph) -> str:
     return json.dumps(document, allow_nan=False)
 
 
-def _plain(value: object, what: str) -> object:
-    """Return a value as json has it, or raise."""
+def plain(value: object, what: str) -> object:
+    """Return a value as json has it, or raise; `what` says what it is."""
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) not in (str, int, float, bool, type(None)) or (type(value) is float and not math.isfinite(value)):
@@ -103,9 +103,9 @@ def _plain(value: object, what: str) -> object:
 
 
 def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
-    edge = {"source": _plain(u, "the name"), "target": _plain(v, "the name")}
+    edge = {"source": plain(u, "the name"), "target": plain(v, "the name")}
     if weight is not None:
-        edge["weight"] = _plain(weight, f"the weight of {u!r} -> {v!r}:")
+        edge["weight"] = plain(weight, f"the weight of {u!r} -> {v!r}:")
     if isinstance(graph, PDAG):
         edge["kind"] = "undirected" if graph.has_edge(v, u) else "directed"
         if edge["kind"] == "undirected" and (u, v) not in graph.undirected_edges:
@@ -116,14 +116,14 @@ def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
 def _parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
     if isinstance(cpd, LinearGaussianCPD):
         return {
-            "variable": _plain(cpd.variable, "the name"),
-            "evidence": [_plain(name, "the name") for name in cpd.evidence],
+            "variable": plain(cpd.variable, "the name"),
+            "evidence": [plain(name, "the name") for name in cpd.evidence],
             "beta": np.asarray(cpd.beta, dtype=float).tolist(),
             "std": float(cpd.std),
         }
     return {
-        "variable": _plain(cpd.variable, "the name"),
-        "evidence": [_plain(name, "the name") for name in cpd.variables[1:]],
+        "variable": plain(cpd.variable, "the name"),
+        "evidence": [plain(name, "the name") for name in cpd.variables[1:]],
         "values": np.asarray(cpd.get_values(), dtype=float).tolist(),
     }
 
@@ -140,7 +140,8 @@ def read_json(path: str | Path) -> nx.Graph:
     -------
     networkx.Graph
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
-        their CPDs, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in the order they had.
+        their CPDs, ``PairwiseMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in
+        the order they had.
 
     Raises
     ------
@@ -168,6 +169,10 @@ def read_json(path: str | Path) -> nx.Graph:
 
 def _built(document: dict) -> nx.Graph:
     """Return the object that a document describes."""
+    if document["type"] == "PairwiseMarkovNetwork":
+        from pgmx.models.markov_files import network_of
+
+        return network_of(document)
     if document["type"] not in _CLASSES:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()

@@ -8,6 +8,7 @@ xmlbif    a fitted discrete network              the same
 graphml   any graph                              structure, weights; names as text, states in an attribute
 json      any graph, discrete and Gaussian       all of it, with the types of names and states
           networks, fitted or not
+npz, uai  a ``PairwiseMarkovNetwork``            see `markov_files`, which also writes its graphml and json
 ========  =====================================  ==========================================================
 """
 
@@ -26,11 +27,13 @@ from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 from pgmx.data.messages import listed
 from pgmx.models._json import graph_class, json_text, read_json
 from pgmx.models._safe_names import decode, encode_all
+from pgmx.models.markov_files import MARKOV_FORMATS, load_markov_network, save_markov_network
+from pgmx.models.markov_network import PairwiseMarkovNetwork
 
 __all__ = ["read_json", "read_model", "save_model"]
 
 #: Formats that `save_model` writes; each is also a file suffix.
-FORMATS = ("bif", "xmlbif", "graphml", "json")
+FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
 
 _NAME_MARKS = frozenset("-.")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,10 +46,11 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     ----------
     model : networkx.Graph
         A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
-        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters. It is not changed.
+        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for graphml, json, npz
+        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it. It is not changed.
     path : str or path
         Where to write; an existing file is replaced.
-    format : {"bif", "xmlbif", "graphml", "json"} or None, default=None
+    format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
         None: the suffix of ``path``.
 
     Returns
@@ -87,6 +91,10 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     """
     path, format = _target(path, format)
     graph_class(model)
+    if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_FORMATS:
+        return save_markov_network(model, path, format)
+    if format in ("npz", "uai"):
+        raise TypeError(f"{format} holds a PairwiseMarkovNetwork, not a {type(model).__name__}; use graphml or json")
     if format in ("bif", "xmlbif"):
         text = _network_text(model, format)
     elif format == "graphml":
@@ -98,20 +106,20 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
 
 
 def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
-    """Read a network from bif or xmlbif, or what `save_model` wrote as json.
+    """Read a network from bif or xmlbif, or what `save_model` wrote as json, npz or uai.
 
     Parameters
     ----------
     path : str or path
         The file.
-    format : {"bif", "xmlbif", "json"} or None, default=None
+    format : {"bif", "xmlbif", "json", "npz", "uai"} or None, default=None
         None: the suffix of ``path``.
 
     Returns
     -------
     networkx.Graph
         A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
-        `save_model` turned back; from json what `read_json` returns.
+        `save_model` turned back; from json what `read_json` returns; from npz and uai a ``PairwiseMarkovNetwork``.
 
     Raises
     ------
@@ -141,7 +149,12 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     if format == "json":
         return read_json(path)
     if format == "graphml":
-        raise ValueError("graphml holds a graph and no parameters; read it with networkx.read_graphml")
+        raise ValueError(
+            "graphml holds a graph and no parameters; read it with networkx.read_graphml, a PairwiseMarkovNetwork with "
+            "load_markov_network"
+        )
+    if format in ("npz", "uai"):
+        return load_markov_network(path, format)
     text = path.read_text(encoding="utf-8")
     reader = BIFReader if format == "bif" else XMLBIFReader
     try:

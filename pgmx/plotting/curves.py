@@ -1,117 +1,23 @@
-"""Curves: quality against time, and divergence from the truth against the number of rows."""
+"""Curves of quality against the number of rows learned from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgmx.plotting.history import COLOURS, MARKERS
 from pgmx.plotting.strengths import _axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-COLOURS = ("#2f6ea5", "#e08a00", "#3f9159", "#c8323c", "#7d55a3", "#33475b", "#a3713f", "#4aa7a7")
-MARKERS = "osD^vPX*"
-_WIDE_RANGE = 50.0  # a ratio beyond which seconds are drawn on a logarithmic axis
 _MEASURES = {
     "divergence": "KL divergence from the truth, nats",
     "shd": "structural Hamming distance of the CPDAGs",
     "n_edges": "edges",
 }
-
-
-def plot_history(learners, ax: Axes | None = None, *, below_best: bool = False) -> Axes:
-    """Draw the quality that learners reached against the seconds they took.
-
-    The line is the best score so far; where a learner also walks through worse graphs, its current score is drawn
-    faintly behind it. The dot is the end of the run.
-
-    Parameters
-    ----------
-    learners : learner or mapping of str to learner
-        Fitted learners with a `history_`, such as ``HillClimbSearch``, with a label for each where there are several.
-        Their scores must be the same one on the same data to be comparable.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
-    below_best : bool, default=False
-        Whether to draw how many nats each score lies below the best of all, on a logarithmic axis: differences at the
-        end show, which the long way from the start graph hides otherwise. The best score itself, and what differs
-        from it by less than a nat on a long way, is drawn at the lower end.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on. Seconds have a logarithmic axis where they span a factor of more than 50.
-
-    Raises
-    ------
-    TypeError
-        If an object has no history, that is, is no fitted learner of this kind.
-    ValueError
-        If there are no learners, or none has made a move.
-
-    Examples
-    --------
-    >>> from pgmx.datasets import load_network, sample
-    >>> from pgmx.estimators import HillClimbSearch
-    >>> from pgmx.plotting import plot_history
-    >>> search = HillClimbSearch(scoring_method="bic").fit(sample(load_network("asia"), 500))
-    >>> plot_history(search).get_ylabel()
-    'score, nats'
-    """
-    labelled = dict(learners) if isinstance(learners, Mapping) else {"": learners}
-    runs = {label: _history(learner, label) for label, learner in labelled.items()}
-    drawn = [run for run in runs.values() if len(run["score"])]
-    if not drawn:
-        raise ValueError("no learner has a move in its history: there is nothing to draw")
-    ax = _axes(ax, 6.4, 4.0)
-    best = max(float(run["score"].max()) for run in drawn)
-    gaps = np.concatenate([best - run["score"] for run in drawn])
-    floor = max(0.5 * min(gaps[gaps > 1e-6], default=1.0), min(1.0, 1e-4 * gaps.max()))
-    for at, (label, run) in enumerate(runs.items()):
-        score = run["score"]
-        if not len(score):
-            continue
-        top = np.maximum.accumulate(score)
-        if below_best:
-            score, top = np.maximum(best - score, floor), np.maximum(best - top, floor)
-        colour = COLOURS[at % len(COLOURS)]
-        if (score != top).any():
-            ax.plot(run["seconds"], score, color=colour, linewidth=0.7, alpha=0.35)
-        ax.step(run["seconds"], top, where="post", color=colour, linewidth=1.8, label=str(label))
-        ax.plot(run["seconds"][-1:], top[-1:], MARKERS[at % len(MARKERS)], color=colour, markersize=6)
-    _label_history(ax, drawn, best, below_best)
-    if len(runs) > 1:
-        ax.legend(frameon=False, loc="best")
-    return ax
-
-
-def _history(learner, label) -> dict:
-    history = getattr(learner, "history_", None)
-    if not isinstance(history, Mapping) or not {"score", "seconds"} <= history.keys():
-        named = f"{label!r} is a {type(learner).__name__}" if label else f"got a {type(learner).__name__}"
-        raise TypeError(f"a fitted learner with a history_ is needed, {named}: call fit first")
-    return {name: np.asarray(history[name], dtype=float) for name in ("score", "seconds")}
-
-
-def _label_history(ax: Axes, runs: list, best: float, below_best: bool) -> None:
-    from matplotlib.ticker import FuncFormatter
-
-    seconds = np.concatenate([run["seconds"] for run in runs])
-    if seconds.max() > _WIDE_RANGE * seconds.min() > 0:
-        ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.set_xlabel("seconds")
-    ax.grid(alpha=0.25, linewidth=0.6)
-    if below_best:
-        ax.set_yscale("log")
-        ax.set_ylabel(f"nats below the best score, {best:,.1f}")
-    else:
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        ax.set_ylabel("score, nats")
 
 
 def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: str = "divergence") -> Axes:

@@ -43,7 +43,7 @@ def plot_graph(
     ax: Axes | None = None,
     *,
     reference: Graph | None = None,
-    strengths: Mapping | DataFrame | None = None,
+    strengths: Mapping | DataFrame | str | None = None,
 ) -> Axes:
     """Draw a directed, partially directed or undirected graph in layers.
 
@@ -60,9 +60,10 @@ def plot_graph(
     reference : pgmpy or networkx graph, optional
         A graph on the same nodes to compare with: edges are then coloured as shared, with another direction, not in
         the reference, or (dashed) only in the reference.
-    strengths : mapping or DataFrame, optional
-        Numbers ``{(u, v): strength}`` or a table with the columns ``from``, ``to`` and ``strength``, such as the
-        ``strengths_`` of ``BootstrapStructure``, in either direction: the stronger an edge, the wider and (without
+    strengths : mapping, DataFrame or str, optional
+        Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
+        ``strengths_`` of ``BootstrapStructure``, in either direction, or the name of an attribute of the edges, such as
+        the ``"weight"`` in the `graph_` of a learner of Markov networks: the stronger an edge, the wider and (without
         `reference`) the darker it is drawn, with a legend. Edges that are not given are dotted.
 
     Returns
@@ -73,9 +74,9 @@ def plot_graph(
     Raises
     ------
     TypeError
-        If `graph` or `reference` is no graph, or `strengths` is neither mapping nor table.
+        If `graph` or `reference` is no graph, or `strengths` is neither mapping, table nor text.
     ValueError
-        If `graph` has no nodes, `reference` has other nodes, or a strength is not finite.
+        If `graph` has no nodes, `reference` has other nodes, a strength is not finite, or no edge has the attribute.
 
     Notes
     -----
@@ -98,7 +99,7 @@ def plot_graph(
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [_text_width(label, font) + font for label in labels]
     centres, bends = layered_layout(widths, [e[:2] for e in edges if e[2]], [e[:2] for e in edges if not e[2]])
-    scales = None if strengths is None else read_strengths(strengths)
+    scales = _scales(graph, strengths)
     given = [] if scales is None else [scales.find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
     n_legends = (reference is not None) + (scales is not None)
     ax, scale = _prepare_axes(ax, centres, widths, bends, n_legends)
@@ -118,7 +119,7 @@ def save_picture(
     path: str | PathLike[str],
     *,
     reference: Graph | None = None,
-    strengths: Mapping | DataFrame | None = None,
+    strengths: Mapping | DataFrame | str | None = None,
     dpi: float = 150,
 ) -> Path:
     """Draw a graph as :func:`plot_graph` does and write it to a file.
@@ -131,7 +132,7 @@ def save_picture(
         Where to write; the suffix is ``.svg`` or ``.png``.
     reference : pgmpy or networkx graph, optional
         A graph on the same nodes to compare with.
-    strengths : mapping or DataFrame, optional
+    strengths : mapping, DataFrame or str, optional
         Strengths of the edges, as in :func:`plot_graph`.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
@@ -180,6 +181,18 @@ def check_picture_path(path: str | PathLike[str]) -> Path:
     if path.suffix.lower() not in _SUFFIXES:
         raise ValueError(f"a picture is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
     return path
+
+
+def _scales(graph, strengths):
+    """Read the strengths; None where there are none, or no edges whose attribute could tell them."""
+    if strengths is None or (isinstance(strengths, str) and not graph.number_of_edges()):
+        return None
+    if not isinstance(strengths, str):
+        return read_strengths(strengths)
+    told = {(u, v): value for u, v, value in graph.edges(data=strengths) if value is not None}
+    if not told:
+        raise ValueError(f"no edge of the graph has the attribute {strengths!r}")
+    return read_strengths(told)
 
 
 def _label(name):
@@ -344,8 +357,11 @@ def _draw_legend(ax, edges, scale):
     from matplotlib.lines import Line2D
 
     handles = []
+    arrows = any(edge[2] for edge in edges)
     for verdict, (colour, dashes, meaning) in _VERDICTS.items():
         number = sum(edge[3] == verdict for edge in edges)
+        if verdict == "turned" and not arrows:
+            continue
         handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{meaning}: {number}"))
     ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=0.9 * _FONT * scale)
 

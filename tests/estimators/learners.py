@@ -6,10 +6,17 @@ import pytest
 
 from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmx.estimators import (
+    BestChoiceEdgeGrafting,
     BestFirstSearch,
     BootstrapStructure,
     ChowLiuForest,
+    EdgeGrafting,
+    FeatureGrafting,
+    FirstHitEdgeGrafting,
+    GraftingLight,
+    GroupLassoMarkovNetwork,
     HillClimbSearch,
+    OnlineEdgeGrafting,
     SimulatedAnnealing,
 )
 
@@ -22,6 +29,7 @@ class Learner(NamedTuple):
     options: dict = {}
     grid: tuple = ("max_indegree", [0, 1, 2])  # an option and its values, for a grid search
     score_option: str = "scoring_method"
+    figure: str = "score_"  # the attribute that tells how good the result is
     expected_failures: dict = {}  # scikit-learn's checks that cannot hold, each with its reason
 
     def __call__(self, *data, **options):
@@ -32,22 +40,56 @@ class Learner(NamedTuple):
         return " ".join([self.cls.__name__, *(str(value) for value in self.options.values())])
 
     @property
+    def is_markov(self):
+        return self.figure == "objective_"
+
+    @property
     def takes_score_instances(self):
         return self.score_option == "scoring_method"
 
 
+_FLOATS = "the check hands floats, which a learner of discrete variables refuses"
+
+
+def markov(cls, **options):
+    return Learner(
+        cls,
+        (dependent_frame,),
+        options,
+        grid=("lam_ratio", [0.05, 0.2]),
+        score_option="loss",
+        figure="objective_",
+        expected_failures={
+            "check_estimators_dtypes": _FLOATS,
+            "check_sample_weights_not_overwritten": _FLOATS,
+            "check_sample_weight_equivalence_on_dense_data": f"{_FLOATS}; test_markov_rows.py says the same of states",
+        },
+    )
+
+
+MARKOV_LEARNERS = [
+    markov(EdgeGrafting),
+    markov(EdgeGrafting, batch=True),
+    markov(FeatureGrafting),
+    markov(GraftingLight),
+    markov(BestChoiceEdgeGrafting),
+    markov(OnlineEdgeGrafting),
+    markov(FirstHitEdgeGrafting),
+    markov(GroupLassoMarkovNetwork),
+]
 LEARNERS = [
     Learner(HillClimbSearch, (dependent_frame, gaussian_frame, mixed_frame)),
     Learner(HillClimbSearch, options={"strategy": "thorough"}),
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
+    *MARKOV_LEARNERS,
 ]
 ELSEWHERE = {BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py"}
 
 every_learner = pytest.mark.parametrize("make", LEARNERS, ids=lambda make: make.name)
 every_class = pytest.mark.parametrize(
-    "make", [make for make in LEARNERS if not make.options.get("strategy")], ids=lambda make: make.name
+    "make", [make for make in LEARNERS if not make.options.keys() & {"strategy", "batch"}], ids=lambda make: make.name
 )
 every_table = pytest.mark.parametrize(
     ("make", "table"),

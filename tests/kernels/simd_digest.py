@@ -10,7 +10,9 @@ import numpy as np
 
 from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
+from pgmx.data import DiscreteTable
 from pgmx.search.hill_climb import ClimbLimits
+from pgmx.statistics import PairTables
 from search.climbing import hill_climb
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
@@ -60,6 +62,8 @@ def main():
         planes, offsets = _counts.pack_planes(codes, np.array(cards))
         key = f"{len(cards)} variables, {n_rows} rows"
         found[key] = {"counts": bits(planes, _counts.count_planes(planes), np.triu(pair_table(planes, offsets)))}
+        table = DiscreteTable(range(len(cards)), [range(r) for r in cards], codes)
+        found[key]["pair tables"] = bits(PairTables(table).flat(np.column_stack(np.triu_indices(len(cards), 1)))[0])
         for score in SCORES:
             found[key][score] = [family_bits(codes, cards, score, pairs) for pairs in (True, False)]
         if n_rows <= 5_000:

@@ -130,3 +130,23 @@ def test_bad_rankings_are_refused(table):
         plot_strengths(pd.concat([table, table]))
     with pytest.raises(ValueError, match="strengths is empty"):
         plot_strengths(table.head(0))
+
+
+def test_strengths_may_be_an_attribute_of_the_edges():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=2.0)
+    graph.add_edge("b", "c", weight=0.5)
+    graph.add_edge("c", "d")
+    named = plot_graph(graph, strengths="weight")
+    given = plot_graph(graph, strengths={("a", "b"): 2.0, ("c", "b"): 0.5})
+    assert line_widths(named) == line_widths(given)
+    with pytest.raises(ValueError, match="no edge of the graph has the attribute 'size'"):
+        plot_graph(graph, strengths="size")
+    assert plot_graph(nx.empty_graph(3), strengths="weight").get_legend() is None
+
+
+def test_undirected_graphs_are_compared_without_a_word_of_directions():
+    graph, reference = nx.Graph([("a", "b"), ("b", "c")]), nx.Graph([("b", "a"), ("a", "c")])
+    ax = plot_graph(graph, reference=reference)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["in both: 1", "not in the reference: 1", "only in the reference: 1"]

@@ -1,0 +1,138 @@
+/* Vector bodies of _conditionals.h, included once an instruction set: no include guard, on purpose.
+ *
+ * The includer defines NAME(f), TARGET, LANES, vec, ivec, mask and the operations LOAD, STORE, ZERO, SPLAT, ADD, SUB,
+ * MUL, DIV, SQRT, MAX, CODES (LANES codes widened to 32 bits), IS (lanes whose code is b), ADD_IF, PICK (lanes of a table
+ * of 16), EXPONENT, MANTISSA. Lanes are summed into doubles every PGMX_FLUSH rows; what is left of the rows after whole
+ * vectors is done one by one.
+ */
+
+TARGET PGMX_INLINE double NAME(pgmx_lanes)(vec v) {
+    float lane[LANES];
+    double total = 0;
+    STORE(lane, v);
+    for (int k = 0; k < LANES; k++) total += (double)lane[k];
+    return total;
+}
+
+/* out[a * stride + b] += sum over rows of p[a][m] where codes[m] == b, for A x B cells from (0, first). */
+TARGET PGMX_INLINE void NAME(pgmx_tile)(const float *const *p, const uint8_t *codes, ptrdiff_t n_rows, int first,
+                                        double *out, ptrdiff_t stride, const int A, const int B, const int U) {
+    ptrdiff_t whole = n_rows - n_rows % (U * LANES), m = 0;
+    while (m < whole) {
+        ptrdiff_t stop = whole - m > PGMX_FLUSH ? m + PGMX_FLUSH : whole;
+        vec sums[4][4][4];
+        for (int u = 0; u < U; u++)
+            for (int a = 0; a < A; a++)
+                for (int b = 0; b < B; b++) sums[u][a][b] = ZERO();
+        for (; m < stop; m += U * LANES) {
+            for (int u = 0; u < U; u++) {
+                ivec x = CODES(codes + m + u * LANES);
+                mask is[4];
+                for (int b = 0; b < B; b++) is[b] = IS(x, first + b);
+                for (int a = 0; a < A; a++) {
+                    vec v = LOAD(p[a] + m + u * LANES);
+                    for (int b = 0; b < B; b++) sums[u][a][b] = ADD_IF(sums[u][a][b], is[b], v);
+                }
+            }
+        }
+        for (int a = 0; a < A; a++)
+            for (int b = 0; b < B; b++) {
+                vec total = sums[0][a][b];
+                for (int u = 1; u < U; u++) total = ADD(total, sums[u][a][b]);
+                out[a * stride + b] += NAME(pgmx_lanes)(total);
+            }
+    }
+    for (; m < n_rows; m++) {
+        int b = (int)codes[m] - first;
+        if (b >= 0 && b < B)
+            for (int a = 0; a < A; a++) out[a * stride + b] += (double)p[a][m];
+    }
+}
+
+#define PGMX_TILE(A, B, U) \
+    case 4 * A + B: NAME(pgmx_tile)(p + a, codes, n_rows, b, out + a * stride + b, stride, A, B, U); break;
+
+/* out (n_states x stride, zeroed) gets the sums of all cells (a, b), a < n_states, b < n_codes. */
+TARGET static void NAME(pgmx_moments)(const float *const *p, int n_states, const uint8_t *codes, int n_codes,
+                                      ptrdiff_t n_rows, double *out, ptrdiff_t stride) {
+    for (int a = 0; a < n_states; a += 4)
+        for (int b = 0; b < n_codes; b += 4) {
+            int high = n_states - a < 4 ? n_states - a : 4, wide = n_codes - b < 4 ? n_codes - b : 4;
+            switch (4 * high + wide) {
+                PGMX_TILE(1, 1, 4) PGMX_TILE(1, 2, 2) PGMX_TILE(1, 3, 2) PGMX_TILE(1, 4, 2)
+                PGMX_TILE(2, 1, 2) PGMX_TILE(2, 2, 2) PGMX_TILE(2, 3, 1) PGMX_TILE(2, 4, 1)
+                PGMX_TILE(3, 1, 2) PGMX_TILE(3, 2, 1) PGMX_TILE(3, 3, 1) PGMX_TILE(3, 4, 1)
+                PGMX_TILE(4, 1, 2) PGMX_TILE(4, 2, 1) PGMX_TILE(4, 3, 1) PGMX_TILE(4, 4, 1)
+                default: break;
+            }
+        }
+}
+
+#undef PGMX_TILE
+
+/* p[a][m] *= table[16 a + codes[m]], then each row is scaled to its weight; see pgmx_shift of _conditionals.h. */
+TARGET PGMX_INLINE void NAME(pgmx_shift_states)(float *const *p, const float *table, const uint8_t *codes,
+                                                const float *weights, ptrdiff_t n_rows, double *totals, double *drift,
+                                                const int S) {
+    ptrdiff_t whole = n_rows - n_rows % LANES, m = 0;
+    const vec least = SPLAT(PGMX_LEAST), one = SPLAT(1.0f);
+    double moved = 0;
+    while (m < whole) {
+        ptrdiff_t stop = whole - m > PGMX_FLUSH ? m + PGMX_FLUSH : whole;
+        vec sums[PGMX_FEW], far = ZERO();
+        for (int a = 0; a < S; a++) sums[a] = ZERO();
+        for (; m < stop; m += LANES) {
+            ivec x = CODES(codes + m);
+            vec w = weights ? LOAD(weights + m) : one, all = ZERO(), squares = ZERO(), q[PGMX_FEW];
+            vec floor = weights ? MUL(w, least) : least;
+            for (int a = 0; a < S; a++) {
+                q[a] = MAX(MUL(LOAD(p[a] + m), PICK(table + PGMX_FEW * a, x)), floor);
+                all = ADD(all, q[a]);
+            }
+            vec scale = DIV(w, all);
+            for (int a = 0; a < S; a++) {
+                vec fresh = MUL(q[a], scale), step = SUB(fresh, LOAD(p[a] + m));
+                STORE(p[a] + m, fresh);
+                sums[a] = ADD(sums[a], fresh);
+                squares = ADD(squares, MUL(step, step));
+            }
+            far = ADD(far, SQRT(squares));
+        }
+        for (int a = 0; a < S; a++) totals[a] += NAME(pgmx_lanes)(sums[a]);
+        moved += NAME(pgmx_lanes)(far);
+    }
+    *drift += moved;
+}
+
+TARGET static void NAME(pgmx_shift)(float *const *p, int n_states, const float *table, const uint8_t *codes,
+                                    const float *weights, ptrdiff_t n_rows, double *totals, double *drift) {
+    switch (n_states) {
+        case 2: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 2); break;
+        case 3: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 3); break;
+        case 4: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 4); break;
+        case 5: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 5); break;
+        default: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, n_states); break;
+    }
+}
+
+/* Sum of log p[codes[m]][m] over the whole vectors of rows, base 2: exponents are added, mantissas multiplied. */
+TARGET static double NAME(pgmx_log2_sum)(const float *const *p, int n_states, const uint8_t *codes, ptrdiff_t n_rows) {
+    ptrdiff_t whole = n_rows - n_rows % LANES, m = 0;
+    double total = 0;
+    while (m < whole) {
+        ptrdiff_t stop = whole - m > 64 * LANES ? m + 64 * LANES : whole; /* 64 mantissas below 2 stay finite */
+        vec product = SPLAT(1.0f), exponents = ZERO();
+        for (; m < stop; m += LANES) {
+            ivec x = CODES(codes + m);
+            vec chosen = ZERO();
+            for (int a = 0; a < n_states; a++) chosen = ADD_IF(chosen, IS(x, a), LOAD(p[a] + m));
+            exponents = ADD(exponents, EXPONENT(chosen));
+            product = MUL(product, MANTISSA(chosen));
+        }
+        float lane[LANES];
+        STORE(lane, product);
+        total += NAME(pgmx_lanes)(exponents);
+        for (int k = 0; k < LANES; k++) total += log2((double)lane[k]);
+    }
+    return total;
+}

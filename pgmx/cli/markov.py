@@ -1,0 +1,185 @@
+"""The work of ``pgmx learn`` for Markov networks: learn, report, ask, write."""
+
+import time
+from typing import Any
+
+import click
+
+from pgmx.cli.inputs import Source
+from pgmx.cli.learners import make_learner
+from pgmx.cli.query import Answer
+from pgmx.cli.report import answer_lines, data_line, line, save_history, strength_lines
+from pgmx.cli.sources import Data
+
+_WIDTH = 9  # of the labels
+
+#: Bytes of a junction tree that a query may build; more is left to belief propagation, as are more edges than this.
+MAX_BYTES, MAX_EDGES = 2**25, 20_000
+
+
+def learn_markov(where: Source, data: Data, knowledge: dict, options: dict, targets, quiet: bool) -> None:
+    """Learn a Markov network, and report and write what was learned.
+
+    Parameters
+    ----------
+    where : Source
+        Where the data come from.
+    data : Data
+        The data.
+    knowledge : dict
+        Arguments of the learner.
+    options : dict
+        Those of `pgmx.cli.options`, held_out and plot_history.
+    targets : (out, plot, history)
+        Files to write.
+    quiet : bool
+        Whether to leave the edges out.
+    """
+    said = dict(knowledge)
+    truth = None if data.truth is None else moral_graph(data.truth)
+    if truth is not None:
+        said["true_graph"] = truth
+    if options["held_out"] is not None:
+        said["held_out"] = _rows(options["held_out"], options)
+    learner = make_learner(options, said)
+    start = time.perf_counter()
+    learner.fit(data.table)
+    seconds = time.perf_counter() - start
+
+    data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], _WIDTH)
+    _report(learner, data, options, seconds)
+    if truth is not None:
+        _report_truth(learner, truth)
+    if "held_out" in said:
+        rows = said["held_out"]
+        line("held-out", f"{learner.score(rows):.4f} nats a row (log pseudolikelihood of {rows.n_rows} rows)", _WIDTH)
+    if not quiet and learner.graph_.number_of_edges():
+        edges = learner.graph_.edges(data="weight")
+        strength_lines([(" -- ".join(sorted((str(u), str(v)))), size) for u, v, size in edges], ("strength",))
+    _report_query(learner)
+    _write(learner, truth, targets)
+
+
+def moral_graph(truth):
+    """Return the undirected graph that is true of a Bayesian network: parents of a common child are joined too."""
+    import networkx as nx
+
+    arrows = nx.DiGraph()
+    arrows.add_nodes_from(truth.nodes())
+    arrows.add_edges_from(truth.edges())
+    return nx.moral_graph(arrows)
+
+
+def _rows(path, options: dict):
+    from pgmx.data import open_any
+
+    if not path.exists():
+        raise ValueError(f"--held-out {path}: no such file")
+    return open_any(path, missing=options["missing"], n_jobs=options["n_jobs"])
+
+
+def _report(learner, data: Data, options: dict, seconds: float) -> None:
+    potentials = learner.model_.potentials
+    what = "entries of tables" if options["method"] in ("feature-grafting", "grafting-light") else "edges"
+    stopped = "" if learner.converged_ else f" (stopped before convergence by {_cause(learner.stopped_by_)})"
+    line("method", f"{options['method']} ({data.score})", _WIDTH)
+    line("objective", f"{learner.objective_:.6f} nats a row", _WIDTH)
+    line("lam", f"{learner.lam_:.6g}{_origin(learner, options['select'])}", _WIDTH)
+    line("edges", f"{learner.graph_.number_of_edges()} ({learner.n_activated_} {what} activated)", _WIDTH)
+    line("nonzero", f"{potentials.n_edges} tables, {int((potentials.edge_values != 0).sum())} entries", _WIDTH)
+    line("kkt", f"{learner.kkt_residual_:.1e}", _WIDTH)
+    line("tests", f"{learner.n_tests_} scores of {learner.n_tables_} pair tables", _WIDTH)
+    line("seconds", f"{seconds:.3f}{stopped}", _WIDTH)
+
+
+def _origin(learner, select: str | None) -> str:
+    """Say what the penalty is beside the one without edges, and how it was chosen."""
+    told = ""
+    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where nobody asked for it
+        told = f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
+    path = getattr(learner, "path_", None)
+    if path is None:
+        return told
+    end = "; the smallest: try a smaller --lam-ratio" if path.selected == len(path.lams) - 1 else ""
+    return f"{told} (by {select} among {len(path)}{end})"
+
+
+def _cause(stopped_by: str) -> str:
+    return {"max_edges": "--max-edges", "max_time": "--max-time"}.get(stopped_by, stopped_by)
+
+
+def _report_truth(learner, truth) -> None:
+    from pgmx.metrics import skeleton_scores
+
+    found = skeleton_scores(truth, learner.graph_)
+    told = f"precision {found.precision:.3f}, recall {found.recall:.3f} against the moral graph of the true network"
+    line("pairs", f"{told}; {truth.number_of_edges()} true pairs", _WIDTH)
+
+
+def _report_query(learner) -> None:
+    click.echo()
+    model, graph = learner.model_, learner.graph_
+    joined = [name for name in model.names if graph.degree(name)]
+    target = (joined or model.names)[-1]
+    answer, how = ask(model, target, _nearest(graph, target))
+    answer_lines(answer, how, _WIDTH)
+
+
+def _nearest(graph, target):
+    """Return the neighbour with the strongest edge, the first by name among equals; None where there is none."""
+    near = [(-own["weight"], str(name), name) for name, own in graph[target].items()]
+    return min(near, key=lambda item: item[:2])[2] if near else None
+
+
+def ask(model, target, evidence) -> tuple[Answer, str]:
+    """Ask a network for the distribution of `target`, before and after seeing the likeliest state of `evidence`.
+
+    Parameters
+    ----------
+    model : PairwiseMarkovNetwork
+        The fitted network.
+    target, evidence : hashable, hashable or None
+        Names of variables.
+
+    Returns
+    -------
+    answer : Answer
+        With `posterior` equal to `prior` when there is no evidence.
+    how : str
+        In what way it was found, where not exactly.
+    """
+    how: dict[str, Any] = {"method": "loopy"}
+    if model.potentials.n_edges <= MAX_EDGES:
+        how = {"method": "auto", "memory": MAX_BYTES}
+    before = model.marginals(**how)
+    found = [before]
+    state = None
+    if evidence is not None:
+        state = max(before[evidence], key=before[evidence].__getitem__)
+        found.append(model.marginals({evidence: state}, **how))
+    told = "" if found[-1].method == "exact" else ", by loopy belief propagation"
+    if not all(one.converged for one in found):
+        told += " that did not converge: a rough figure"
+    states = list(before[target])
+    prior, posterior = ([one[target][name] for name in states] for one in (found[0], found[-1]))
+    return Answer(target, evidence, state, states, prior, posterior), told
+
+
+def _write(learner, truth, targets) -> None:
+    out, plot, history = targets
+    if any(target is not None for target in targets):
+        click.echo()
+    if out is not None:
+        from pgmx.models import save_model
+
+        click.echo(f"wrote {save_model(learner.model_, out)}")
+    if plot is not None:
+        from pgmx.plotting import save_picture
+
+        coloured = "edges wide where they are strong"
+        if truth is not None:
+            coloured += ", coloured by whether the moral graph of the true network has them"
+        click.echo(f"wrote {save_picture(learner.graph_, plot, reference=truth, strengths='weight')} ({coloured})")
+    if history is not None:
+        told = [name for name in ("objective", "recall", "held_out") if name in learner.history_]
+        save_history(learner, history, told)

@@ -1,0 +1,340 @@
+"""Random Markov networks to learn from, and rows sampled from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgmx.inference import PairwisePotentials
+
+if TYPE_CHECKING:
+    from pgmx.data import DiscreteTable
+    from pgmx.models import PairwiseMarkovNetwork
+
+__all__ = [
+    "chain_network",
+    "grid_network",
+    "preferential_attachment_network",
+    "sample_markov_network",
+    "tree_network",
+]
+
+
+def preferential_attachment_network(
+    n_variables: int,
+    n_states: int = 5,
+    *,
+    edges_per_node: int = 2,
+    node_scale: float = 0.5,
+    edge_scale: float = 1.0,
+    random_state: int | None = 0,
+) -> PairwiseMarkovNetwork:
+    r"""Make a scale-free Markov network with random log-potentials.
+
+    The graph begins with a star of ``edges_per_node + 1`` variables. Each further variable is joined to
+    `edges_per_node` distinct ones, drawn with probabilities proportional to their numbers of neighbours, which makes
+    2n - 4 edges for two edges a node. Then
+
+    .. math:: \theta_i(a) \sim N(0, \sigma_v^2), \qquad W_{ij}(a, b) \sim N(0, \sigma_e^2)
+
+    independently for all states.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables n, more than `edges_per_node`.
+    n_states : int, default=5
+        Number of states of each variable, at least 1.
+    edges_per_node : int, default=2
+        Edges that come with each new variable, at least 1.
+    node_scale, edge_scale : float, default=0.5 and 1.0
+        Standard deviations of the log-potentials of variables and of edges.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    PairwiseMarkovNetwork
+        Variables "x0", "x1", ... with the states 0, 1, ...
+
+    Raises
+    ------
+    TypeError
+        If a number is no integer.
+    ValueError
+        If a number is too small, or a scale negative.
+
+    Notes
+    -----
+    The mean of the potentials is left out: a constant does not change a distribution. O(n + edges of cells) time.
+
+    References
+    ----------
+    .. [1] Barabási, A.-L. and Albert, R. (1999). Emergence of scaling in random networks. Science 286, 509-512.
+    .. [2] Best-choice edge grafting for efficient structure learning of Markov random fields (2017), appendix C: 5
+       states, n = 200, 400, 600, deviations 0.5 and 1, 20,000 rows by Gibbs sampling.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import preferential_attachment_network
+    >>> network = preferential_attachment_network(50)
+    >>> network
+    PairwiseMarkovNetwork(50 variables, 96 edges)
+    >>> max(dict(network.degree()).values()) > 8
+    True
+    """
+    attached = _natural(edges_per_node, "edges_per_node", 1)
+    n = _natural(n_variables, "n_variables", attached + 1)
+    rng = _generator(random_state)
+    edges = [(0, v) for v in range(1, attached + 1)]
+    ends = [v for edge in edges for v in edge]  # each variable as often as it has neighbours
+    for v in range(attached + 1, n):
+        chosen: dict[int, None] = {}  # a set would be ordered by hash
+        while len(chosen) < attached:
+            chosen[ends[int(rng.integers(len(ends)))]] = None
+        for u in chosen:
+            edges.append((u, v))
+            ends += (u, v)
+    return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
+
+
+def chain_network(
+    n_variables: int,
+    n_states: int = 2,
+    *,
+    node_scale: float = 0.5,
+    edge_scale: float = 1.0,
+    random_state: int | None = 0,
+) -> PairwiseMarkovNetwork:
+    """Make a Markov chain of variables with random log-potentials.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, at least 1; neighbours in number are joined.
+    n_states : int, default=2
+        Number of states of each variable.
+    node_scale, edge_scale : float, default=0.5 and 1.0
+        Standard deviations of the log-potentials, which are normal with mean 0.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    PairwiseMarkovNetwork
+        Variables "x0", "x1", ... with the states 0, 1, ...
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`preferential_attachment_network`.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import chain_network
+    >>> list(chain_network(3).edges())
+    [('x0', 'x1'), ('x1', 'x2')]
+    """
+    n = _natural(n_variables, "n_variables", 1)
+    edges = [(v, v + 1) for v in range(n - 1)]
+    return _random_network(n, edges, n_states, node_scale, edge_scale, _generator(random_state))
+
+
+def tree_network(
+    n_variables: int,
+    n_states: int = 2,
+    *,
+    node_scale: float = 0.5,
+    edge_scale: float = 1.0,
+    random_state: int | None = 0,
+) -> PairwiseMarkovNetwork:
+    """Make a random recursive tree with random log-potentials: each variable is joined to one of those before it.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, at least 1.
+    n_states : int, default=2
+        Number of states of each variable.
+    node_scale, edge_scale : float, default=0.5 and 1.0
+        Standard deviations of the log-potentials, which are normal with mean 0.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    PairwiseMarkovNetwork
+        Variables "x0", "x1", ... with the states 0, 1, ...
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`preferential_attachment_network`.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import tree_network
+    >>> tree_network(400)
+    PairwiseMarkovNetwork(400 variables, 399 edges)
+    """
+    n = _natural(n_variables, "n_variables", 1)
+    rng = _generator(random_state)
+    edges = [(int(rng.integers(v)), v) for v in range(1, n)]
+    return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
+
+
+def grid_network(
+    n_rows: int,
+    n_columns: int,
+    n_states: int = 2,
+    *,
+    node_scale: float = 0.5,
+    edge_scale: float = 1.0,
+    random_state: int | None = 0,
+) -> PairwiseMarkovNetwork:
+    """Make a grid of variables with random log-potentials, each joined to those beside, above and below it.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Size of the grid, each at least 1. The variable in row r and column c has the number ``r * n_columns + c``.
+    n_states : int, default=2
+        Number of states of each variable.
+    node_scale, edge_scale : float, default=0.5 and 1.0
+        Standard deviations of the log-potentials, which are normal with mean 0.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    PairwiseMarkovNetwork
+        Variables "x0", "x1", ... with the states 0, 1, ...
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`preferential_attachment_network`.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import grid_network
+    >>> grid_network(10, 10)
+    PairwiseMarkovNetwork(100 variables, 180 edges)
+    """
+    rows, columns = _natural(n_rows, "n_rows", 1), _natural(n_columns, "n_columns", 1)
+    ids = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    edges = [tuple(edge) for edge in np.concatenate([across, down]).tolist()]
+    return _random_network(rows * columns, edges, n_states, node_scale, edge_scale, _generator(random_state))
+
+
+def sample_markov_network(
+    network: PairwiseMarkovNetwork,
+    n_rows: int,
+    *,
+    burn_in: int = 1000,
+    thinning: int = 10,
+    n_chains: int = 1,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+) -> DiscreteTable:
+    """Draw rows from a discrete Markov network by Gibbs sampling.
+
+    Parameters
+    ----------
+    network : PairwiseMarkovNetwork
+        The network; it is only read.
+    n_rows : int
+        Number of rows, at least 1.
+    burn_in : int, default=1000
+        Sweeps over all variables before a chain's first row.
+    thinning : int, default=10
+        Sweeps from one row to the next.
+    n_chains : int, default=1
+        Independent chains, each with its own burn-in; the rows of a chain stand together.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+    n_jobs : int, optional
+        Threads over the chains; None means 1. The rows do not depend on it.
+
+    Returns
+    -------
+    DiscreteTable
+        What learners take; `DiscreteTable.to_pandas` makes a frame of it. All states are declared, drawn or not.
+
+    Raises
+    ------
+    TypeError
+        If a number is no integer.
+    ValueError
+        If a number is too small.
+
+    Notes
+    -----
+    A sweep takes about 25 ns a variable: 20,000 rows of 600 variables with the defaults about 3 s. Rows of a chain are
+    dependent, the less the larger `thinning`; networks of small width give independent rows by
+    ``network.simulate(n, method="exact")``.
+
+    References
+    ----------
+    .. [1] Geman, S. and Geman, D. (1984). Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of
+       images. IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import preferential_attachment_network, sample_markov_network
+    >>> sample_markov_network(preferential_attachment_network(20), 500, burn_in=100)
+    DiscreteTable(20 variables, 500 rows, 100 states, uint8)
+    """
+    from pgmx.inference import sample
+
+    return sample(
+        network,
+        _natural(n_rows, "n_rows", 1),
+        method="gibbs",
+        burn_in=_natural(burn_in, "burn_in", 0),
+        thinning=_natural(thinning, "thinning", 1),
+        n_chains=_natural(n_chains, "n_chains", 1),
+        seed=None if random_state is None else _natural(random_state, "random_state", 0),
+        n_jobs=n_jobs,
+    )
+
+
+def _random_network(
+    n: int,
+    edges: Sequence[tuple[int, int]],
+    n_states: int,
+    node_scale: float,
+    edge_scale: float,
+    rng: np.random.Generator,
+) -> PairwiseMarkovNetwork:
+    from pgmx.models import PairwiseMarkovNetwork
+
+    s = _natural(n_states, "n_states", 1)
+    for name, scale in (("node_scale", node_scale), ("edge_scale", edge_scale)):
+        if not 0.0 <= scale < np.inf:
+            raise ValueError(f"{name} must be a number of at least 0, got {scale!r}")
+    ordered = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
+    potentials = PairwisePotentials(
+        np.full(n, s),
+        rng.normal(0.0, node_scale, n * s),
+        ordered,
+        rng.normal(0.0, edge_scale, len(ordered) * s * s),
+    )
+    return PairwiseMarkovNetwork.from_potentials([f"x{v}" for v in range(n)], [range(s)] * n, potentials)
+
+
+def _generator(random_state: int | None) -> np.random.Generator:
+    return np.random.default_rng(None if random_state is None else _natural(random_state, "random_state", 0))
+
+
+def _natural(value, name: str, least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+    return int(value)

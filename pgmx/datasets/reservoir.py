@@ -1,0 +1,133 @@
+"""How good the best of a random sample is: what a reservoir of candidate edges can be expected to find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["ReservoirRanks", "reservoir_ranks"]
+
+
+class ReservoirRanks(NamedTuple):
+    """Ranks of the best of random reservoirs, as shares of the number of items.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (k,)
+        Sizes of the reservoirs.
+    mean, lowest, highest : ndarray of float64, shape (k,)
+        Over the trials of each size.
+    expected : ndarray of float64, shape (k,)
+        1 / (size + 1).
+
+    Examples
+    --------
+    >>> from pgmx.datasets import reservoir_ranks
+    >>> reservoir_ranks(79_800, [1, 3], 10).expected
+    array([0.5 , 0.25])
+    """
+
+    sizes: np.ndarray
+    mean: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    expected: np.ndarray
+
+
+def reservoir_ranks(
+    n_items: int, sizes: Sequence[int] | np.ndarray, n_trials: int = 100, random_state: int | None = 0
+) -> ReservoirRanks:
+    r"""Simulate the rank of the best item in a reservoir of random ones.
+
+    A reservoir of R items drawn from n without replacement has a best rank of mean
+
+    .. math:: \frac{n + 1}{R + 1}, \qquad \text{as a share of } n \text{ about } \frac{1}{R + 1}
+
+    so that small reservoirs already find edges near the best one.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items n, for instance the n (n - 1) / 2 pairs of n variables.
+    sizes : sequence of int
+        Sizes R of the reservoirs, each from 1 to `n_items`.
+    n_trials : int, default=100
+        Reservoirs drawn for each size.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    ReservoirRanks
+        Mean, lowest and highest rank over the trials as shares of n, beside the expected ones.
+
+    Raises
+    ------
+    TypeError
+        If a number is no integer.
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    The least rank of a sample is drawn directly, by inverting its distribution
+    :math:`P(\min > r) = \binom{n - r}{R} / \binom{n}{R}` with bisection: O(log n) a trial, whatever R.
+
+    References
+    ----------
+    .. [1] Best-choice edge grafting for efficient structure learning of Markov random fields (2017), section 4.1 and
+       figure 1: the 79,800 pairs of 400 variables, R from 1 to 500, 100 trials.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import reservoir_ranks
+    >>> ranks = reservoir_ranks(79_800, [1, 10, 100], 2000)
+    >>> bool(abs(ranks.mean - ranks.expected).max() < 0.02)
+    True
+    """
+    n = _positive(n_items, "n_items")
+    trials = _positive(n_trials, "n_trials")
+    held = np.array([_positive(size, "sizes") for size in sizes], dtype=np.int64)
+    if not len(held):
+        raise ValueError("sizes is empty: give at least one size of a reservoir")
+    if held.max() > n:
+        raise ValueError(f"sizes must not exceed n_items={n}, got {held.max()}")
+    if random_state is not None and (not isinstance(random_state, Integral) or random_state < 0):
+        raise ValueError(f"random_state must be a non-negative integer or None, got {random_state!r}")
+    rng = np.random.default_rng(random_state)
+    ranks = np.stack([_least_ranks(n, int(size), rng.random(trials)) for size in held]) / n
+    return ReservoirRanks(held, ranks.mean(axis=1), ranks.min(axis=1), ranks.max(axis=1), 1.0 / (held + 1.0))
+
+
+def _least_ranks(n: int, size: int, uniforms: np.ndarray) -> np.ndarray:
+    """Return the smallest r with P(min > r) <= u for each u, by bisection between 1 and n - size + 1."""
+    from scipy.special import gammaln
+
+    whole = gammaln(n + 1.0) - gammaln(n - size + 1.0)
+
+    def log_beyond(rank: np.ndarray) -> np.ndarray:
+        left = n - rank
+        inside = left >= size
+        kept = np.where(inside, left, size)
+        return np.where(inside, gammaln(kept + 1.0) - gammaln(kept - size + 1.0) - whole, -np.inf)
+
+    with np.errstate(divide="ignore"):
+        wanted = np.log(uniforms)
+    low, high = np.ones(len(uniforms)), np.full(len(uniforms), n - size + 1.0)
+    while (low < high).any():
+        middle = np.floor((low + high) / 2.0)
+        reached = log_beyond(middle) <= wanted
+        high = np.where(reached, middle, high)
+        low = np.where(reached, low, middle + 1.0)
+    return low
+
+
+def _positive(value, name: str) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return int(value)

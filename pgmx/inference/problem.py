@@ -1,0 +1,108 @@
+"""A network as arrays together with its names: what the functions by name work on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+
+from pgmx.data.messages import listed
+from pgmx.inference.elimination import EliminationPlan
+from pgmx.inference.exact import ExactInference, elimination_plan
+from pgmx.inference.factors import LogFactors, read_network
+from pgmx.inference.potentials import PairwisePotentials
+
+__all__ = ["Problem", "check_method"]
+
+
+class Problem:
+    """Names, states and potentials of a network, and the junction tree without evidence once it is known.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Names of the variables.
+    states : sequence of tuple
+        States of each.
+    model : PairwisePotentials or LogFactors
+        The network.
+    """
+
+    def __init__(self, names: Sequence[Hashable], states: Sequence[tuple], model: PairwisePotentials | LogFactors):
+        self.names = tuple(names)
+        self.states = tuple(states)
+        self.model = model
+        self._tree: ExactInference | None = None
+
+    @classmethod
+    def of(cls, model) -> Problem:
+        """Return a network of any accepted kind as a problem."""
+        if isinstance(model, Problem):
+            return model
+        if isinstance(model, PairwisePotentials | LogFactors):
+            cards = model.cardinalities.tolist()
+            return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
+        own = getattr(model, "inference_problem", None)
+        return cls(*read_network(model)) if own is None else own()
+
+    @cached_property
+    def _positions(self) -> dict:
+        return {name: v for v, name in enumerate(self.names)}
+
+    def position(self, name: Hashable) -> int:
+        """Return the number of a variable, or raise when there is none of that name."""
+        try:
+            return self._positions[name]
+        except (KeyError, TypeError):
+            raise ValueError(f"no variable {name!r}: the variables are {listed(self.names)}") from None
+
+    def codes_of(self, evidence: Mapping | None) -> dict[int, int]:
+        """Return evidence by number of variable and of state, or raise for names that do not exist."""
+        if evidence is not None and not isinstance(evidence, Mapping):
+            raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")
+        codes = {}
+        for name, state in (evidence or {}).items():
+            v = self.position(name)
+            if state not in self.states[v]:
+                raise ValueError(f"{name!r} has no state {state!r}: its states are {listed(self.states[v])}")
+            codes[v] = self.states[v].index(state)
+        return codes
+
+    def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
+        """Return the numbers of variables that are asked for: distinct, and none of them observed."""
+        if isinstance(variables, str | bytes):
+            raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
+        ids = [self.position(name) for name in variables]
+        if not ids:
+            raise ValueError("variables is empty: name at least one")
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"variables names one more than once: {list(variables)!r}")
+        observed = [self.names[v] for v in ids if v in codes]
+        if observed:
+            raise ValueError(f"{listed(observed)} cannot be both in variables and in evidence")
+        return ids
+
+    def plan(self, codes: Mapping[int, int]) -> EliminationPlan:
+        """Return the order of elimination of the variables that are not observed."""
+        return elimination_plan(self.model, codes)
+
+    def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
+        """Return a calibrated junction tree; that without evidence is kept."""
+        if codes:
+            return ExactInference(self.model, evidence=dict(codes), memory=memory)
+        if self._tree is None:
+            self._tree = ExactInference(self.model, memory=memory)
+        return self._tree
+
+    def pairwise(self) -> PairwisePotentials:
+        """Return the network as pairs; auxiliary variables come after its own."""
+        return self._pairwise
+
+    @cached_property
+    def _pairwise(self) -> PairwisePotentials:
+        return self.model.pairwise() if isinstance(self.model, LogFactors) else self.model
+
+
+def check_method(method: str, known: Sequence[str]) -> None:
+    """Refuse an unknown method."""
+    if method not in known:
+        raise ValueError(f"method must be one of {listed(known)}, got {method!r}")

@@ -1,0 +1,106 @@
+"""Other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence statements."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.independencies import Independencies
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
+
+from pgmx.inference.engines import EXACT_MEMORY
+from pgmx.inference.problem import Problem
+
+__all__ = ["bayesian_network", "chordal_graph", "local_independencies"]
+
+
+def bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
+    """Return a Bayesian network with the same distribution.
+
+    Each variable's parents are those of its clique of the junction tree that stand before it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The network.
+    memory : int, default=2**31
+        Most bytes of all clique tables together.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        With a table for every node.
+
+    Raises
+    ------
+    TreewidthError
+        If the tables would take more memory.
+    """
+    tree = problem.exact({}, memory)
+    names, states = problem.names, problem.states
+    model = DiscreteBayesianNetwork()
+    model.add_nodes_from(names)
+    cpds = []
+    for scope, shared, table in zip(tree.plan.cliques, tree.plan.sepsets, tree.conditionals(), strict=True):
+        for k in range(len(shared), len(scope)):
+            parents = scope[:k]
+            values = table.sum(axis=tuple(range(k + 1, len(scope)))).reshape(-1, len(states[scope[k]])).T
+            sums = values.sum(axis=0)
+            values = np.where(sums > 0, values / np.where(sums > 0, sums, 1.0), 1.0 / len(values))
+            model.add_edges_from((names[u], names[scope[k]]) for u in parents)
+            cpds.append(
+                TabularCPD(
+                    names[scope[k]],
+                    len(values),
+                    values,
+                    [names[u] for u in parents],
+                    [len(states[u]) for u in parents],
+                    {names[u]: list(states[u]) for u in scope[: k + 1]},
+                )
+            )
+    model.add_cpds(*cpds)
+    return model
+
+
+def chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
+    """Return the graph with the edges that min-fill elimination adds, without factors.
+
+    Parameters
+    ----------
+    problem : Problem
+        The network.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteMarkovNetwork
+        Every cycle of four or more nodes has a chord.
+    """
+    graph = DiscreteMarkovNetwork()
+    graph.add_nodes_from(problem.names)
+    pairs = {tuple(sorted(pair)) for clique in problem.plan({}).cliques for pair in combinations(clique, 2)}
+    graph.add_edges_from((problem.names[i], problem.names[j]) for i, j in sorted(pairs))
+    return graph
+
+
+def local_independencies(graph: nx.Graph) -> Independencies:
+    """Return one statement a node: independent of all others given its neighbours.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The graph.
+
+    Returns
+    -------
+    pgmpy.independencies.Independencies
+        Nodes joined to all others have none.
+    """
+    found = Independencies()
+    for node in graph.nodes():
+        near = set(graph.neighbors(node))
+        rest = [other for other in graph.nodes() if other != node and other not in near]
+        if rest:
+            found.add_assertions([[node], rest, sorted(near, key=list(graph.nodes()).index)])
+    return found

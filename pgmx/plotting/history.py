@@ -1,0 +1,263 @@
+"""Curves of learning: quality against time, edges or tests, one line for each learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+
+from pgmx.plotting.strengths import _axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#2f6ea5", "#e08a00", "#3f9159", "#c8323c", "#7d55a3", "#33475b", "#a3713f", "#4aa7a7")
+MARKERS = "osD^vPX*"
+_WIDE_RANGE = 50.0  # a ratio beyond which seconds are drawn on a logarithmic axis
+_LEGEND_COLUMNS = 5  # of a legend above several panels
+
+
+class _Measure(NamedTuple):
+    """How a figure of the history is drawn.
+
+    `sign` turns it so that more is better, and is 0 where it has no distance from the best; `option` is what a learner
+    must be given to tell it.
+    """
+
+    label: str
+    sign: int = 0
+    option: str = ""
+
+
+_MEASURES = {
+    "score": _Measure("score, nats", 1),
+    "objective": _Measure("objective, nats a row", -1),
+    "recall": _Measure("share of the true edges activated", 0, "true_graph"),
+    "held_out": _Measure("NPLL of held-out rows, nats a row", 0, "held_out"),
+    "n_edges": _Measure("edges activated"),
+}
+_AGAINST = {
+    "seconds": "seconds",
+    "cpu_seconds": "CPU seconds",
+    "n_edges": "edges activated",
+    "n_tests": "scores of pairs computed",
+    "n_tables": "pair tables counted",
+}
+
+
+class _Run(NamedTuple):
+    """One learner in one panel: its label, its place among the learners, and the two columns of its history."""
+
+    label: str
+    at: int
+    x: np.ndarray
+    y: np.ndarray
+
+
+@overload
+def plot_history(
+    learners: Any, ax: Axes | None = ..., *, measures: str | None = ..., against: str = ..., below_best: bool = ...
+) -> Axes: ...
+
+
+@overload
+def plot_history(
+    learners: Any, ax: Any = ..., *, measures: Sequence[str], against: str = ..., below_best: bool = ...
+) -> list[Axes]: ...
+
+
+def plot_history(learners, ax=None, *, measures=None, against="seconds", below_best=False):
+    """Draw the quality that learners reached against the time they took.
+
+    Each line keeps its height until the next figure is known; the mark is the end of a run. The line of a score is the
+    best one so far; where a learner also walks through worse graphs, its current score is drawn faintly behind it.
+
+    Parameters
+    ----------
+    learners : learner or mapping of str to learner
+        Fitted learners with a `history_`, such as ``HillClimbSearch`` or ``BestChoiceEdgeGrafting``, with a label for
+        each where there are several. To be comparable they must have learned from the same data, under the same score
+        or the same penalties.
+    ax : matplotlib.axes.Axes, or a sequence of them, optional
+        Where to draw, one for each panel. Default: a new figure, which belongs to the caller alone.
+    measures : str or sequence of str, optional
+        What to draw: "score" of a Bayesian network; "objective" of a Markov network, "recall" (needs ``true_graph`` in
+        the learners) and "held_out" (needs ``held_out``); "n_edges". A sequence makes a panel of each. Default: the
+        score, or else the objective.
+    against : {"seconds", "cpu_seconds", "n_edges", "n_tests", "n_tables"}, default="seconds"
+        The horizontal axis: wall seconds; for Markov networks also CPU seconds, activated edges, scores of pairs
+        computed or pair tables counted.
+    below_best : bool, default=False
+        Whether to draw how many nats each score lies below the best of all, and each objective above the least, on a
+        logarithmic axis: differences at the end show, which the long way from the start hides otherwise. The best
+        itself, and what differs from it by less than a nat (and a ten-thousandth) on a long way, is drawn at the lower
+        end.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or list of matplotlib.axes.Axes
+        The axes drawn on, a list where `measures` is a sequence. Seconds have a logarithmic axis where they span a
+        factor of more than 50.
+
+    Raises
+    ------
+    TypeError
+        If an object has no history, that is, is no fitted learner of this kind.
+    ValueError
+        If there are no learners, none has made a move, a measure is unknown or was not recorded, or there is not one
+        axes for each measure.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import load_network, sample
+    >>> from pgmx.estimators import HillClimbSearch
+    >>> from pgmx.plotting import plot_history
+    >>> search = HillClimbSearch(scoring_method="bic").fit(sample(load_network("asia"), 500))
+    >>> plot_history(search).get_ylabel()
+    'score, nats'
+
+    Several panels of several Markov networks:
+
+    >>> from pgmx.datasets import preferential_attachment_network, sample_markov_network
+    >>> from pgmx.estimators import BestChoiceEdgeGrafting, EdgeGrafting
+    >>> network = preferential_attachment_network(8, n_states=3)
+    >>> rows = sample_markov_network(network, 1000)
+    >>> runs = {
+    ...     "exhaustive": EdgeGrafting(true_graph=network).fit(rows),
+    ...     "best choice": BestChoiceEdgeGrafting(true_graph=network).fit(rows),
+    ... }
+    >>> panels = plot_history(runs, measures=["objective", "recall"], against="n_edges")
+    >>> [panel.get_ylabel() for panel in panels]
+    ['objective, nats a row', 'share of the true edges activated']
+    """
+    labelled = dict(learners) if isinstance(learners, Mapping) else {"": learners}
+    histories = {label: _history(learner, label) for label, learner in labelled.items()}
+    if against not in _AGAINST:
+        raise ValueError(f"against must be one of {', '.join(_AGAINST)}, got {against!r}")
+    if measures is None:
+        told = all("score" in history for history in histories.values())
+        wanted, single = ["score" if told else "objective"], True
+    else:
+        wanted, single = ([measures], True) if isinstance(measures, str) else (list(measures), False)
+    panels = [_runs(histories, measure, against) for measure in wanted]
+    axes, own_figure = _panels(ax, len(wanted), single)
+    for panel, measure, runs in zip(axes, wanted, panels, strict=True):
+        _draw(panel, runs, measure, against, below_best)
+    if len(labelled) > 1:
+        _add_legend(axes, sorted({(run.at, run.label) for runs in panels for run in runs}), own_figure)
+    return axes[0] if single else axes
+
+
+def _history(learner, label) -> Mapping:
+    history = getattr(learner, "history_", None)
+    if not isinstance(history, Mapping) or "seconds" not in history:
+        named = f"{label!r} is a {type(learner).__name__}" if label else f"got a {type(learner).__name__}"
+        raise TypeError(f"a fitted learner with a history_ is needed, {named}: call fit first")
+    return history
+
+
+def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
+    """Return the learners that have something to draw in a panel."""
+    if measure not in _MEASURES:
+        raise ValueError(f"measures must be among {', '.join(_MEASURES)}, got {measure!r}")
+    found = []
+    for at, (label, history) in enumerate(histories.items()):
+        for name in (measure, against):
+            if name not in history:
+                raise ValueError(f"the history of {label or 'the learner'!r} does not tell {name!r}{_remedy(name)}")
+        x, y = (np.asarray(history[name], dtype=float) for name in (against, measure))
+        known = ~np.isnan(y)
+        if known.any():
+            found.append(_Run(str(label), at, x[known], y[known]))
+    if not found:
+        raise ValueError("no learner has a move in its history: there is nothing to draw")
+    return found
+
+
+def _remedy(name: str) -> str:
+    option = _MEASURES[name].option if name in _MEASURES else ""
+    return f": give it {option}=... and fit again" if option else ""
+
+
+def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
+    """Return one axes for each panel, and whether they have a figure of their own."""
+    if n == 0:
+        raise ValueError("measures is empty: name at least one")
+    if ax is None and n > 1:
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        figure = Figure(figsize=(0.6 + 4.0 * n, 3.9), layout=ConstrainedLayoutEngine(wspace=0.04))
+        return [_axes(panel, 0, 0) for panel in figure.subplots(1, n)], True
+    given = [ax] if single or ax is None else list(np.ravel(ax))
+    if len(given) != n:
+        raise ValueError(f"{n} measures need as many axes, got {len(given)}")
+    return [_axes(panel, 6.4, 4.0) for panel in given], False
+
+
+def _draw(ax: Axes, runs: list[_Run], measure: str, against: str, below_best: bool) -> None:
+    sign = _MEASURES[measure].sign
+    best = max(float((sign * run.y).max()) for run in runs)
+    distances = below_best and sign != 0
+    floor = _least_distance(np.concatenate([best - sign * run.y for run in runs]))
+    for run in runs:
+        y = run.y
+        top = np.maximum.accumulate(y) if measure == "score" else y
+        if distances:
+            y, top = (np.maximum(best - sign * values, floor) for values in (y, top))
+        colour = COLOURS[run.at % len(COLOURS)]
+        if (y != top).any():
+            ax.plot(run.x, y, color=colour, linewidth=0.7, alpha=0.35)
+        ax.step(run.x, top, where="post", color=colour, linewidth=1.8)
+        ax.plot(run.x[-1:], top[-1:], MARKERS[run.at % len(MARKERS)], color=colour, markersize=6)
+    _label(ax, np.concatenate([run.x for run in runs]), against)
+    _label_quality(ax, measure, sign * best if distances else None)
+
+
+def _least_distance(gaps: np.ndarray) -> float:
+    """Return the lower end of a logarithmic axis of distances from the best."""
+    return max(0.5 * min(gaps[gaps > 1e-6], default=1.0), min(1.0, 1e-4 * gaps.max()))
+
+
+def _label(ax: Axes, values: np.ndarray, against: str) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    if against.endswith("seconds") and values.max() > _WIDE_RANGE * values.min() > 0:
+        ax.set_xscale("log")
+    pattern = "{:g}" if against.endswith("seconds") else "{:,.0f}"
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: pattern.format(value)))
+    ax.set_xlabel(_AGAINST[against])
+    ax.grid(alpha=0.25, linewidth=0.6)
+
+
+def _label_quality(ax: Axes, measure: str, best: float | None) -> None:
+    """Label the vertical axis; `best` is given where distances from it are drawn."""
+    from matplotlib.ticker import FuncFormatter
+
+    if best is None:
+        ax.set_ylabel(_MEASURES[measure].label)
+        if measure in ("score", "n_edges"):
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        return
+    ax.set_yscale("log")
+    if measure == "score":
+        ax.set_ylabel(f"nats below the best score, {best:,.1f}")
+    else:
+        ax.set_ylabel(f"nats a row above the least objective, {best:,.4f}")
+
+
+def _add_legend(axes: list[Axes], labels: list[tuple[int, str]], own_figure: bool) -> None:
+    """One legend: in the last axes, or above several that share a figure of ours."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=COLOURS[at % len(COLOURS)], marker=MARKERS[at % len(MARKERS)], linewidth=1.8, label=label)
+        for at, label in labels
+    ]
+    if not own_figure:
+        axes[-1].legend(handles=handles, frameon=False, loc="best")
+        return
+    rows = -(-len(handles) // _LEGEND_COLUMNS)
+    columns = -(-len(handles) // rows)
+    axes[0].figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)

@@ -1,0 +1,48 @@
+"""What losses that compare a network's moments with the observed ones have in common."""
+
+import numpy as np
+
+from pgmx._ext import _bethe
+from pgmx.data import DiscreteTable
+from pgmx.solvers.penalised_loss import PenalisedLoss
+from pgmx.statistics.pair_tables import PairTables
+
+
+class MomentLoss(PenalisedLoss):
+    r"""Base of the losses :math:`\log Z(w) - \langle w, p_D \rangle` with an elastic group penalty.
+
+    .. math::
+
+        F(w) = \log Z(w) - \langle w, p_D \rangle + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2,
+        \qquad d_e = \sqrt{s_i s_j}
+
+    in nats a row, with the observed shares p_D of the states of nodes and active edges. The gradient is the network's
+    marginals less these shares. Subclasses say what Z and the marginals are.
+
+    Parameters
+    ----------
+    table, statistics
+        As in :class:`~pgmx.solvers.penalised_loss.PenalisedLoss`; of the rows only the numbers of states are read.
+    weights, n_jobs : optional
+        Not used: the statistics hold the weights already, and nothing here passes over rows.
+    **options
+        As in :class:`~pgmx.solvers.penalised_loss.PenalisedLoss`.
+    """
+
+    def __init__(
+        self,
+        table: DiscreteTable,
+        statistics: PairTables,
+        *,
+        weights: np.ndarray | None = None,
+        n_jobs: int | None = None,
+        **options,
+    ):
+        super().__init__(table, statistics, **options)
+
+
+def product_gradients(beliefs: np.ndarray, offsets: np.ndarray, statistics: PairTables, pairs: np.ndarray):
+    """Return gradients at zero tables of pairs that are independent in the model, their borders and their norms."""
+    tables, begins = statistics.flat(pairs)
+    begins = np.ascontiguousarray(begins, dtype=np.int64)
+    return tables, begins, _bethe.product_gradients(beliefs, offsets, pairs, begins, tables)

@@ -1,0 +1,102 @@
+"""Missing cells and columns filled by a Markov network."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.markov_networks import enumerable, named, networks
+from oracles import enumeration
+from pgmx.data import DiscreteTable, encode
+from pgmx.datasets import chain_network, grid_network
+from pgmx.inference import PairwisePotentials, imputation
+from pgmx.inference.imputation import imputed
+
+
+@given(networks(), st.integers(0, 2**32), st.sampled_from(["map", "marginal"]), st.booleans())
+@settings(max_examples=80)
+def test_against_enumeration(network, seed, method, by_tree):
+    cards, factors = enumerable(network)
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, card, 5) for card in cards])
+    missing = rng.random(codes.shape) < 0.5
+    limit = imputation.MAX_CONFIGURATIONS
+    imputation.MAX_CONFIGURATIONS = 0 if by_tree else limit
+    try:
+        filled = imputed(network.potentials, codes, missing, method=method)
+    finally:
+        imputation.MAX_CONFIGURATIONS = limit
+    assert (filled[~missing] == codes[~missing]).all()
+    for row in range(5):
+        known = {v: int(codes[v, row]) for v in range(len(cards)) if not missing[v, row]}
+        if method == "map":
+            best, _ = enumeration.most_probable(cards, factors, known)
+            assert enumeration.log_score(factors, filled[:, row].tolist()) == pytest.approx(best, abs=1e-9)
+        else:
+            for v, probabilities in enumerate(enumeration.marginals(cards, factors, known)):
+                assert probabilities[filled[v, row]] == pytest.approx(max(probabilities), abs=1e-9)
+
+
+def test_frame_comes_back_whole():
+    network = named(chain_network(3, 3, edge_scale=3.0).potentials)
+    rows = network.simulate(50)
+    gone = rows.astype(object)
+    gone.iloc[3, 0] = None
+    gone.iloc[4, 1] = np.nan
+    gone = gone.drop(columns=network.names[2]).set_index(pd.Index(range(100, 150)))
+    before = gone.copy(deep=True)
+    filled = network.predict(gone)
+    pd.testing.assert_frame_equal(gone, before)
+    assert list(filled.columns) == list(network.names)
+    assert filled.index.equals(gone.index)
+    for v, name in enumerate(network.names[:2]):
+        known = np.arange(50) != 3 + v
+        assert filled[name][known].tolist() == rows[name][known].tolist()
+        assert list(filled[name].cat.categories) == network.states[name]
+    assert filled.isna().sum().sum() == 0
+
+
+def test_integers_that_became_floats():
+    network = chain_network(2, edge_scale=4.0)
+    frame = pd.DataFrame({"x0": [0.0, np.nan, 1.0], "x1": [1, 0, 0]})
+    filled = network.predict(frame)
+    assert filled["x0"].tolist()[0::2] == [0, 1]
+    assert [type(state) for state in filled["x0"].cat.categories] == [int, int]
+
+
+def test_tables_that_mark_missing_cells():
+    network = chain_network(2, edge_scale=4.0)
+    frame = pd.DataFrame({"x0": [0, 1, None], "x1": [1, None, 0]}, dtype="Int64")
+    table = encode(frame, missing="pairwise")
+    assert network.predict(table).equals(network.predict(frame))
+
+
+def test_nothing_known():
+    network = grid_network(3, 3)
+    best = network.map()
+    table = DiscreteTable(["x0"], [(0, 1)], [[best["x0"]]])
+    assert network.predict(table).iloc[0].to_dict() == best
+
+
+def test_one_missing_column_of_a_wide_network():
+    network = grid_network(30, 30)
+    rows = network.simulate(100, burn_in=50)
+    codes = rows.to_numpy().T.astype(np.uint8)
+    filled = network.predict(rows.drop(columns="x31"))
+    wanted = network.potentials.fields(codes)[31].argmax(axis=0)
+    assert filled["x31"].tolist() == wanted.tolist()
+
+
+def test_impossible_rows():
+    forbidden = PairwisePotentials.build(
+        [2, 2, 2], tables={(0, 1): [[0, -np.inf], [0, 0]], (1, 2): [[-np.inf, 0], [0, 0]]}
+    )
+    codes = np.array([[1, 0], [0, 0], [0, 0]])
+    with pytest.raises(ValueError, match="row 1 is impossible"):
+        imputed(forbidden, codes, np.array([[False, False], [True, True], [False, False]]))
+    stuck = PairwisePotentials.build([2, 2], [None, None], {(0, 1): [[-np.inf, -np.inf], [-np.inf, -np.inf]]})
+    with pytest.raises(ValueError, match="row 0 is impossible"):
+        imputed(stuck, np.zeros((2, 1), dtype=int), np.ones((2, 1), dtype=bool))
+    with pytest.raises(ValueError, match="'map', 'marginal', got 'mode'"):
+        imputed(stuck, codes[:2], codes[:2] > 5, method="mode")

@@ -1,0 +1,81 @@
+"""A score that changes as edges are activated, and runs of a stream and of its slow twin on it."""
+
+from itertools import combinations
+
+import numpy as np
+
+from oracles.grafting import Grafting
+from pgmx.search.edge_stream import EdgeStream
+from pgmx.search.random_pairs import RandomPairs
+from pgmx.search.unseen_pairs import HubPartners
+
+
+class ChangingScore:
+    """Scores that fall, or for some pairs rise, with the number of active edges at their ends; many are equal."""
+
+    def __init__(self, n, seed, digits=2):
+        rng = np.random.default_rng(seed)
+        self.base = np.round(rng.gamma(0.5, 1.0, (n, n)), digits)
+        self.degrees = np.zeros(n, dtype=np.int64)
+        self.batches = []
+
+    def of_pair(self, pair):
+        i, j = pair
+        rising = (i + j) % 5 == 0
+        factor = 1.2 ** min(self.degrees[i], 4) if rising else 0.8 ** (self.degrees[i] + self.degrees[j])
+        return float(self.base[i, j] * factor)
+
+    def __call__(self, pairs):
+        self.batches.append(len(pairs))
+        return np.array([self.of_pair(pair) for pair in pairs.tolist()])
+
+    def activate(self, pairs):
+        """Count the edges, and return the nodes whose scores have changed."""
+        np.add.at(self.degrees, np.asarray(pairs, dtype=np.int64).ravel(), 1)
+        return np.unique(np.asarray(pairs, dtype=np.int64))
+
+
+def run(stream, score, rounds=10_000, limit=None):
+    """Go on to the first empty round; return the edges of each round."""
+    activated = []
+    for _ in range(rounds):
+        pairs = stream.next_round(score, limit=limit)
+        if not len(pairs):
+            break
+        activated.append([tuple(pair) for pair in pairs.tolist()])
+        stream.rescore(score.activate(pairs))
+    return activated
+
+
+def twin_of(n, *, seed, skip=(), weights=None, reservoir_size, max_tests, alpha, lam, hubs=True, hub_threshold=None):
+    """Return the slow twin of a stream, with the same random order."""
+    order, partners = RandomPairs(n, seed), HubPartners(n, seed)
+    pairs = list(combinations(range(n), 2))
+    places = order.position(np.array(pairs)).tolist()
+    return Grafting(
+        n,
+        [pair for pair in pairs if pair not in skip],
+        size=reservoir_size,
+        max_tests=max_tests,
+        alpha=alpha,
+        lam=lam,
+        place=dict(zip(pairs, places, strict=True)),
+        turn=lambda hub, other: int(partners.turn(np.array([hub]), np.array([other]))[0]),
+        weight=(lambda pair: 1.0) if weights is None else (lambda pair: float(weights[pair])),
+        hubs=hubs,
+        threshold=hub_threshold,
+    )
+
+
+def run_twin(twin, score, limit=None):
+    """Go on to the first empty round; return the edges of each round."""
+    activated = []
+    while pairs := twin.round(score.of_pair, limit):
+        activated.append(pairs)
+        twin.rescore(set(score.activate(pairs).tolist()), score.of_pair)
+    return activated
+
+
+def stream_of(n, **options):
+    """Return a stream with small defaults."""
+    return EdgeStream(n, **{"reservoir_size": n, "max_tests": 5, "alpha": 0.0, "lam": 0.1, **options})

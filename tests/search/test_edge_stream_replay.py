@@ -1,0 +1,88 @@
+"""Event by event, a stream does what the pseudocode does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.edge_streams import ChangingScore, run, run_twin, stream_of, twin_of
+
+OPTIONS = {
+    "plain": {},
+    "half": {"alpha": 0.5},
+    "one at a time": {"alpha": 1.0},
+    "first hit": {"reservoir_size": 1, "max_tests": 1},
+    "small reservoir": {"reservoir_size": 4, "max_tests": 9},
+    "large reservoir": {"reservoir_size": 500},
+    "low threshold for hubs": {"hub_threshold": 0.06},
+    "no penalty": {"lam": 0.0},
+}
+
+
+def replay(n, seed, mode="sampled", lookahead=1, *, hubs=True, skip=(), weights=None, limit=None, digits=2, **options):
+    """Run both, compare their logs, and return the stream."""
+    options = {"reservoir_size": n, "max_tests": 5, "alpha": 0.0, "lam": 0.1, **options}
+    log, score, slow_score = [], ChangingScore(n, seed, digits), ChangingScore(n, seed, digits)
+    stream = stream_of(
+        n,
+        seed=seed,
+        mode=mode,
+        lookahead=lookahead,
+        skip=skip or None,
+        structure_heuristics=hubs,
+        penalty_weight=None if weights is None else lambda pairs: weights[pairs[:, 0], pairs[:, 1]],
+        log=log,
+        **options,
+    )
+    twin = twin_of(n, seed=seed, skip=skip, weights=weights, hubs=hubs, **options)
+    assert run(stream, score, limit=limit) == run_twin(twin, slow_score, limit)
+    assert log == twin.log
+    assert stream.exhausted
+    return stream
+
+
+@pytest.mark.parametrize("mode", ["sampled", "all"])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_replay(options, mode, seed):
+    stream = replay(24, seed, mode, **options)
+    assert stream.hub_rule.is_hub.any()
+    assert stream.n_refills >= 1
+
+
+@pytest.mark.parametrize("mode", ["sampled", "all"])
+def test_replay_with_weights_and_skipped_pairs(mode, seed):
+    weights = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0, np.inf], (20, 20))
+    skip = {(0, 1), (3, 7), (2, 19)}
+    stream = replay(20, seed, mode, skip=skip, weights=weights, alpha=0.25, lam=0.2)
+    assert stream.n_tables == 190 - len(skip)
+
+
+@pytest.mark.parametrize("mode", ["sampled", "all"])
+def test_replay_without_heuristics_and_with_a_limit(mode, seed):
+    replay(20, seed, mode, hubs=False, limit=2)
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(2, 26),
+    seed=st.integers(0, 10**6),
+    mode=st.sampled_from(["sampled", "all"]),
+    lookahead=st.sampled_from([1, 3, 100]),
+    reservoir_size=st.integers(1, 30),
+    max_tests=st.integers(1, 40),
+    alpha=st.sampled_from([0.0, 0.3, 1.0]),
+    lam=st.sampled_from([0.05, 0.2, 0.5]),
+    hub_threshold=st.none() | st.sampled_from([0.0, 0.1]),
+    digits=st.integers(0, 4),
+    skip=st.sets(st.tuples(st.integers(0, 8), st.integers(9, 12)), max_size=5),
+)
+def test_replay_with_any_options(n, skip, **options):
+    replay(n, skip={pair for pair in skip if max(pair) < n}, **options)
+
+
+def test_the_twin_sees_everything(seed):
+    """The comparison above is worth something only if every kind of event occurs in it."""
+    log = []
+    run(stream_of(30, seed=seed, reservoir_size=8, max_tests=20, log=log), ChangingScore(30, seed))
+    kinds = {event for event, _, _ in log}
+    assert kinds == {"test", "reserve", "evict", "freeze", "refill", "hub", "drop", "activate"}

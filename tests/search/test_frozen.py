@@ -1,0 +1,58 @@
+"""Frozen edges and their offsets."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgmx.search.frozen import FrozenEdges, violation_offsets
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 2**62), st.floats(-1e9, 1)), max_size=90), max_size=6))
+def test_edges_come_back_as_they_went_in(batches):
+    frozen = FrozenEdges()
+    for batch in batches:
+        frozen.add(np.array([e for e, _ in batch], dtype=np.int64), np.array([v for _, v in batch]))
+    everything = [entry for batch in batches for entry in batch]
+    assert len(frozen) == len(everything)
+    for take in (frozen.content, frozen.drain):
+        edges, offsets = take()
+        assert list(zip(edges.tolist(), offsets.tolist(), strict=True)) == everything
+    assert len(frozen) == 0
+    assert len(frozen.drain()[0]) == 0
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_the_sign_of_the_offset_tells_who_passed(score, penalty):
+    (offset,) = violation_offsets(np.array([score]), np.array([penalty]))
+    assert np.isfinite(offset) and offset <= 1
+    if abs(score - penalty) > 1e-9 * penalty and (penalty > 0 or score == 0 or score > 1e-150):
+        assert (offset < 0) == (score > penalty)
+
+
+def test_without_penalty_larger_scores_come_first_and_hubs_change_nothing():
+    scores = np.array([0.0, 1e-9, 0.5, np.nextafter(0.5, 1), 1e9])
+    offsets = violation_offsets(scores, np.zeros(5))
+    assert offsets[0] == 1.0
+    assert (np.diff(offsets) < 0).all()
+    assert np.array_equal(offsets[1:] - 1.0, offsets[1:])
+    assert offsets[1] < violation_offsets(np.array([1e9]), np.array([1e-9]))[0]
+
+
+def test_an_infinite_penalty_comes_last():
+    assert violation_offsets(np.array([5.0]), np.array([np.inf])).tolist() == [1.0]
+
+
+def test_offsets_of_another_penalty():
+    scores = np.array([0.1, 0.4, 0.05])
+    frozen = FrozenEdges()
+    frozen.add(np.arange(3), violation_offsets(scores, np.full(3, 0.2)))
+    frozen.rescale(0.2 / 0.05)
+    np.testing.assert_allclose(frozen.content()[1], violation_offsets(scores, np.full(3, 0.05)), rtol=1e-12)
+
+
+def test_discard():
+    frozen = FrozenEdges()
+    frozen.add(np.array([5, 3, 8]), np.array([0.1, 0.2, 0.3]))
+    frozen.discard(np.array([3, 4]))
+    frozen.add(np.array([9]), np.array([0.4]))
+    assert frozen.content()[0].tolist() == [5, 8, 9]
