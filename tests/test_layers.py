@@ -1,7 +1,8 @@
 """Imports point one way, and the heavy ones stay where they belong.
 
-``_ext`` <- ``data`` <- ``statistics`` <- ``scores`` <- ``inference`` <- ``search``, ``solvers`` <- ``models`` <- ``estimators`` <- leaves: a module
-imports its own layer and those before it, and nothing imports a leaf but a leaf. Imports inside functions count as
+``_ext`` <- ``data`` <- ``statistics`` <- ``scores`` <- ``inference`` <- ``search``, ``solvers`` <- ``models`` <-
+``estimators`` <- leaves: a module imports its own layer and those before it, and nothing imports a leaf but a leaf.
+Imports inside functions count as
 well; only what a leaf imports from outside (pgmpy, pandas) may hide there.
 """
 

@@ -182,7 +182,8 @@ class GraftingLight(FeatureGrafting):
     Notes
     -----
     As :class:`FeatureGrafting`; it takes less time a round and activates more features that end at zero. Under Bethe's
-    loss one step leaves messages unsettled, so that the objective may rise between rounds; the end is optimised in full.
+    loss one step leaves messages unsettled, so that the objective may rise between rounds; the end is optimised
+    in full.
 
     References
     ----------

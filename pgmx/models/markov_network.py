@@ -59,8 +59,8 @@ class PairwiseMarkovNetwork(PgmpyFace):
     columns removed: the part of the table that no choice of the node potentials can take over; ``weight`` is the same
     number, for networkx.
 
-    With evidence pgmpy's ``VariableElimination`` leaves a Markov network's answer at p(query, evidence), whose sum is the
-    probability of the evidence: call ``normalize()`` on it, or `query` here.
+    With evidence pgmpy's ``VariableElimination`` leaves a Markov network's answer at p(query, evidence), whose sum is
+    the probability of the evidence: call ``normalize()`` on it, or `query` here.
 
     What has no answer in pgmpy 1.1 and what to call instead:
 

@@ -120,7 +120,7 @@ class ExhaustiveEdges:
         return self._pairs[at : at + 1].astype(np.int64), bounds[at : at + 1]
 
     def batch(self, loss: ScoredLoss, lam: float, alpha: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return violators at or above (1 - alpha) mean + alpha max of all violators, no two of which share a variable."""
+        """Return violators from (1 - alpha) mean + alpha max of all violators on, no two of which share a variable."""
         pairs, ratios = self.violators(loss, lam)
         if not len(pairs):
             return pairs, ratios

@@ -233,7 +233,8 @@ class Grafting:
             return
         arrays = {f"history_{name}": np.asarray(values) for name, values in self.history.items()}
         source = {f"source_{name}": value for name, value in self.source.state().items()}
-        self._saver.save({"n_iter": self.n_iter, "n_active": self.n_active, **arrays, **source, **loss_state(self.loss)})
+        counts = {"n_iter": self.n_iter, "n_active": self.n_active}
+        self._saver.save({**counts, **arrays, **source, **loss_state(self.loss)})
 
 
 def loss_state(loss) -> dict[str, np.ndarray]:

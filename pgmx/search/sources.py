@@ -1,6 +1,5 @@
 """Where a grafting run takes its next edges from: all pairs, single features, a working set, or a stream."""
 
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -26,15 +25,18 @@ class _Exhaustive:
 
     @property
     def n_tests(self) -> int:
+        """Scores of inactive pairs computed."""
         return self._edges.n_tests
 
     def optimise(self, loss: MarkovLoss, deadline: float) -> np.ndarray:
+        """Optimise around the pairs of the latest round, and return the variables that changed."""
         return loss.optimise(self._fresh, tol=self._local_tol, max_sweeps=self._max_sweeps, deadline=deadline)
 
     def changed(self, variables: np.ndarray) -> None:
         """The drift of the loss tells all."""
 
     def state(self) -> dict[str, Any]:
+        """Return what a checkpoint must hold besides the parameters."""
         return {}
 
     def restore(self, state: dict[str, Any], loss: MarkovLoss) -> None:
@@ -62,6 +64,7 @@ class BestEdge(_Exhaustive):
         self._alpha = alpha
 
     def next_round(self, loss: MarkovLoss, limit: int, deadline: float) -> int:
+        """Activate the next pairs in the loss, and return how many."""
         if self._alpha is None:
             pairs, _ = self._edges.best(loss, self.lam)
         else:
@@ -93,6 +96,7 @@ class BestFeature(_Exhaustive):
         self._active: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def next_round(self, loss: MarkovLoss, limit: int, deadline: float) -> int:
+        """Activate the next pairs in the loss, and return how many."""
         pairs, _ = self._edges.best(FeatureScores(loss, self._active), self.lam)
         if not len(pairs):
             return 0
@@ -128,6 +132,7 @@ class FeatureScores:
         self.drift = loss.drift
 
     def scores(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the score of each pair."""
         found = np.empty(len(pairs))
         for k, (pair, gradient) in enumerate(zip(map(tuple, pairs.tolist()), self._loss.gradients(pairs), strict=True)):
             sizes = np.abs(gradient)
@@ -163,6 +168,7 @@ class WorkingSet(_Exhaustive):
         self._threshold, self.lam = max(2 * lam - self.lam, 0.0), lam
 
     def next_round(self, loss: MarkovLoss, limit: int, deadline: float) -> int:
+        """Activate the next pairs in the loss, and return how many."""
         pairs, _ = self._edges.violators(loss, self._threshold)
         self._threshold = self.lam
         taken = pairs[: min(self._size, limit)]
@@ -174,6 +180,7 @@ class WorkingSet(_Exhaustive):
         return len(taken)
 
     def optimise(self, loss: MarkovLoss, deadline: float) -> np.ndarray:
+        """Optimise all that is active, and return the variables that changed."""
         return loss.optimise(tol=self._local_tol if self._whole else 10 * self._local_tol, deadline=deadline)
 
 
@@ -187,24 +194,30 @@ class StreamedEdges:
 
     @property
     def n_tests(self) -> int:
+        """Scores of inactive pairs computed."""
         return self.stream.n_tests
 
     @property
     def interrupted(self) -> bool:
+        """Whether the latest round was given up at the deadline."""
         return self.stream.interrupted
 
     def next_round(self, loss: MarkovLoss, limit: int, deadline: float) -> int:
+        """Activate the next pairs in the loss, and return how many."""
         self._fresh = self.stream.next_round(loss.scores, limit=limit, deadline=deadline)
         loss.activate(self._fresh)
         return len(self._fresh)
 
     def optimise(self, loss: MarkovLoss, deadline: float = inf) -> np.ndarray:
+        """Optimise around the pairs of the latest round, and return the variables that changed."""
         return loss.optimise(self._fresh, tol=self._local_tol, deadline=deadline)
 
     def changed(self, variables: np.ndarray) -> None:
+        """Take note that the conditionals of variables changed."""
         self.stream.rescore(variables)
 
     def state(self) -> dict[str, Any]:
+        """Return what a checkpoint must hold besides the parameters."""
         return self.stream.state()
 
     def restore(self, state: dict[str, Any], loss: MarkovLoss) -> None:

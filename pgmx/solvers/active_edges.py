@@ -56,26 +56,32 @@ class ActiveEdges:
 
     @property
     def pairs(self) -> np.ndarray:
+        """The edges (k, 2)."""
         return self._pairs[: self._size]
 
     @property
     def where(self) -> np.ndarray:
+        """Borders of their cells (k + 1,)."""
         return self._where[: self._size + 1]
 
     @property
     def weights(self) -> np.ndarray:
+        """Multiples of the penalty (k,)."""
         return self._weights[: self._size]
 
     @property
     def values(self) -> np.ndarray:
+        """Parameters, one table after the other."""
         return self._values[: self._cells]
 
     @property
     def tables(self) -> np.ndarray:
+        """Observed shares, one table after the other."""
         return self._tables[: self._cells]
 
     @property
     def masks(self) -> np.ndarray:
+        """Active cells, feature-wise; else empty."""
         return self._masks[: self._cells if self._feature_wise else 0]
 
     def table(self, e: int) -> np.ndarray:

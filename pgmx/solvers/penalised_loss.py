@@ -240,4 +240,5 @@ class PenalisedLoss:
 
 
 def as_pairs(pairs) -> np.ndarray:
+    """Return pairs as an int64 array (k, 2)."""
     return np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2)

@@ -1,5 +1,6 @@
 """The penalised pseudolikelihood of a pairwise Markov network, by block descent over kept conditionals."""
 
+from itertools import pairwise
 from math import inf, sqrt
 from time import perf_counter
 
@@ -9,7 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.data import DiscreteTable
 from pgmx.solvers.active_edges import check_penalties
-from pgmx.solvers.penalised_loss import PenalisedLoss, as_pairs
+from pgmx.solvers.penalised_loss import PenalisedLoss
 from pgmx.statistics.pair_tables import PairTables
 
 #: Cells of pair tables that are measured at a time.
@@ -111,7 +112,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         return self._rows.drift
 
     def scores(self, pairs: np.ndarray) -> np.ndarray:
-        """Return :math:`s_e = \\|\\nabla_e L\\|_2 / d_e` of pairs (k, 2), their first variable before the second."""
+        r"""Return :math:`s_e = \|\nabla_e L\|_2 / d_e` of pairs (k, 2), their first variable before the second."""
         found = np.empty(len(pairs))
         for part, cells, where in self._measured(pairs):
             found[part] = np.sqrt(np.add.reduceat(cells**2, where[:-1]))
@@ -144,7 +145,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
                 borders = np.linspace(0, len(part), jobs + 1).astype(int)
                 Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
                     delayed(self._measure)(chosen[a:b], where[a : b + 1], tables, cells)
-                    for a, b in zip(borders[:-1], borders[1:], strict=True)
+                    for a, b in pairwise(borders)
                 )
             yield part, cells, where
 

@@ -29,7 +29,7 @@ LIMITED = {"edges_per_variable": 3, "tol": 1e-4, "runs": 3, "lam": 0.002}
 #: name: (problems, setting, methods)
 SUITES = {
     "optimum": ("sizes", TO_OPTIMUM, markov_solvers.EDGE_WISE),
-    "features": ([200], {**TO_OPTIMUM, "runs": 1}, markov_solvers.FEATURE_WISE),
+    "features": ([200], {**TO_OPTIMUM, "runs": 1, "single": True}, markov_solvers.FEATURE_WISE),
     "limit-bethe": ("sizes", {**LIMITED, "loss": "bethe", "l2": 1.0}, markov_solvers.LIMITED),
     "limit-bethe-mild": ("sizes", {**LIMITED, "loss": "bethe", "l2": 0.1}, markov_solvers.LIMITED),
     "limit-pseudolikelihood": ("sizes", {**LIMITED, "loss": "pseudolikelihood", "l2": 0.1}, markov_solvers.LIMITED),

@@ -55,20 +55,23 @@ def negative_pseudolikelihood(fields, codes):
     return total / codes.shape[1]
 
 
-def penalty(network, lam, l2):
-    """Return lam * sum of sqrt(s_i s_j) ||W_e|| + (l2 / 2) ||(theta, W)||^2."""
-    groups = sum(np.sqrt(table.size) * np.linalg.norm(table) for table in network.tables)
+def penalty(network, lam, l2, single=False):
+    """Return lam * sum of sqrt(s_i s_j) ||W_e|| + (l2 / 2) ||(theta, W)||^2; with ``single`` lam * sum |W_e(a, b)|."""
+    if single:
+        groups = sum(np.abs(table).sum() for table in network.tables)
+    else:
+        groups = sum(np.sqrt(table.size) * np.linalg.norm(table) for table in network.tables)
     squares = sum(float((part**2).sum()) for part in (*network.nodes, *network.tables))
     return lam * float(groups) + 0.5 * l2 * squares
 
 
-def objective(network, codes, loss, lam, l2):
+def objective(network, codes, loss, lam, l2, single=False):
     """Return the penalised loss; the pseudolikelihood is halved, which puts gradients on the scale of a likelihood."""
     if loss == "pseudolikelihood":
         fit = 0.5 * negative_pseudolikelihood(network.fields(codes), codes)
     else:
         fit = bethe_log_partition(network) - mean_score(network, codes)
-    return fit + penalty(network, lam, l2)
+    return fit + penalty(network, lam, l2, single)
 
 
 def mean_score(network, codes):

@@ -139,7 +139,7 @@ def judge(model, problem, setting, judged):
     """Return what the outside functions say; the objective, which takes a pass over all rows, where it is asked for."""
     found = {}
     if judged:
-        settings = setting["loss"], setting["lam"], setting["l2"]
+        settings = setting["loss"], setting["lam"], setting["l2"], setting.get("single", False)
         found["objective"] = markov_objective.objective(model, problem.codes, *settings)
     found["npll"] = markov_objective.negative_pseudolikelihood(model.fields(problem.held_out), problem.held_out)
     return found

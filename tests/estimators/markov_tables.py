@@ -46,6 +46,11 @@ def planted_rows(n_rows=1000, n_variables=8, n_states=3, seed=1):
     return _rows(n_rows, n_variables, n_states, seed).copy()
 
 
+def codes_of(frame):
+    """Return the codes (n, n_rows) of a frame, states numbered in sorted order."""
+    return np.array([np.unique(frame[name], return_inverse=True)[1] for name in frame])
+
+
 def pairs_of(graph):
     """Return the edges of an undirected graph as a set of sets of names."""
     return {frozenset(edge) for edge in graph.edges()}

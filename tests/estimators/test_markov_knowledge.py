@@ -8,6 +8,7 @@ from estimators.markov_tables import (
     ALL,
     EDGE_WISE,
     FEATURE_WISE,
+    codes_of,
     objective_by_formula,
     planted_rows,
     violations,
@@ -15,7 +16,7 @@ from estimators.markov_tables import (
 from pgmx.estimators import BestChoiceEdgeGrafting, EdgeGrafting, FeatureGrafting, GroupLassoMarkovNetwork
 
 ROWS = planted_rows()
-CODES = ROWS.to_numpy(dtype=int).T
+CODES = codes_of(ROWS)
 PLAIN = EdgeGrafting(lam=0.01).fit(ROWS)
 PRESENT = max(PLAIN.graph_.edges(data="weight"), key=lambda edge: edge[2])[:2]
 ABSENT = next((a, b) for a in ROWS for b in ROWS if a < b and not PLAIN.graph_.has_edge(a, b))

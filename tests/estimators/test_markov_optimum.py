@@ -6,12 +6,15 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from estimators.markov_tables import (
     ALL,
     EDGE_WISE,
     FEATURE_WISE,
+    codes_of,
     objective_by_formula,
     pairs_of,
     planted_network,
@@ -30,10 +33,6 @@ from pgmx.estimators import (
 ROWS = planted_rows()
 every_edge_wise = pytest.mark.parametrize("make", EDGE_WISE.values(), ids=EDGE_WISE)
 every_learner = pytest.mark.parametrize("make", ALL.values(), ids=ALL)
-
-
-def codes_of(frame):
-    return frame.to_numpy(dtype=int).T
 
 
 # ---- pseudolikelihood ----
@@ -88,6 +87,29 @@ def test_edge_wise_learners_agree_with_penalised_nodes():
     objectives = [make(lam=0.008, penalize_nodes=True).fit(ROWS).objective_ for make in EDGE_WISE.values()]
     assert np.ptp(objectives) <= 1e-5 * min(objectives)
     assert min(objectives) > EdgeGrafting(lam=0.008).fit(ROWS).objective_
+
+
+@st.composite
+def small_tables(draw):
+    cards = draw(st.lists(st.integers(1, 4), min_size=2, max_size=5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows = draw(st.integers(2, 60))
+    hidden = rng.integers(0, 4, n_rows)
+    cells = [np.where(rng.random(n_rows) < 0.5, hidden, rng.integers(0, 4, n_rows)) % card for card in cards]
+    return pd.DataFrame(np.array(cells).T)
+
+
+@given(small_tables(), st.sampled_from([0.0, 0.003, 0.02, 0.1]), st.sampled_from([0.001, 0.03]))
+@settings(max_examples=40)
+def test_law_of_the_optimum(data, lam, l2):
+    """Whatever the table: every way leads to the optimum, and the formula certifies it."""
+    found = [make(lam=lam, l2=l2).fit(data) for make in EDGE_WISE.values()]
+    for learner in found:
+        assert learner.converged_
+        assert violations(learner, codes_of(data), l2).max() <= 1.05e-4
+        assert learner.objective_ == pytest.approx(objective_by_formula(learner, codes_of(data), l2), abs=2e-6)
+    objectives = [learner.objective_ for learner in found]
+    assert np.ptp(objectives) <= 1e-4 * min(objectives) + 1e-5
 
 
 def test_smaller_tolerance():

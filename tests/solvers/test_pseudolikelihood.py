@@ -130,14 +130,14 @@ def test_kept_conditionals_are_those_of_the_parameters(weighted, rng):
     weights = rng.uniform(0.5, 2, 500) if weighted else None
     loss = make_loss(codes, CARDS, weights=weights, lam=0.001, l2=0.001)
     loss.activate(PAIRS)
-    while loss.n_optimised < 700:  # some nodes are computed anew on the way, others in between
+    while loss.n_optimised < 20_000:  # rounding of so many products would show: nodes are computed anew on the way
         loss.lam = 0.001 if loss.lam > 0.001 else 0.01
         loss.optimise(tol=1e-6, max_sweeps=5)
     again = make_loss(codes, CARDS, weights=weights, lam=loss.lam, l2=0.001)
     again.set_potentials(loss.potentials())
     assert loss.loss() == pytest.approx(again.loss(), rel=1e-6)
     for found, fresh in zip(loss.gradients(PAIRS), again.gradients(PAIRS), strict=True):
-        np.testing.assert_allclose(found, fresh, atol=2e-6)
+        np.testing.assert_allclose(found, fresh, atol=3e-7)
 
 
 def test_around_new_edges_only_their_blocks_move(rng):
