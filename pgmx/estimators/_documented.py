@@ -104,10 +104,14 @@ lam : float, default=None
     Penalty λ of the objective, in nats a row; None takes `lam_ratio` times `lam_max_`, the smallest λ that leaves all
     edges out.
 lam_ratio : float, default=0.1
-    See `lam`; useful values are mostly between 0.02 and 0.3.
-l2 : float, default=0.005
+    See `lam`; useful values are mostly between 0.02 and 0.3. All pairs are counted once for it, also by the learners
+    that test a stream of pairs: these spare it when they are given `lam`.
+l2 : float, default=0.001
     Weight of half the squared parameters. It keeps them finite where states never occur together; the papers' value
     is half of this one, and large ones fit worse than an independent model.
+refit : bool, default=False
+    Whether the parameters of the learned graph are estimated once more without λ, for `model_`: the penalty shrinks
+    them. Objective, residual and history are those of the penalised fit.
 loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
     Negative pseudolikelihood, halved so that its gradients have the scale of the likelihood's; Bethe's free energy by
     loopy belief propagation, as in the papers, which is not convex and scores inactive edges by products of node
@@ -169,9 +173,11 @@ kkt_residual_ : float
 converged_ : bool
     Whether no pair and no parameter violates its condition of optimality.
 stopped_by_ : str
-    ``"converged"``, ``"max_edges"``, ``"max_time"`` or ``"callback"``.
+    ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``; or ``"unsettled"``, with a warning, where the
+    Bethe loss does not come to rest.
 n_iter_, n_activated_, n_tests_, n_tables_ : int
-    Rounds; activations; scores computed of inactive pairs; pair tables counted.
+    Rounds; activations; tests of inactive pairs; pair tables counted, which for a stream may be a few more than were
+    tested, as some are scored ahead.
 history_ : dict of ndarray
     An entry a round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
     ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.

@@ -1,5 +1,6 @@
 """What all learners of discrete Markov networks share: options, the run, the results."""
 
+import warnings
 from hashlib import blake2b
 from math import inf, nan
 from numbers import Integral, Real
@@ -9,9 +10,11 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, Frame
+from pgmx.data.frame import caller_level
 from pgmx.estimators._base import BaseStructureLearner, Interval, StrOptions, config, random_draws
 from pgmx.estimators._markov_measures import RoundMeasures, held_out_codes, true_pairs
 from pgmx.estimators._markov_problem import (
@@ -25,6 +28,7 @@ from pgmx.estimators._markov_problem import (
     states_alone,
 )
 from pgmx.estimators._progress import ProgressBar
+from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.search.checkpoint import Checkpoint
 from pgmx.search.exhaustive_edges import ExhaustiveEdges
@@ -54,6 +58,7 @@ class MarkovLearner(BaseStructureLearner):
         "lam": [Interval(Real, 0, None, closed="left"), None],
         "lam_ratio": [Interval(Real, 0, None, closed="left")],
         "l2": [Interval(Real, 0, None, closed="left")],
+        "refit": ["boolean"],
         "loss": [StrOptions(set(LOSSES))],
         "penalize_nodes": ["boolean"],
         "max_edges": [Interval(Integral, 0, None, closed="left"), None],
@@ -87,7 +92,8 @@ class MarkovLearner(BaseStructureLearner):
         *,
         lam=None,
         lam_ratio=0.1,
-        l2=0.005,
+        l2=0.001,
+        refit=False,
         loss="pseudolikelihood",
         penalize_nodes=False,
         max_edges=None,
@@ -112,6 +118,7 @@ class MarkovLearner(BaseStructureLearner):
         self.lam = lam
         self.lam_ratio = lam_ratio
         self.l2 = l2
+        self.refit = refit
         self.loss = loss
         self.penalize_nodes = penalize_nodes
         self.max_edges = max_edges
@@ -305,17 +312,36 @@ class MarkovLearner(BaseStructureLearner):
 
     # ---- results ----
 
+    def _set_network(self, problem: MarkovProblem, found: PairwisePotentials) -> None:
+        """Take parameters for the result, fitted without λ where that is wanted."""
+        required = problem.knowledge.required
+        self.edges_ = _union(found.edges, required)
+        if self.refit:
+            loss = problem.loss(self.loss, 0.0, **{**self._loss_options(), "penalize_nodes": False})
+            loss.set_potentials(found)
+            known = set(map(tuple, found.edges.tolist()))
+            missing = [pair for pair in required.tolist() if tuple(pair) not in known]
+            loss.activate(np.array(missing, dtype=np.int64).reshape(-1, 2))
+            loss.optimise(tol=self.tol)
+            found = loss.potentials()
+        self._potentials = found
+
     def _set_results(self, problem: MarkovProblem, run: Grafting, lam: float) -> None:
-        self._potentials = run.loss.potentials()
+        self._set_network(problem, run.loss.potentials())
         self._names, self._states = problem.names, problem.table.states
-        self._required = problem.knowledge.required
         self._made: dict[str, Any] = {}
         self.lam_ = lam
-        self.edges_ = _union(self._potentials.edges, self._required)
         self.n_activated_ = run.n_active
         self.objective_ = run.history["objective"][-1]
         self.kkt_residual_ = run.loss.kkt_residual()
         self.stopped_by_ = run.stopped_by
+        if run.stopped_by == "unsettled":
+            warnings.warn(
+                f"{type(self).__name__} with loss={self.loss!r} did not come to rest (kkt_residual_ is "
+                f"{self.kkt_residual_:.1e}, tol {self.tol:g}): raise lam or l2, or take loss='pseudolikelihood'",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
         self.converged_ = run.stopped_by == "converged"
         self.n_iter_ = run.n_iter
         self.n_tests_ = run.source.n_tests

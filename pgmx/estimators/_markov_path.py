@@ -10,7 +10,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 
 
-@dataclass
+@dataclass(repr=False)
 class RegularizationPath:
     """Networks for a decreasing sequence of penalties, and why one of them was chosen.
 
@@ -42,6 +42,15 @@ class RegularizationPath:
 
     def __len__(self) -> int:
         return len(self.potentials)
+
+    def __repr__(self) -> str:
+        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
+        return f"RegularizationPath({len(self)} penalties{sizes}, selected {self.selected})"
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
+        return len(self) > 1 and self.selected == len(self) - 1
 
     @property
     def n_edges(self) -> np.ndarray:

@@ -37,7 +37,11 @@ def with_options(init: Callable, **own: Any) -> Callable:
 
     @wraps(init)
     def constructor(self, *args, **options):
-        bound = merged.bind(self, *args, **options)
+        try:
+            bound = merged.bind(self, *args, **options)
+        except TypeError as error:
+            known = ", ".join(list(merged.parameters)[1:])
+            raise TypeError(f"{type(self).__name__}() {error}: its options are {known}") from None
         bound.apply_defaults()
         given = dict(bound.arguments)
         del given["self"]

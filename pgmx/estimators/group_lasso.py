@@ -132,12 +132,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             run.stopped_by = "max_time"  # the selection is over what was finished
         self.path_ = path
         self._set_results(problem, run, float(path.lams[path.selected]))
-        self._set_chosen(path, run)
-
-    def _set_chosen(self, path: RegularizationPath, run: Grafting) -> None:
         k = path.selected
-        self._potentials = path.potentials[k]
-        self.edges_ = np.unique(np.concatenate([self._potentials.edges, self._required]), axis=0).astype(np.int64)
+        self._set_network(problem, path.potentials[k])
         self.objective_, self.kkt_residual_ = path.objective[k], path.kkt_residual[k]
 
     def _path(

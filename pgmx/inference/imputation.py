@@ -20,12 +20,18 @@ __all__ = ["imputed"]
 MAX_CONFIGURATIONS = 4096
 #: Cells of the scores of configurations that are held at a time.
 CHUNK_CELLS = 2**22
-#: Most bytes of a junction tree; beyond, belief propagation.
-MEMORY = 2**28
+#: Most bytes of a junction tree, of which there is one for each distinct row: as "auto" takes it, and at all.
+AUTO_MEMORY = 2**24
+MEMORY = 2**31
 
 
 def imputed(
-    potentials: PairwisePotentials, codes: np.ndarray, missing: np.ndarray, *, method: str = "map"
+    potentials: PairwisePotentials,
+    codes: np.ndarray,
+    missing: np.ndarray,
+    *,
+    method: str = "map",
+    inference: str = "auto",
 ) -> np.ndarray:
     r"""Fill missing cells with the most probable states given the others of their row.
 
@@ -40,6 +46,9 @@ def imputed(
     method : {"map", "marginal"}, default="map"
         :math:`\arg\max p(x_M \mid x_O)` over all missing variables M of a row together, or
         :math:`\arg\max p(x_i \mid x_O)` for each.
+    inference : {"auto", "exact", "loopy"}, default="auto"
+        What more than a few connected cells are filled by: a junction tree, loopy belief propagation, or a tree where
+        it takes 16 MB at most.
 
     Returns
     -------
@@ -49,7 +58,7 @@ def imputed(
     Raises
     ------
     ValueError
-        If what is known of a row rules out every state of a missing cell.
+        If what is known of a row rules out every state of a missing cell; if a tree is too large for "exact".
 
     Notes
     -----
@@ -68,6 +77,7 @@ def imputed(
            [1, 0]])
     """
     check_method(method, ("map", "marginal"))
+    check_method(inference, ("auto", "exact", "loopy"), "inference")
     filled = np.array(codes)
     touched = np.flatnonzero(missing.any(axis=0))
     if not len(touched):
@@ -78,7 +88,7 @@ def imputed(
         gone = np.flatnonzero(missing[:, rows[0]])
         fields = _fields(potentials, filled, rows, set(gone.tolist()))
         for part in _connected(potentials, gone):
-            _fill(potentials, filled, rows, part, fields, method)
+            _fill(potentials, filled, rows, part, fields, method, inference)
     return filled
 
 
@@ -120,7 +130,9 @@ def _connected(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[in
     return parts
 
 
-def _fill(potentials, filled: np.ndarray, rows: np.ndarray, part: list[int], fields: dict, method: str) -> None:
+def _fill(
+    potentials, filled: np.ndarray, rows: np.ndarray, part: list[int], fields: dict, method: str, inference: str
+) -> None:
     """Fill one connected part of the missing variables in all rows."""
     if len(part) == 1:
         filled[part[0], rows] = fields[part[0]].argmax(axis=0)
@@ -137,7 +149,7 @@ def _fill(potentials, filled: np.ndarray, rows: np.ndarray, part: list[int], fie
     if prod(shape) <= MAX_CONFIGURATIONS:
         found = _enumerated(shape, inside, distinct, method, rows[first])
     else:
-        found = _inferred(shape, inside, distinct, method)
+        found = _inferred(shape, inside, distinct, method, inference)
     filled[np.ix_(np.array(part), rows)] = found[:, same.ravel()]
 
 
@@ -168,17 +180,23 @@ def _enumerated(shape: list[int], inside: list, fields: list[np.ndarray], method
     return found
 
 
-def _inferred(shape: list[int], inside: list, fields: list[np.ndarray], method: str) -> np.ndarray:
+def _inferred(shape: list[int], inside: list, fields: list[np.ndarray], method: str, inference: str) -> np.ndarray:
     """Ask a junction tree, or belief propagation where that is too large, once for each surrounding."""
+    exact = inference != "loopy"
     found = np.empty((len(shape), fields[0].shape[1]), dtype=np.int64)
     for column in range(found.shape[1]):
         own = PairwisePotentials.build(
             shape, [field[:, column] for field in fields], {(i, j): table for i, j, table in inside}
         )
         try:
-            tree = ExactInference(own, memory=MEMORY)
-            best = tree.map().codes if method == "map" else [p.argmax() for p in tree.marginals()]
+            tree = ExactInference(own, memory=AUTO_MEMORY if inference == "auto" else MEMORY) if exact else None
         except TreewidthError:
+            if inference == "exact":
+                raise
+            tree, exact = None, False  # the graph is the same for all surroundings
+        if tree is not None:
+            best = tree.map().codes if method == "map" else [p.argmax() for p in tree.marginals()]
+        else:
             beliefs = loopy_belief_propagation(own, maximise=method == "map")
             if method == "map":
                 best = decoded(own, {}, beliefs.node_beliefs, beliefs.edge_beliefs)

@@ -102,7 +102,7 @@ class Problem:
         return self.model.pairwise() if isinstance(self.model, LogFactors) else self.model
 
 
-def check_method(method: str, known: Sequence[str]) -> None:
+def check_method(method: str, known: Sequence[str], option: str = "method") -> None:
     """Refuse an unknown method."""
     if method not in known:
-        raise ValueError(f"method must be one of {listed(known)}, got {method!r}")
+        raise ValueError(f"{option} must be one of {listed(known)}, got {method!r}")

@@ -213,7 +213,7 @@ class MarkovQueries:
         """
         return self.inference_problem().pairwise().pseudo_log_likelihood(coded_rows(X, self.inference_problem()).codes)
 
-    def predict(self, X, *, method: str = "map") -> pd.DataFrame:
+    def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Fill missing cells and columns given the others of the row.
 
         Parameters
@@ -222,6 +222,9 @@ class MarkovQueries:
             Rows; variables without a column, and missing cells, are predicted.
         method : {"map", "marginal"}, default="map"
             The most probable states of all that is missing in a row together, or of each variable alone.
+        inference : {"auto", "exact", "loopy"}, default="auto"
+            How rows with many connected cells missing are filled: by junction trees, by loopy belief propagation, which
+            is far faster on wide networks, or by the former where a tree takes 16 MB at most.
 
         Returns
         -------
@@ -236,7 +239,7 @@ class MarkovQueries:
         """
         problem = self.inference_problem()
         rows = coded_rows(X, problem, allow_missing=True)
-        codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method)
+        codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
         frame = DiscreteTable(problem.names, problem.states, codes).to_pandas()
         return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
 

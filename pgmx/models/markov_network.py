@@ -209,6 +209,8 @@ class PairwiseMarkovNetwork(PgmpyFace):
         edges = self._potentials.n_edges
         return f"PairwiseMarkovNetwork({len(self._names)} variables, {edges} edge{'' if edges == 1 else 's'})"
 
+    __str__ = __repr__
+
     def __getstate__(self) -> dict:
         # Factors and found answers can be made again.
         kept = {key: value for key, value in self.__dict__.items() if key not in ("_cache", "adj", "nodes", "edges")}

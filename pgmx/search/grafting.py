@@ -10,6 +10,9 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.search.checkpoint import Checkpoint
 
+#: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never rest.
+MOST_IDLE = 50
+
 
 class GraftProgress(NamedTuple):
     """What a callback is told after each round.
@@ -126,7 +129,7 @@ class Grafting:
         "n_edges", "n_tables", "n_tests", "objective", "cpu_seconds", "seconds" and what `measure` returns, an entry a
         round, the first before the first round and the last after the last optimisation.
     stopped_by : str
-        "converged", "max_edges", "max_time" or "callback".
+        "converged", "max_edges", "max_time", "callback", or "unsettled" where the loss does not come to rest.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class Grafting:
         self.stopped_by = ""
         self.n_iter = 0
         self.n_active = len(loss.edges) if n_active is None else n_active
+        self._idle = 0
         self._callback, self._measure, self._saver = callback, measure, saver
         self._n_tables = n_tables or (lambda: 0)
         self._cpu, self._wall = process_time(), perf_counter()
@@ -184,6 +188,7 @@ class Grafting:
         added = self.source.next_round(self.loss, int(min(room, 1 << 62)), self.deadline) if room > 0 else 0
         if added:
             self.n_active += added
+            self._idle = 0
             self.source.changed(self.source.optimise(self.loss, self.deadline))
         elif self.source.interrupted:
             self.stopped_by = "max_time"
@@ -193,15 +198,22 @@ class Grafting:
             return
         else:
             changed = self.loss.optimise(tol=self.tol, deadline=self.deadline)
-            if not len(changed):  # no pair violates the condition for this very model
+            if not len(changed) and self._rests():  # no pair violates the condition for this very model
                 self.stopped_by = "converged" if perf_counter() < self.deadline else "max_time"
                 return
             self.source.changed(changed)
+            self._idle += 1
+            if self._idle >= MOST_IDLE:
+                self.stopped_by = "unsettled"
         self.n_iter += 1
         if self._note():
             self.stopped_by = "callback"
         if self._saver is not None and (self.stopped_by or self._saver.due()):
             self.save()
+
+    def _rests(self) -> bool:
+        """Tell whether the parameters meet their condition, rounding errors of sums of floats aside."""
+        return self.loss.kkt_residual() <= max(2 * self.tol, 1e-5)
 
     def _note(self, tell: bool = True) -> bool:
         """Write a line of the history and tell the callback; return whether it wants an end."""

@@ -223,5 +223,3 @@ class StreamedEdges:
     def restore(self, state: dict[str, Any], loss: MarkovLoss) -> None:
         """Go on where the stream was."""
         self.stream.restore(state)
-
-

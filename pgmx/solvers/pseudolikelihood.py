@@ -144,8 +144,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
             else:
                 borders = np.linspace(0, len(part), jobs + 1).astype(int)
                 Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
-                    delayed(self._measure)(chosen[a:b], where[a : b + 1], tables, cells)
-                    for a, b in pairwise(borders)
+                    delayed(self._measure)(chosen[a:b], where[a : b + 1], tables, cells) for a, b in pairwise(borders)
                 )
             yield part, cells, where
 

@@ -72,14 +72,14 @@ def penalties(cards, pairs, lam, factors=None):
     return [0.0] * len(cards) + [lam * factors.get((i, j), 1.0) * np.sqrt(cards[i] * cards[j]) for i, j in pairs]
 
 
-def objective_by_formula(learner, codes, l2=0.005, **options):
+def objective_by_formula(learner, codes, l2=0.001, **options):
     """Return the penalised pseudolikelihood of what a learner found, from its formula."""
     cards, pairs, values = parameters(learner)
     groups = penalties(cards, pairs, learner.lam_, options.pop("factors", None))
     return pseudolikelihood.objective(cards, pairs, values, codes, groups, l2, **options)
 
 
-def violations(learner, codes, l2=0.005, **options):
+def violations(learner, codes, l2=0.001, **options):
     """Return the distance of 0 from the subdifferential in each node and each of all pairs, from the formula."""
     cards, pairs, values = parameters(learner)
     groups = penalties(cards, pairs, learner.lam_, options.pop("factors", None))

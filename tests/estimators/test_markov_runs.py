@@ -33,7 +33,7 @@ def path(tmp_path):
 
 @every_learner
 def test_history(make):
-    learner = make(lam=0.01, true_graph=planted_network(12), held_out=HELD_OUT).fit(ROWS)
+    learner = make(lam=0.008, true_graph=planted_network(12), held_out=HELD_OUT).fit(ROWS)
     history = learner.history_
     names = {"n_edges", "n_tables", "n_tests", "objective", "cpu_seconds", "seconds", "recall", "held_out"}
     assert set(history) == names

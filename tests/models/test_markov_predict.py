@@ -10,6 +10,7 @@ from models.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network
+from pgmx.datasets import tree_network
 from pgmx.inference import PairwisePotentials, imputation
 from pgmx.inference.imputation import imputed
 
@@ -100,3 +101,17 @@ def test_impossible_rows():
         imputed(stuck, np.zeros((2, 1), dtype=int), np.ones((2, 1), dtype=bool))
     with pytest.raises(ValueError, match="'map', 'marginal', got 'mode'"):
         imputed(stuck, codes[:2], codes[:2] > 5, method="mode")
+
+
+def test_engines_agree_where_all_are_exact():
+    """On a tree belief propagation is exact; thirty missing variables are too many to enumerate."""
+    network = tree_network(40, random_state=3)
+    rows = network.simulate(5, seed=1)[[f"x{i}" for i in range(10)]]
+    for method in ("map", "marginal"):
+        exact, loopy, auto = (
+            network.predict(rows, method=method, inference=engine) for engine in ("exact", "loopy", "auto")
+        )
+        assert exact.equals(loopy)
+        assert exact.equals(auto)
+    with pytest.raises(ValueError, match="inference must be one of 'auto', 'exact', 'loopy', got 'gibbs'"):
+        network.predict(rows, inference="gibbs")
