@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from models.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
-from pgmx.datasets import chain_network, grid_network
-from pgmx.datasets import tree_network
+from pgmx.datasets import chain_network, grid_network, tree_network
 from pgmx.inference import PairwisePotentials, imputation
 from pgmx.inference.imputation import imputed
 
