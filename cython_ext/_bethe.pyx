@@ -156,11 +156,12 @@ cdef class BetheFit:
         return self._arrays["active"][:self.cell_at[self.m]]
 
     def set_values(self, const double[::1] nodes, const double[::1] tables):
-        """Replace all parameters and queue all variables; messages stay as a start."""
-        self._arrays["node_w"][:] = nodes
-        self._arrays["edge_w"][:self.cell_at[self.m]] = tables
-        self._arrays["edge_t"][:self.cell_at[self.m]] = np.exp(tables)
-        np.asarray(self.node_t)[:] = np.exp(nodes)
+        """Replace all parameters, cut as in all steps, and queue all variables; messages stay as a start."""
+        cdef Py_ssize_t cells = self.cell_at[self.m]
+        self._arrays["node_w"][:] = np.clip(nodes, -LARGEST, LARGEST)
+        self._arrays["edge_w"][:cells] = np.clip(tables, -LARGEST, LARGEST)
+        self._arrays["edge_t"][:cells] = np.exp(self._arrays["edge_w"][:cells])
+        np.asarray(self.node_t)[:] = np.exp(self._arrays["node_w"])
         self.enqueue_all()
 
     def reset_messages(self):

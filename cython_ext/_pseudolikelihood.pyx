@@ -119,10 +119,10 @@ cdef class Conditionals:
         for i in range(self.n):
             self._settle(i)
 
-    def _settle(self, Py_ssize_t i):
-        """Set the conditional of a node without edges to that of its parameters."""
+    def _settle(self, Py_ssize_t i, added=0.0):
+        """Set the conditional of a node without edges to that of its parameters, some numbers added."""
         part = slice(self.offset[i], self.offset[i + 1])
-        values = np.asarray(self.node_values[part])
+        values = np.asarray(self.node_values[part]) + added
         odds = np.exp(values - values.max())
         np.asarray(self.total_of)[part] = odds * (self.total / odds.sum())
 
@@ -433,11 +433,15 @@ cdef class Conditionals:
         cdef Py_ssize_t k, j
         cdef const double[:, ::1] step
         cdef double kept = self._drift[i]
-        self._settle(i)
         if neighbours.shape[0] == 0:
+            self._settle(i)
             self._states[i] = 0
             self._kept[1][i] = None
             return
+        # what tables have in common in all states of a neighbour may cancel out: that is added up before floats see it
+        means = [np.mean(table, axis=1) for table in steps]
+        steps = [np.ascontiguousarray(table - mean[:, None]) for table, mean in zip(steps, means)]
+        self._settle(i, np.sum(means, axis=0))
         self._open(i)
         cells = max(max(table.size for table in steps), PGMX_FEW * PGMX_FEW)
         cdef float[::1] scratch = np.empty(cells, dtype=np.float32)

@@ -26,7 +26,7 @@ LAYERS = (
     {"search", "solvers"},
     {"models"},
     {"estimators", "streaming"},
-    {"datasets", "plotting", "metrics", "cli"},
+    {"datasets", "plotting", "metrics", "cli", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 LEAVES = LAYERS[-1]
@@ -77,7 +77,8 @@ def imports_of(source, module):
 def layer_of(name):
     """Return the layer that a dotted name inside pgmx belongs to, None for the package itself."""
     parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[0] == "pgmx" and not parts[1].startswith("__") else None
+    inside = len(parts) > 1 and parts[0] == "pgmx" and (parts[1] == "__main__" or not parts[1].startswith("__"))
+    return parts[1] if inside else None
 
 
 def faults_of(source, module):
@@ -145,6 +146,7 @@ def test_every_folder_has_a_layer():
         ("pgmx.models.export", "from pgmpy import estimators"),
         ("pgmx.__init__", "from pgmx.data import encode"),
         ("pgmx.__init__", "import pandas"),
+        ("pgmx.estimators.hill_climb", "import pgmx.__main__"),
     ],
 )
 def test_checker_sees_a_wrong_import(module, source):

@@ -107,7 +107,7 @@ def learn(source, **options):
       smoker,cancer
       age,smoker
     """  # noqa: D301 (as above)
-    with user_errors():
+    with user_errors(shared.missing_choices(options["method"])):
         from pgmx.cli.job import run
 
         run(source, **options)
@@ -155,7 +155,7 @@ def bootstrap(source, **options):
       pgmx bootstrap survey.csv --resamples 200 --n-jobs -1 --out strengths.csv
       pgmx bootstrap alarm --rows 1000 --threshold 0.9 --plot sure.svg
     """  # noqa: D301 (as above)
-    with user_errors():
+    with user_errors(shared.missing_choices(options["method"])):
         from pgmx.cli.resample import run
 
         run(source, **options)
@@ -190,7 +190,7 @@ def score(model, source, **options):
       pgmx score survey.bif later.csv
       pgmx score alarm rows.parquet --score bic --score bdeu
     """  # noqa: D301 (as above)
-    with user_errors():
+    with user_errors(missing=("drop",)):
         from pgmx.cli.evaluate import score_model
 
         score_model(model, source, **options)
@@ -208,7 +208,9 @@ def compare(reference, other, **options):
     .npz) or names of bundled networks.
 
     Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
-    F1 of the neighbours and of the arrows, and the edges that differ. Exit status: 0, also where they differ.
+    F1 of the neighbours and of the arrows, and the edges that differ; of two undirected networks the number of edges
+    that they share, the Hamming distance, and precision, recall and F1 of the edges. Exit status: 0, also where they
+    differ.
 
     \b
     Examples:

@@ -17,8 +17,14 @@ def _one_line(text):
 
 
 @contextmanager
-def user_errors():
-    """Turn the errors by which pgmx refuses input into one line, and warnings into lines on standard error."""
+def user_errors(missing=()):
+    """Turn the errors by which pgmx refuses input into one line, and warnings into lines on standard error.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Values of --missing that let missing cells in.
+    """
     with warnings.catch_warnings():
         # Only warnings meant for the user: those about other packages' futures are for programmers.
         warnings.simplefilter("ignore")
@@ -29,6 +35,8 @@ def user_errors():
         except BrokenPipeError:  # whoever read our output has left; click ends quietly
             raise
         except (ValueError, TypeError, OSError) as error:
+            if hasattr(error, "with_option"):  # a MissingCellsError, whose class would bring pandas with it
+                error = error.among(missing).with_option("--missing {}")
             raise BadInput(_one_line(error) or type(error).__name__) from error
 
 

@@ -26,6 +26,9 @@ def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) ->
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
     a, b = (with_text_names(read_network(text), text) for text in (reference, other))
+    if not (a.is_directed() or b.is_directed()):
+        _compare_undirected(a, b, reference, other, classes=classes, quiet=quiet)
+        return
     distance, of_classes = shd(a, b), cpdag_shd(a, b)
     pairs, arrows = skeleton_scores(a, b), direction_scores(a, b)
     class_arrows = direction_scores(a, b, equivalence_class=True)
@@ -33,12 +36,34 @@ def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) ->
 
     line("graphs", f"{reference}: {_size(a)}; {other}: {_size(b)}")
     line("shd", f"{distance} ({of_classes} between the CPDAGs)")
-    click.echo()
-    click.echo(f"{'':<24}  precision  recall     f1")
-    for name, scores in (("neighbours", pairs), ("arrows", arrows), ("arrows of the CPDAGs", class_arrows)):
-        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
+    _shares((("neighbours", pairs), ("arrows", arrows), ("arrows of the CPDAGs", class_arrows)))
     if not quiet:
         _list_differences(differences, reference, other)
+
+
+def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quiet: bool) -> None:
+    """Print what differs between two graphs without directions."""
+    from pgmx.metrics import edge_differences, skeleton_scores
+
+    if classes:
+        raise ValueError(f"--classes is for directed graphs, but {reference} and {other} have no directions")
+    scores, differences = skeleton_scores(a, b), edge_differences(a, b)
+    missing, extra = len(differences.missing), len(differences.added)
+
+    line("graphs", f"{reference}: {_size(a)}; {other}: {_size(b)}")
+    line("edges", f"{a.number_of_edges() - missing} shared, {missing} missing and {extra} extra in {other}")
+    line("hamming", f"{missing + extra}")
+    _shares((("edges", scores),))
+    if not quiet:
+        _list_differences(differences, reference, other)
+
+
+def _shares(rows) -> None:
+    """Print precision, recall and F1, a line for each kind of edges."""
+    click.echo()
+    click.echo(f"{'':<24}  precision  recall     f1")
+    for name, scores in rows:
+        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
 
 
 def _size(graph) -> str:

@@ -81,7 +81,6 @@ def _rows(path, options: dict):
 def _report(learner, data: Data, options: dict, seconds: float) -> None:
     potentials = learner.model_.potentials
     what = "entries of tables" if options["method"] in ("feature-grafting", "grafting-light") else "edges"
-    stopped = "" if learner.converged_ else f" (stopped before convergence by {_cause(learner.stopped_by_)})"
     line("method", f"{options['method']} ({data.score})", _WIDTH)
     line("objective", f"{learner.objective_:.6f} nats a row", _WIDTH)
     line("lam", f"{learner.lam_:.6g}{_origin(learner, options['select'])}", _WIDTH)
@@ -89,7 +88,7 @@ def _report(learner, data: Data, options: dict, seconds: float) -> None:
     line("nonzero", f"{potentials.n_edges} tables, {int((potentials.edge_values != 0).sum())} entries", _WIDTH)
     line("kkt", f"{learner.kkt_residual_:.1e}", _WIDTH)
     line("tests", f"{learner.n_tests_} scores of {learner.n_tables_} pair tables", _WIDTH)
-    line("seconds", f"{seconds:.3f}{stopped}", _WIDTH)
+    line("seconds", f"{seconds:.3f}{_ending(learner.stopped_by_)}", _WIDTH)
 
 
 def _origin(learner, select: str | None) -> str:
@@ -104,8 +103,14 @@ def _origin(learner, select: str | None) -> str:
     return f"{told} (by {select} among {len(path)}{end})"
 
 
-def _cause(stopped_by: str) -> str:
-    return {"max_edges": "--max-edges", "max_time": "--max-time"}.get(stopped_by, stopped_by)
+def _ending(stopped_by: str) -> str:
+    """Say why the learning ended, where it did not converge."""
+    if stopped_by == "converged":
+        return ""
+    if stopped_by == "unsettled":
+        return " (did not come to rest: see --l2, --lam)"
+    cause = {"max_edges": "--max-edges", "max_time": "--max-time"}.get(stopped_by, stopped_by)
+    return f" (stopped before convergence by {cause})"
 
 
 def _report_truth(learner, truth) -> None:
@@ -118,6 +123,9 @@ def _report_truth(learner, truth) -> None:
 
 def _report_query(learner) -> None:
     click.echo()
+    if learner.stopped_by_ == "unsettled":
+        line("query", "left out: parameters that did not come to rest have no meaning yet (see --l2, --lam)", _WIDTH)
+        return
     model, graph = learner.model_, learner.graph_
     joined = [name for name in model.names if graph.degree(name)]
     target = (joined or model.names)[-1]

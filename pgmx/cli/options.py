@@ -17,6 +17,11 @@ MARKOV_METHODS = (
 METHODS = BAYESIAN_METHODS + MARKOV_METHODS
 
 
+def missing_choices(method):
+    """Return the values of --missing that let missing cells in, for a method."""
+    return ("drop", "category") if method in MARKOV_METHODS else ("drop", "category", "pairwise")
+
+
 def options(*several):
     """Return one decorator in place of several, which help lists in the order given."""
 

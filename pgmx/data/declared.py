@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from pgmx.data.columns import Coded
-from pgmx.data.messages import listed
+from pgmx.data.messages import UnknownColumnsError, listed
 from pgmx.data.objects import is_missing
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
@@ -40,7 +40,7 @@ def checked_state_names(state_names, columns):
     known = set(columns)
     unknown = [name for name in state_names if name not in known]
     if unknown:
-        raise ValueError(f"state_names has unknown column(s) {listed(unknown)}: the columns are {listed(columns)}")
+        raise UnknownColumnsError(unknown, tuple(columns))
     return {name: _checked_states(states, name) for name, states in state_names.items()}
 
 

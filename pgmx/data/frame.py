@@ -15,7 +15,7 @@ from pgmx.data.columns import (
     is_float_column,
 )
 from pgmx.data.declared import checked_state_names, recoded
-from pgmx.data.messages import FloatColumnsError, listed
+from pgmx.data.messages import FloatColumnsError, MissingCellsError, listed
 from pgmx.data.missing import code_known_cells, missing_mask, take_rows, with_marker
 from pgmx.data.table import DiscreteTable
 
@@ -128,7 +128,7 @@ class Frame:
         self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])
         incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
         if incomplete and missing == "error":
-            raise_missing([self.names[v] for v in incomplete])
+            raise MissingCellsError([self.names[v] for v in incomplete])
         if incomplete and missing == "drop":
             return self._enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
@@ -172,7 +172,7 @@ class Frame:
         check_missing_option(missing, ("error", "drop"), " for a table of numbers")
         incomplete = self.missing_columns()
         if incomplete and missing == "error":
-            raise_missing(incomplete, numbers=True)
+            raise MissingCellsError(incomplete, choices=("drop",))
         if incomplete:
             return self._enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
@@ -335,15 +335,6 @@ def check_rows_left(n_left, n_rows, missing_columns):
             f"{n_left} of {n_rows} rows have no missing cell (NaN), at least 2 are needed: leave out columns that are "
             f"mostly missing, or fill them (columns with missing cells: {listed(missing_columns())})"
         )
-
-
-def raise_missing(names, numbers=False):
-    """Refuse the columns `names` for their missing cells."""
-    others = "" if numbers else ", 'category' to make them a state, 'pairwise' to score families on their complete rows"
-    raise ValueError(
-        f"missing cells (NaN) in column(s) {listed(names)}: pass missing='drop' to leave out the rows that have "
-        f"them{others}, or fill them first"
-    )
 
 
 def warn_of_many_states(names, states, n_rows):

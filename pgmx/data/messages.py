@@ -28,6 +28,63 @@ class FloatColumnsError(ValueError):
         )
 
 
+class MissingCellsError(ValueError):
+    """Columns with missing cells where none may be.
+
+    Parameters
+    ----------
+    names : list of hashable
+        The columns.
+    choices : tuple of str, default=("drop", "category", "pairwise")
+        Values of the option `missing` by which the caller may let them in.
+    option : str, default="missing={!r}"
+        How the caller writes that option.
+    """
+
+    def __init__(self, names, choices=("drop", "category", "pairwise"), option="missing={!r}"):
+        self.names = names
+        self.choices = tuple(choices)
+        self.option = option
+        super().__init__(names, self.choices, option)
+
+    def __str__(self):
+        purposes = {
+            "drop": "to leave out the rows that have them",
+            "category": "to make them a state",
+            "pairwise": "to score families on their complete rows",
+        }
+        ways = [f"{self.option.format(choice)} {purposes[choice]}" for choice in self.choices]
+        return f"missing cells (NaN) in column(s) {listed(self.names)}: pass {', '.join(ways)}, or fill them first"
+
+    def among(self, choices):
+        """Return the error for a caller who has but some of the choices."""
+        return type(self)(self.names, [choice for choice in self.choices if choice in choices], self.option)
+
+    def with_option(self, option):
+        """Return the error for a caller who writes the option in another way."""
+        return type(self)(self.names, self.choices, option)
+
+
+class UnknownColumnsError(ValueError):
+    """States declared for columns that the data lack.
+
+    Parameters
+    ----------
+    names : list of hashable
+        The columns that states are declared for.
+    known : sequence of hashable
+        The columns of the data.
+    """
+
+    def __init__(self, names, known):
+        self.names = names
+        self.known = known
+        super().__init__(names, known)
+
+    def __str__(self):
+        return f"state_names has unknown column(s) {listed(self.names)}: the columns are {listed(self.known)}"
+
+
 def listed(names, limit=10):
     """Quote and join names, with the tail of a long list as a count.
 

@@ -17,9 +17,9 @@ import numpy as np
 from pgmx._ext import _rows
 from pgmx.data.chunks import CHUNK_ROWS, open_chunks
 from pgmx.data.declared import checked_state_names
-from pgmx.data.frame import check_missing_option, check_rows_left, raise_missing, warn_of_many_states
+from pgmx.data.frame import check_missing_option, check_rows_left, warn_of_many_states
 from pgmx.data.growing import NARROW_MISSING, WIDE_MISSING, GrowingColumn
-from pgmx.data.messages import FloatColumnsError
+from pgmx.data.messages import FloatColumnsError, MissingCellsError
 from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.sources import check_rows
 
@@ -120,7 +120,7 @@ class ChunkCoder:
         finals = self._finals()
         incomplete = [column.name for column in self._columns if column.has_missing]
         if incomplete and self._missing == "error":
-            raise_missing(incomplete)
+            raise MissingCellsError(incomplete)
         check_rows_left(self.n_rows, self._rows_seen, lambda: incomplete)
         states = tuple(final.states for final in finals)
         warn_of_many_states(names, states, self.n_rows)

@@ -102,7 +102,7 @@ n_features_in_, feature_names_in_ : int, ndarray
 _PENALTY = """
 lam : float, default=None
     Penalty λ of the objective, in nats a row; None takes `lam_ratio` times `lam_max_`, the smallest λ that leaves all
-    edges out.
+    edges out while nodes have no penalty (with `penalize_nodes` a few edges stay at `lam_max_`).
 lam_ratio : float, default=0.1
     See `lam`; useful values are mostly between 0.02 and 0.3. All pairs are counted once for it, also by the learners
     that test a stream of pairs: these spare it when they are given `lam`.
@@ -132,7 +132,7 @@ start : PairwiseMarkovNetwork, default=None
 
 _MARKOV_RUN = """
 true_graph : graph or collection of pairs, default=None
-    Edges whose share among the activated ones the history tells as ``"recall"``.
+    True edges; what share of them has tables that are not zero, the history tells as ``"recall"``.
 held_out : DataFrame, array or DiscreteTable, default=None
     Rows whose mean negative log pseudolikelihood the history tells as ``"held_out"``, whenever the edges have grown by
     2 %. The clock stands still for it.

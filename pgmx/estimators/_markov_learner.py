@@ -24,12 +24,14 @@ from pgmx.estimators._markov_problem import (
     bind,
     more_rows,
     open_problem,
+    permitted,
     start_potentials,
     states_alone,
 )
 from pgmx.estimators._progress import ProgressBar
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
+from pgmx.models.markov_factors import edge_strengths
 from pgmx.search.checkpoint import Checkpoint
 from pgmx.search.exhaustive_edges import ExhaustiveEdges
 from pgmx.search.grafting import Grafting, restore_loss
@@ -192,10 +194,14 @@ class MarkovLearner(BaseStructureLearner):
                 return self.fit(X, sample_weight=sample_weight)
             finally:
                 del self._keeps_rows
-        problem = more_rows(kept, self, self._open(X), sample_weight)
-        self._learned_rows = problem  # before the run: its rows are counted, whatever becomes of it
-        found = self._potentials
-        self._learn(problem, lambda _: found)
+        try:
+            problem = more_rows(kept, self, self._open(X), sample_weight)
+        except BaseException:
+            self._learned_rows = bind(self, kept.table, kept.weights)  # counts may be half added: count anew
+            raise
+        self._learned_rows, self._fitted_rows = problem, None  # before the run, whatever becomes of it
+        found = getattr(self, "_potentials", None)  # none where the first run did not come to its end
+        self._learn(problem, lambda p: start_potentials(self.start, p) if found is None else permitted(found, p))
         return self
 
     def _rows_of_fit(self) -> MarkovProblem:
@@ -268,9 +274,6 @@ class MarkovLearner(BaseStructureLearner):
     def _all_edges(self, problem: MarkovProblem) -> ExhaustiveEdges | None:
         """Return the scores of all pairs, for the learners that look at all of them."""
         problem.statistics.prepare()
-        return self._scored_pairs(problem)
-
-    def _scored_pairs(self, problem: MarkovProblem) -> ExhaustiveEdges:
         sizes = np.ones(problem.n, dtype=np.int64) if self._feature_wise else problem.table.cardinalities
         return ExhaustiveEdges(sizes, weight=problem.knowledge.weight, allowed=problem.allowed())
 
@@ -282,8 +285,8 @@ class MarkovLearner(BaseStructureLearner):
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
     def _largest_score(self, problem: MarkovProblem, loss, edges: ExhaustiveEdges | None) -> float:
-        scored = self._scored_pairs(problem) if edges is None else edges
-        _, ratios = scored.best(self._scored(loss), 0.0)
+        assert edges is not None  # learners that do not look at all pairs have a way of their own
+        _, ratios = edges.best(self._scored(loss), 0.0)
         return float(ratios[0]) if len(ratios) else 0.0
 
     def _scored(self, loss):
@@ -314,17 +317,18 @@ class MarkovLearner(BaseStructureLearner):
 
     def _set_network(self, problem: MarkovProblem, found: PairwisePotentials) -> None:
         """Take parameters for the result, fitted without λ where that is wanted."""
-        required = problem.knowledge.required
-        self.edges_ = _union(found.edges, required)
-        if self.refit:
-            loss = problem.loss(self.loss, 0.0, **{**self._loss_options(), "penalize_nodes": False})
-            loss.set_potentials(found)
-            known = set(map(tuple, found.edges.tolist()))
-            missing = [pair for pair in required.tolist() if tuple(pair) not in known]
-            loss.activate(np.array(missing, dtype=np.int64).reshape(-1, 2))
-            loss.optimise(tol=self.tol)
-            found = loss.potentials()
-        self._potentials = found
+        self.edges_ = _union(found.edges, problem.knowledge.required)
+        self._potentials = self._refitted(problem, found).potentials() if self.refit else found
+
+    def _refitted(self, problem: MarkovProblem, found: PairwisePotentials):
+        """Return the loss at its optimum without λ over the edges found and the required ones."""
+        loss = problem.loss(self.loss, 0.0, **{**self._loss_options(), "penalize_nodes": False})
+        loss.set_potentials(found)
+        known = set(map(tuple, found.edges.tolist()))
+        missing = [pair for pair in problem.knowledge.required.tolist() if tuple(pair) not in known]
+        loss.activate(np.array(missing, dtype=np.int64).reshape(-1, 2))
+        loss.optimise(tol=self.tol)
+        return loss
 
     def _set_results(self, problem: MarkovProblem, run: Grafting, lam: float) -> None:
         self._set_network(problem, run.loss.potentials())
@@ -338,7 +342,8 @@ class MarkovLearner(BaseStructureLearner):
         if run.stopped_by == "unsettled":
             warnings.warn(
                 f"{type(self).__name__} with loss={self.loss!r} did not come to rest (kkt_residual_ is "
-                f"{self.kkt_residual_:.1e}, tol {self.tol:g}): raise lam or l2, or take loss='pseudolikelihood'",
+                f"{self.kkt_residual_:.1e}, tol {self.tol:g}): raise lam, l2 or tol"
+                + ("" if self.loss == "pseudolikelihood" else ", or take loss='pseudolikelihood'"),
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -363,14 +368,11 @@ class MarkovLearner(BaseStructureLearner):
     def _make_graph(self) -> nx.Graph:
         graph = nx.Graph()
         graph.add_nodes_from(self._names)
-        strength = {tuple(pair): float(size) for pair, size in zip(*self._strengths(), strict=True)}
+        sizes = edge_strengths(self._potentials).tolist()
+        strength = dict(zip(map(tuple, self._potentials.edges.tolist()), sizes, strict=True))
         for i, j in self.edges_.tolist():
             graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))
         return graph
-
-    def _strengths(self) -> tuple[list, list]:
-        tables = [table - table.mean(0) - table.mean(1)[:, None] + table.mean() for table in self._potentials.tables()]
-        return self._potentials.edges.tolist(), [np.linalg.norm(table) for table in tables]
 
     @property
     def adjacency_matrix_(self):

@@ -29,7 +29,7 @@ class RoundMeasures:
         self._loss = loss
         self._true = true_pairs
         self._held_out = held_out
-        self._counted = self._hits = 0
+        self._true_at: list[bool] = []  # of each active edge, whether it is a true one
         self._measured_at = self._last = -1
 
     @classmethod
@@ -41,9 +41,9 @@ class RoundMeasures:
         found = {}
         if self._true is not None:
             edges = self._loss.edges
-            self._hits += sum(pair in self._true for pair in map(tuple, edges[self._counted :].tolist()))
-            self._counted = len(edges)
-            found["recall"] = self._hits / len(self._true) if self._true else nan
+            self._true_at += [pair in self._true for pair in map(tuple, edges[len(self._true_at) :].tolist())]
+            hits = np.count_nonzero(np.array(self._true_at, dtype=bool) & (self._loss.norms() > 0))
+            found["recall"] = hits / len(self._true) if self._true else nan
         if self._held_out is not None:
             settled = n_active == self._last  # nothing was activated: the parameters alone moved
             due = settled or n_active >= _GROWTH * self._measured_at

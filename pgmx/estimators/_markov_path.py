@@ -20,8 +20,8 @@ class RegularizationPath:
         Penalties, the largest first.
     potentials : list of PairwisePotentials
         Parameters under each.
-    objective, n_edges, kkt_residual : ndarray of shape (k,)
-        Of each.
+    objective, loss, kkt_residual : list of float
+        Of each; `n_edges` counts the edges.
     criterion : ndarray of shape (k,) or None
         What the selection compares: held-out negative log pseudolikelihood a row, EBIC, or the instability of StARS.
     selected : int
@@ -36,7 +36,6 @@ class RegularizationPath:
     potentials: list[PairwisePotentials] = field(default_factory=list)
     objective: list[float] = field(default_factory=list)
     kkt_residual: list[float] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
     criterion: np.ndarray | None = None
     selected: int = -1
 
@@ -100,10 +99,10 @@ def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     return np.geomspace(largest, smallest, n)
 
 
-def extended_bic(path: RegularizationPath, n_rows: float, gamma: float) -> np.ndarray:
+def extended_bic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
     """Return 2 N L + df ln N + 4 γ |E| ln n of each network, df counting (s_i - 1)(s_j - 1) for an edge."""
     found = []
-    for potentials, loss in zip(path.potentials, path.loss, strict=True):
+    for potentials, loss in zip(networks, losses, strict=True):
         free = potentials.cardinalities - 1
         df = float((free[potentials.edges[:, 0]] * free[potentials.edges[:, 1]]).sum())
         wide = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)

@@ -70,20 +70,20 @@ class MarkovProblem(NamedTuple):
         )
 
     def allowed(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function that tells which pairs may be tested: neither required nor forbidden ones."""
+        """Return a function that tells which pairs may be tested.
+
+        Neither required nor forbidden ones, nor those of a column that is constant: a table with it would say what the
+        parameters of the other node say, only without the squared penalty of those.
+        """
         n = self.n
         known = np.concatenate([self.knowledge.required, self.knowledge.forbidden])
         numbers = np.sort(known[:, 0] * n + known[:, 1])
+        varies = np.array([margin.max() < 1 - 1e-12 for margin in self.statistics.margins()])
 
         def allowed(pairs: np.ndarray) -> np.ndarray:
-            return ~np.isin(pairs[:, 0] * n + pairs[:, 1], numbers)
+            return ~np.isin(pairs[:, 0] * n + pairs[:, 1], numbers) & varies[pairs].all(axis=1)
 
         return allowed
-
-    def candidates(self) -> np.ndarray:
-        """Return all pairs that may be tested."""
-        pairs = np.stack(np.triu_indices(self.n, 1), axis=1).astype(np.int64)
-        return pairs[self.allowed()(pairs)]
 
 
 @contextmanager
@@ -123,15 +123,17 @@ def open_problem(learner, opened: Frame | DiscreteTable, sample_weight) -> Marko
 
 def bind(learner, table: DiscreteTable, weights: np.ndarray | None) -> MarkovProblem:
     """Return the problem of coded rows."""
-    knowledge = pair_knowledge(
-        list(table.columns), learner.required_edges, learner.forbidden_edges, learner.edge_weights
-    )
+    knowledge = _knowledge(learner, table)
     statistics = PairTables(table, weights=weights, memory=TABLE_MEMORY, n_jobs=learner.n_jobs)
     return MarkovProblem(table, weights, statistics, knowledge)
 
 
+def _knowledge(learner, table: DiscreteTable) -> PairKnowledge:
+    return pair_knowledge(list(table.columns), learner.required_edges, learner.forbidden_edges, learner.edge_weights)
+
+
 def more_rows(problem: MarkovProblem, learner, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:
-    """Return the problem with further rows; what was counted is counted on."""
+    """Return the problem with further rows and the knowledge of today; what was counted is counted on."""
     table = problem.table
     names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
     if len(names) != table.n_variables:
@@ -153,7 +155,8 @@ def more_rows(problem: MarkovProblem, learner, opened: Frame | DiscreteTable, sa
         added, fresh = weighted_rows(added, None, weights)
     joined = DiscreteTable(table.columns, table.states, np.concatenate([table.codes, added.codes], axis=1))
     if fresh is None and problem.weights is None:
-        return problem._replace(table=joined, statistics=problem.statistics.update(added))
+        knowledge = _knowledge(learner, joined)  # first, for it may be refused
+        return problem._replace(table=joined, statistics=problem.statistics.update(added), knowledge=knowledge)
     parts = [np.ones(t.n_rows) if w is None else w for t, w in ((table, problem.weights), (added, fresh))]
     return bind(learner, joined, np.concatenate(parts))
 
@@ -198,10 +201,18 @@ def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None
         rows.append([known.get(state, -1) for state in states])
     nodes = [np.append(given.node(v), 0.0)[rows[i]] for i, v in enumerate(order)]
     tables = {}
-    forbidden = set(map(tuple, problem.knowledge.forbidden.tolist()))
     for e, (u, v) in enumerate(given.edges.tolist()):
         i, j = int(place[u]), int(place[v])
-        if (min(i, j), max(i, j)) in forbidden:
-            continue
         tables[i, j] = np.pad(given.table(e), ((0, 1), (0, 1)))[np.ix_(rows[i], rows[j])]
-    return PairwisePotentials.build(problem.table.cardinalities, nodes=nodes, tables=tables)
+    return permitted(PairwisePotentials.build(problem.table.cardinalities, nodes=nodes, tables=tables), problem)
+
+
+def permitted(potentials: PairwisePotentials, problem: MarkovProblem) -> PairwisePotentials:
+    """Return the parameters without the edges that are forbidden."""
+    forbidden = set(map(tuple, problem.knowledge.forbidden.tolist()))
+    pairs = zip(map(tuple, potentials.edges.tolist()), potentials.tables(), strict=True)
+    kept = {pair: table for pair, table in pairs if pair not in forbidden}
+    if len(kept) == potentials.n_edges:
+        return potentials
+    nodes = [potentials.node(i) for i in range(potentials.n_variables)]
+    return PairwisePotentials.build(potentials.cardinalities, nodes=nodes, tables=kept)

@@ -70,7 +70,7 @@ def pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_weight
     return PairKnowledge(
         _array(pair for pair, value in given if value == 0),
         _array(pair for pair, value in given if value == inf),
-        _lookup(dict(given), len(names)),
+        _Lookup(dict(given), len(names)) if given else None,
         given,
     )
 
@@ -136,17 +136,15 @@ def _array(pairs) -> np.ndarray:
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
-def _lookup(weights: dict[tuple[int, int], float], n: int) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Return a function from pairs to weights, which are 1 where none is given."""
-    if not weights:
-        return None
-    numbers = np.array([i * n + j for i, j in weights], dtype=np.int64)
-    order = np.argsort(numbers)
-    numbers, values = numbers[order], np.array(list(weights.values()))[order]
+class _Lookup:
+    """From pairs to weights, which are 1 where none is given; a class, for pickles hold no local functions."""
 
-    def weight(pairs: np.ndarray) -> np.ndarray:
-        wanted = pairs[:, 0] * n + pairs[:, 1]
-        at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-        return np.where(numbers[at] == wanted, values[at], 1.0)
+    def __init__(self, weights: dict[tuple[int, int], float], n: int):
+        numbers = np.array([i * n + j for i, j in weights], dtype=np.int64)
+        order = np.argsort(numbers)
+        self._n, self._numbers, self._values = n, numbers[order], np.array(list(weights.values()))[order]
 
-    return weight
+    def __call__(self, pairs: np.ndarray) -> np.ndarray:
+        wanted = pairs[:, 0] * self._n + pairs[:, 1]
+        at = np.minimum(np.searchsorted(self._numbers, wanted), len(self._numbers) - 1)
+        return np.where(self._numbers[at] == wanted, self._values[at], 1.0)

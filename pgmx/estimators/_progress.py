@@ -55,6 +55,6 @@ class ProgressBar:
 
                 self._bar = tqdm(desc=self._title, unit=f" {self._unit}", initial=progress.n_iter - 1)
             self._bar.update(1)
-            figures = {self._figure: f"{getattr(progress, self._figure):.6g}", "edges": progress.n_edges}
+            figures = {self._figure: f"{getattr(progress, self._figure):.4f}", "edges": progress.n_edges}
             self._bar.set_postfix(figures, refresh=False)
         return stop

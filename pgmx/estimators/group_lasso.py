@@ -1,5 +1,6 @@
 """The exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties."""
 
+import warnings
 from math import inf
 from numbers import Integral, Real
 from time import perf_counter, process_time
@@ -7,6 +8,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from pgmx.data import DiscreteTable
+from pgmx.data.frame import caller_level
 from pgmx.estimators._base import Interval, StrOptions, random_draws
 from pgmx.estimators._documented import documented
 from pgmx.estimators._markov_learner import MarkovLearner
@@ -131,6 +133,13 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         if perf_counter() >= run.deadline:
             run.stopped_by = "max_time"  # the selection is over what was finished
         self.path_ = path
+        if path.at_end and run.stopped_by == "converged":
+            warnings.warn(
+                f"selection={self.selection!r} chose the smallest of {len(path)} penalties, "
+                f"{path.lams[-1]:.3g}: a smaller lam or lam_ratio may do better",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
         self._set_results(problem, run, float(path.lams[path.selected]))
         k = path.selected
         self._set_network(problem, path.potentials[k])
@@ -172,7 +181,6 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             run.run()
             path.potentials.append(loss.potentials())
             path.objective.append(loss.objective())
-            path.loss.append(loss.loss())
             path.kkt_residual.append(loss.kkt_residual())
             if run.stopped_by != "converged":
                 path.lams = lams[: k + 1]
@@ -182,7 +190,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _select(self, problem: MarkovProblem, path: RegularizationPath, rng, clock) -> tuple[np.ndarray, int]:
         if self.selection == "ebic":
             total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
-            criterion = extended_bic(path, total, self.gamma)
+            # the criterion is one of likelihoods at their maximum: without the shrinking
+            losses = [self._refitted(problem, found).loss() for found in path.potentials]
+            criterion = extended_bic(path.potentials, losses, total, self.gamma)
             return criterion, best_position(criterion)
         if self.selection == "held_out":
             criterion = self._held_out_criterion(problem, path, rng, clock)

@@ -3,15 +3,19 @@
 from math import isqrt
 from numbers import Integral, Real
 
+import numpy as np
+
 from pgmx.estimators._base import Interval
 from pgmx.estimators._documented import documented
 from pgmx.estimators._markov_learner import MarkovLearner
 from pgmx.estimators._options import with_options
 from pgmx.search.edge_stream import EdgeStream
+from pgmx.search.random_pairs import RandomPairs
 from pgmx.search.sources import StreamedEdges
 
 #: The smallest penalty without edges is worked out for as many pairs at most.
 MOST_PAIRS = 20_000_000
+_BLOCK = 1 << 16
 
 
 class StreamLearner(MarkovLearner):
@@ -40,7 +44,14 @@ class StreamLearner(MarkovLearner):
                 f"lam_ratio is a share of the largest score of all pairs, but {problem.n} variables have "
                 f"{problem.n_pairs:,} pairs, more than {MOST_PAIRS:,}: give the penalty itself, lam=..."
             )
-        return super()._largest_score(problem, loss, edges)
+        order, allowed, weight = RandomPairs(problem.n, 0), problem.allowed(), problem.knowledge.weight
+        largest = 0.0
+        for first in range(0, len(order), _BLOCK):  # nothing quadratic is held
+            pairs = order.pair(np.arange(first, min(first + _BLOCK, len(order))))
+            pairs = pairs[allowed(pairs)]
+            scores = loss.scores(pairs)
+            largest = max(largest, float(np.max(scores if weight is None else scores / weight(pairs), initial=0.0)))
+        return largest
 
     def _source(self, problem, loss, lam, edges, seed):
         reservoir_size, max_tests, alpha = self._sizes(problem.n)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
-__all__ = ["frozen", "log_sum_exp", "offsets", "read_only"]
+__all__ = ["check_natural", "check_seed", "frozen", "log_sum_exp", "offsets", "read_only"]
+
+
+def check_natural(value, name: str, least: int) -> int:
+    """Return an option as a plain integer, refusing what is none or too small."""
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+    return int(value)
+
+
+def check_seed(seed) -> int | None:
+    """Return a seed of random streams, refusing what numpy would refuse without its name."""
+    if seed is None:
+        return None
+    if not isinstance(seed, Integral) or isinstance(seed, bool | np.bool_):
+        raise TypeError(f"seed must be an integer, or None for fresh entropy, got {seed!r}")
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, got {seed}: give None for fresh entropy")
+    return int(seed)
 
 
 def offsets(sizes: np.ndarray) -> np.ndarray:

@@ -22,7 +22,35 @@ DENSE = 32
 
 
 class TreewidthError(ValueError):
-    """A network is too densely connected for exact inference within the memory that was granted."""
+    """A network is too densely connected for exact inference within the memory that was granted.
+
+    Parameters
+    ----------
+    problem : str
+        What is too large.
+    remedy : str
+        What to do; ``{}`` stands for the engines that may answer in place of the exact one.
+    engines : str
+        Their names, and how to choose them.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        remedy: str = "use {}",
+        engines: str = "loopy belief propagation or Gibbs sampling (marginals with method='loopy' or 'gibbs')",
+    ) -> None:
+        self.problem = problem
+        self.remedy = remedy
+        self.engines = engines
+        super().__init__(problem, remedy, engines)
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.remedy.format(self.engines)}"
+
+    def offering(self, engines: str) -> TreewidthError:
+        """Return the error with the engines that the caller can choose."""
+        return type(self)(self.problem, self.remedy, engines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +184,12 @@ def min_fill_order(
             cells = max(cells, size)
             if CELL * cells > max_bytes:
                 width = max(len(near) for near in cliques)
-                raise TreewidthError(treewidth_message(width, CELL * cells, max_bytes, at_least=True))
+                raise too_wide(width, CELL * cells, max_bytes, at_least=True)
     return _plan(graph.cards, order, cliques)
 
 
-def treewidth_message(width: int, n_bytes: int, memory: int, at_least: bool = False) -> str:
-    """Return what to tell someone whose network is too wide.
+def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
+    """Return the error for a network that is too wide.
 
     Parameters
     ----------
@@ -176,14 +204,14 @@ def treewidth_message(width: int, n_bytes: int, memory: int, at_least: bool = Fa
 
     Returns
     -------
-    str
-        Figures and remedy.
+    TreewidthError
+        With figures and remedy.
     """
     bound = "at least " if at_least else ""
-    return (
+    return TreewidthError(
         f"exact inference needs {bound}{_readable(n_bytes)} (min-fill width {bound}{width}), more than the "
-        f"{_readable(memory)} of memory={memory}: use loopy belief propagation or Gibbs sampling, a sparser network, "
-        "more evidence, or grant more memory"
+        f"{_readable(memory)} of memory={memory}",
+        "use {}, a sparser network, more evidence, or grant more memory",
     )
 
 

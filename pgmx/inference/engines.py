@@ -9,8 +9,10 @@ import numpy as np
 
 from pgmx.data.frame import caller_level
 from pgmx.data.messages import listed
+from pgmx.inference.arrays import check_natural
 from pgmx.inference.elimination import TreewidthError
 from pgmx.inference.exact import ExactInference
+from pgmx.inference.gibbs import gibbs_sample
 from pgmx.inference.loopy import BeliefResult, loopy_belief_propagation
 from pgmx.inference.problem import Problem
 
@@ -21,6 +23,7 @@ __all__ = [
     "GIBBS_OPTIONS",
     "believed",
     "check_options",
+    "drawn",
     "most_bytes",
     "solved",
     "warn_unconverged",
@@ -33,6 +36,8 @@ EXACT_MEMORY = 2**31
 #: Options that belief propagation and Gibbs sampling take.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")
+#: Samples from which ``method="gibbs"`` estimates probabilities unless told otherwise.
+GIBBS_SAMPLES = 10_000
 
 
 def check_options(options: Mapping, known: Sequence[str], method: str) -> None:
@@ -57,12 +62,17 @@ def solved(
     if method != "loopy":
         try:
             return problem.exact(codes, most_bytes(method, memory))
-        except TreewidthError:
+        except TreewidthError as error:
             if method == "exact":
-                raise
+                raise error.offering("loopy belief propagation (method='loopy')") from None
     found = loopy_belief_propagation(problem.pairwise(), evidence=codes, **options)
     warn_unconverged(found)
     return found
+
+
+def drawn(problem: Problem, codes: dict[int, int], n_samples: int = GIBBS_SAMPLES, **options) -> np.ndarray:
+    """Return samples to estimate probabilities from, one row a variable."""
+    return gibbs_sample(problem.model, check_natural(n_samples, "n_samples", 1), evidence=codes, **options)
 
 
 def warn_unconverged(found: BeliefResult) -> None:

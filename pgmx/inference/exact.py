@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.arrays import read_only
-from pgmx.inference.elimination import CELL, EliminationPlan, TreewidthError, min_fill_order, treewidth_message
+from pgmx.inference.arrays import check_natural, check_seed, read_only
+from pgmx.inference.elimination import CELL, EliminationPlan, TreewidthError, min_fill_order, too_wide
 from pgmx.inference.evidence import Network, Reduced, impossible, joined_pairs
 from pgmx.inference.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
 from pgmx.inference.tree_paths import joint_over_cliques
@@ -109,7 +109,7 @@ class ExactInference:
         self._memory = memory
         self.plan = min_fill_order(reduced.cards, [scope for scope, _ in reduced.factors], max_bytes=memory)
         if memory is not None and self.plan.bytes > memory:
-            raise TreewidthError(treewidth_message(self.plan.width, self.plan.bytes, memory))
+            raise too_wide(self.plan.width, self.plan.bytes, memory)
         self._tree = JunctionTree(self.plan, reduced.cards, reduced.factors)
         self._constant = reduced.constant
         total, self._conditionals = log_partition_and_conditionals(self._tree)
@@ -275,17 +275,16 @@ class ExactInference:
 
         Raises
         ------
-        ValueError
-            If `n_samples` is negative.
+        TypeError, ValueError
+            If `n_samples` or `seed` is negative or no integer.
 
         Notes
         -----
         Exact ancestral sampling down the tree: no burn-in, samples are independent. Costs
         :math:`O(\log s)` a sample and clique, s the number of states of what the clique adds.
         """
-        if n_samples < 0:
-            raise ValueError(f"n_samples must not be negative, got {n_samples}")
-        rng = np.random.default_rng(seed)
+        n_samples = check_natural(n_samples, "n_samples", 0)
+        rng = np.random.default_rng(seed if isinstance(seed, np.random.Generator) else check_seed(seed))
         dtype = np.uint8 if self.cardinalities.max() <= 255 else np.uint16
         codes = np.zeros((len(self._cards), n_samples), dtype=dtype)
         for v, code in self.evidence.items():
@@ -345,8 +344,9 @@ class ExactInference:
     def _check_memory(self, cells: int) -> None:
         if self._memory is not None and CELL * cells > self._memory:
             raise TreewidthError(
-                f"this joint distribution needs a table of {cells} cells, more than memory={self._memory} bytes: "
-                "ask for fewer variables at a time, or draw samples"
+                f"this joint distribution needs a table of {cells} cells, more than memory={self._memory} bytes",
+                "ask for fewer variables at a time, or use {}",
+                "Gibbs sampling (method='gibbs' of pgmx.inference.joint)",
             )
 
     def _variable(self, i: int) -> int:

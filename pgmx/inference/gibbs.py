@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from pgmx._ext import _gibbs
+from pgmx.inference.arrays import check_natural, check_seed
 from pgmx.inference.potentials import PairwisePotentials
 
 __all__ = ["gibbs_sample"]
@@ -107,13 +108,10 @@ def gibbs_sample(
     """
     tables = _of_pairs(model) if isinstance(model, PairwisePotentials) else _of_factors(model)
     cards = np.asarray(model.cardinalities, dtype=np.int64)
-    for name, value, least in (("n_samples", n_samples, 0), ("burn_in", burn_in, 0), ("thinning", thinning, 1)):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
-    if n_chains < 1:
-        raise ValueError(f"n_chains must be at least 1, got {n_chains}")
+    n_samples, burn_in = check_natural(n_samples, "n_samples", 0), check_natural(burn_in, "burn_in", 0)
+    thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
     fixed = check_evidence(evidence, cards)
-    sequence = np.random.SeedSequence(seed)
+    sequence = np.random.SeedSequence(check_seed(seed))
     states = _start(start, cards, n_chains, sequence.spawn(1)[0])
     words = sequence.generate_state(n_chains, np.uint64)
     free = np.setdiff1d(np.arange(len(cards)), list(fixed)).astype(np.int64)

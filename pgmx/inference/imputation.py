@@ -190,9 +190,9 @@ def _inferred(shape: list[int], inside: list, fields: list[np.ndarray], method: 
         )
         try:
             tree = ExactInference(own, memory=AUTO_MEMORY if inference == "auto" else MEMORY) if exact else None
-        except TreewidthError:
+        except TreewidthError as error:
             if inference == "exact":
-                raise
+                raise error.offering("loopy belief propagation (inference='loopy')") from None
             tree, exact = None, False  # the graph is the same for all surroundings
         if tree is not None:
             best = tree.map().codes if method == "map" else [p.argmax() for p in tree.marginals()]

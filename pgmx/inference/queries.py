@@ -15,17 +15,15 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 from pgmx.inference.answers import InferenceCost, Marginals
+from pgmx.inference.arrays import check_natural, check_seed
 from pgmx.inference.decoding import decoded
 from pgmx.inference.elimination import TreewidthError
-from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS, believed, check_options, most_bytes, solved
+from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS, believed, check_options, drawn, most_bytes, solved
 from pgmx.inference.exact import ExactInference
 from pgmx.inference.gibbs import gibbs_sample
 from pgmx.inference.problem import Problem, check_method
 
 __all__ = ["estimate_cost", "joint", "log_partition", "map_assignment", "marginals", "sample"]
-
-#: Samples from which ``method="gibbs"`` estimates probabilities unless told otherwise.
-GIBBS_SAMPLES = 10_000
 
 
 def estimate_cost(model, evidence: Mapping | None = None) -> InferenceCost:
@@ -119,7 +117,7 @@ def marginals(
     free = [v for v in range(len(problem.names)) if v not in codes]
     converged = True
     if method == "gibbs":
-        rows = gibbs_sample(problem.model, options.pop("n_samples", GIBBS_SAMPLES), evidence=codes, **options)
+        rows = drawn(problem, codes, **options)
         cards = problem.model.cardinalities
         arrays = [np.bincount(rows[v], minlength=cards[v]) / rows.shape[1] for v in free]
     else:
@@ -194,7 +192,7 @@ def joint(
     codes = problem.codes_of(evidence)
     ids = problem.ids_of(variables, codes)
     if method == "gibbs":
-        rows = gibbs_sample(problem.model, options.pop("n_samples", GIBBS_SAMPLES), evidence=codes, **options)
+        rows = drawn(problem, codes, **options)
         shape = tuple(int(problem.model.cardinalities[v]) for v in ids)
         cells = np.ravel_multi_index([rows[v].astype(np.intp) for v in ids], shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / rows.shape[1]
@@ -359,11 +357,11 @@ def sample(
     Raises
     ------
     TypeError
-        For an unknown option.
+        For an unknown option, and for a number of rows or a seed that is no integer.
     TreewidthError
         If ``method="exact"`` takes more memory.
     ValueError
-        If evidence is impossible or names an unknown variable or state.
+        If evidence is impossible or names an unknown variable or state, no row is asked for, or the seed is negative.
 
     Examples
     --------
@@ -374,15 +372,16 @@ def sample(
     """
     check_method(method, ("auto", "exact", "gibbs"))
     check_options(options, () if method == "exact" else GIBBS_OPTIONS, method)
+    n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.of(model)
     codes = problem.codes_of(evidence)
     exact = None
     if method != "gibbs":
         try:
             exact = problem.exact(codes, most_bytes(method, memory))
-        except TreewidthError:
+        except TreewidthError as error:
             if method == "exact":
-                raise
+                raise error.offering("Gibbs sampling (method='gibbs')") from None
     if exact is not None:
         rows = exact.sample(n_samples, seed)
     else:

@@ -187,8 +187,9 @@ class MarkovQueries:
 
         Parameters
         ----------
-        X : DataFrame, array or DiscreteTable of shape (n_samples, n_variables)
-            Rows without missing cells; the columns are the variables, in any order.
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows without missing cells; the columns are the variables, in any order. A file or an iterator is read as by
+            ``fit``, and has two rows at least.
 
         Returns
         -------
@@ -203,8 +204,8 @@ class MarkovQueries:
 
         Parameters
         ----------
-        X : DataFrame, array or DiscreteTable of shape (n_samples, n_variables)
-            Rows without missing cells.
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows without missing cells, as for `log_likelihood`.
 
         Returns
         -------
@@ -218,7 +219,7 @@ class MarkovQueries:
 
         Parameters
         ----------
-        X : DataFrame, array or DiscreteTable
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
             Rows; variables without a column, and missing cells, are predicted.
         method : {"map", "marginal"}, default="map"
             The most probable states of all that is missing in a row together, or of each variable alone.
@@ -240,7 +241,10 @@ class MarkovQueries:
         problem = self.inference_problem()
         rows = coded_rows(X, problem, allow_missing=True)
         codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
-        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas()
+        n_rows = codes.shape[1]
+        if not n_rows:  # a table has rows: one that is cut off again brings the columns
+            codes = np.zeros((len(codes), 1), dtype=codes.dtype)
+        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
         return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
 
     def simulate(

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, Frame, open_any
+from pgmx.data.chunks import is_iterator
 from pgmx.data.columns import code_column, float_cells, is_float_column
+from pgmx.data.files import is_path
 from pgmx.data.messages import listed
 from pgmx.data.missing import missing_mask, take_rows
 from pgmx.data.sources import open_piece
@@ -39,7 +41,7 @@ def coded_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
 
     Parameters
     ----------
-    X : DataFrame, array or DiscreteTable
+    X : DataFrame, array, DiscreteTable, path or iterator of frames
         Rows, any number of them; columns in any order, those of an array in the order of the variables.
     problem : Problem
         Names and states.
@@ -58,7 +60,9 @@ def coded_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    source = None if isinstance(X, DiscreteTable) else open_piece(X)
+    if is_path(X) or is_iterator(X):
+        X = open_any(X, missing="pairwise")  # a state of their own marks the missing cells
+    source = None if isinstance(X, DiscreteTable) else X if isinstance(X, Frame) else open_piece(X)
     columns, n_rows = (X.columns, X.n_rows) if source is None else (source.names, source.n_rows)
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):

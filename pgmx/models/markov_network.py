@@ -238,7 +238,11 @@ class PairwiseMarkovNetwork(PgmpyFace):
         return graph
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Write the network to a file; see :func:`pgmx.models.save_markov_network`."""
+        """Write the network to a file; see :func:`pgmx.models.save_markov_network`.
+
+        The suffix tells the format. Names and states come back as they were from ``.npz``, ``.json`` and ``.uai``, but
+        as text from ``.graphml``: a network read from it expects rows of text.
+        """
         return save_markov_network(self, path)
 
     @staticmethod

@@ -33,7 +33,7 @@ class _Measure(NamedTuple):
 _MEASURES = {
     "score": _Measure("score, nats", 1),
     "objective": _Measure("objective, nats a row", -1),
-    "recall": _Measure("share of the true edges activated", 0, "true_graph"),
+    "recall": _Measure("share of the true edges found", 0, "true_graph"),
     "held_out": _Measure("NPLL of held-out rows, nats a row", 0, "held_out"),
     "n_edges": _Measure("edges activated"),
 }
@@ -75,10 +75,10 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
 
     Parameters
     ----------
-    learners : learner or mapping of str to learner
+    learners : learner, mapping of str to learner, or list of learners
         Fitted learners with a `history_`, such as ``HillClimbSearch`` or ``BestChoiceEdgeGrafting``, with a label for
-        each where there are several. To be comparable they must have learned from the same data, under the same score
-        or the same penalties.
+        each where there are several; those of a list are labelled by their classes, and numbered where these are equal.
+        To be comparable they must have learned from the same data, under the same score or the same penalties.
     ax : matplotlib.axes.Axes, or a sequence of them, optional
         Where to draw, one for each panel. Default: a new figure, which belongs to the caller alone.
     measures : str or sequence of str, optional
@@ -129,9 +129,9 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
     ... }
     >>> panels = plot_history(runs, measures=["objective", "recall"], against="n_edges")
     >>> [panel.get_ylabel() for panel in panels]
-    ['objective, nats a row', 'share of the true edges activated']
+    ['objective, nats a row', 'share of the true edges found']
     """
-    labelled = dict(learners) if isinstance(learners, Mapping) else {"": learners}
+    labelled = _labelled(learners)
     histories = {label: _history(learner, label) for label, learner in labelled.items()}
     if against not in _AGAINST:
         raise ValueError(f"against must be one of {', '.join(_AGAINST)}, got {against!r}")
@@ -147,6 +147,19 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
     if len(labelled) > 1:
         _add_legend(axes, sorted({(run.at, run.label) for runs in panels for run in runs}), own_figure)
     return axes[0] if single else axes
+
+
+def _labelled(learners) -> dict:
+    """Return the learners by label; a single one has none."""
+    if isinstance(learners, Mapping):
+        return dict(learners)
+    if not isinstance(learners, list | tuple):
+        return {"": learners}
+    classes = [type(learner).__name__ for learner in learners]
+    labels = [
+        f"{name} {classes[: at + 1].count(name)}" if classes.count(name) > 1 else name for at, name in enumerate(classes)
+    ]
+    return dict(zip(labels, learners, strict=True))
 
 
 def _history(learner, label) -> Mapping:

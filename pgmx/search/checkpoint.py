@@ -89,7 +89,9 @@ class Checkpoint:
             with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as stored:
                 snapshot = {name: stored[name] for name in stored.files}
         except _UNREADABLE as error:
-            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({error}): {remedy}") from None
+            # What numpy says of other files is advice to unpickle them.
+            why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
+            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({why}): {remedy}") from None
         if not np.array_equal(snapshot.pop("format", None), _FORMAT):
             raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of this version: {remedy}")
         if str(snapshot.pop("fingerprint", "")) != self.fingerprint:

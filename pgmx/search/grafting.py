@@ -13,6 +13,15 @@ from pgmx.search.checkpoint import Checkpoint
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never rest.
 MOST_IDLE = 50
 
+#: What sums of floats may add to the violation of a block.
+_ROUNDING = 2e-6
+
+#: Relative rise of an objective that is not convex which is put down to its tolerance.
+_SLACK = 1e-4
+
+#: Parameters kept of one run to go back to.
+_MOST_KEPT = 32
+
 
 class GraftProgress(NamedTuple):
     """What a callback is told after each round.
@@ -52,6 +61,19 @@ class MarkovLoss(Protocol):
     @property
     def n_optimised(self) -> int:
         """Steps taken."""
+
+    #: Whether every descent comes to the one optimum.
+    convex: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether the latest descent came to rest."""
+
+    def snapshot(self) -> tuple:
+        """Return the parameters, for `revert`."""
+
+    def revert(self, snapshot: tuple) -> None:
+        """Go back to earlier parameters; tables activated since become zero."""
 
     def scores(self, pairs: np.ndarray) -> np.ndarray:
         """Return the score of each pair."""
@@ -152,7 +174,9 @@ class Grafting:
         self.stopped_by = ""
         self.n_iter = 0
         self.n_active = len(loss.edges) if n_active is None else n_active
-        self._idle = 0
+        self._idle = self._presses = 0
+        self._kept: list[tuple[float, tuple]] = []
+        self._n_better, self._stride, self._least = 0, 1, inf
         self._callback, self._measure, self._saver = callback, measure, saver
         self._n_tables = n_tables or (lambda: 0)
         self._cpu, self._wall = process_time(), perf_counter()
@@ -170,6 +194,8 @@ class Grafting:
 
     def run(self) -> None:
         """Go on until something stops it."""
+        # a run may be taken up under another penalty
+        self._idle, self._presses, self._kept, self._n_better, self._stride, self._least = 0, 0, [], 0, 1, inf
         if not self.history and self._note():
             self.stopped_by = "callback"
         while not self.stopped_by:
@@ -178,7 +204,34 @@ class Grafting:
             self.save()
         if self.stopped_by == "max_edges":
             self.source.changed(self.loss.optimise(tol=self.tol, deadline=self.deadline))
+        if not self.loss.convex and self._kept:
+            self._return_to_rest()
         self._note(tell=False)
+
+    def _keep(self, objective: float) -> None:
+        """Keep the first parameters, and such at rest as are better than all before, evenly thinned out."""
+        if self._kept and (not self.loss.settled or objective >= self._least):
+            return
+        self._least = objective
+        if self._n_better % self._stride == 0:
+            self._kept.append((objective, self.loss.snapshot()))
+        self._n_better += 1
+        if len(self._kept) > _MOST_KEPT:
+            self._kept, self._stride = self._kept[::2], 2 * self._stride
+
+    def _return_to_rest(self) -> None:
+        """Go back to the best kept parameters that a fresh look finds at rest, where the present ones are not."""
+        self.loss.kkt_residual()  # takes the fresh look
+        slack = _SLACK * max(1.0, abs(self._least))
+        if self.loss.settled and self.loss.objective() <= self._least + slack:
+            return
+        self.stopped_by = "unsettled"
+        while self._kept:
+            _, parameters = self._kept.pop()
+            self.loss.revert(parameters)
+            self.loss.kkt_residual()
+            if self.loss.settled and self.loss.objective() <= self.history["objective"][0] + slack:
+                return
 
     def _round(self) -> None:
         if perf_counter() >= self.deadline:
@@ -197,10 +250,12 @@ class Grafting:
             self.stopped_by = "max_edges"
             return
         else:
-            changed = self.loss.optimise(tol=self.tol, deadline=self.deadline)
-            if not len(changed) and self._rests():  # no pair violates the condition for this very model
-                self.stopped_by = "converged" if perf_counter() < self.deadline else "max_time"
-                return
+            changed = self.loss.optimise(tol=self.tol * 0.5 ** min(self._presses, 6), deadline=self.deadline)
+            if not len(changed):
+                if self._rests():  # no pair violates the condition for this very model
+                    self.stopped_by = "converged" if perf_counter() < self.deadline else "max_time"
+                    return
+                self._presses += 1  # at rest by its own measure alone
             self.source.changed(changed)
             self._idle += 1
             if self._idle >= MOST_IDLE:
@@ -213,11 +268,13 @@ class Grafting:
 
     def _rests(self) -> bool:
         """Tell whether the parameters meet their condition, rounding errors of sums of floats aside."""
-        return self.loss.kkt_residual() <= max(2 * self.tol, 1e-5)
+        return self.loss.kkt_residual() <= self.tol + _ROUNDING
 
     def _note(self, tell: bool = True) -> bool:
         """Write a line of the history and tell the callback; return whether it wants an end."""
         objective = self.loss.objective()
+        if not self.loss.convex:
+            self._keep(objective)
         cpu, wall = process_time(), perf_counter()
         line = {
             "n_edges": self.n_active,

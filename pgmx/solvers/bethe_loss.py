@@ -70,6 +70,13 @@ class BetheLoss(MomentLoss):
         self._drift = np.zeros(self.n_variables)
         self._drifted = self._fit.node_beliefs.copy()  # beliefs when the drift was last added up
 
+    convex = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether the latest descent came to rest."""
+        return self.converged
+
     # ---- parameters ----
 
     @property
@@ -112,6 +119,13 @@ class BetheLoss(MomentLoss):
 
     def _replaced(self, nodes: np.ndarray, tables: np.ndarray) -> None:
         self._fit.set_values(nodes, tables)
+
+    def revert(self, snapshot) -> None:
+        """Go back to earlier parameters, with messages that start even; tables activated since become zero."""
+        super().revert(snapshot)
+        self._fit.reset_messages()
+        self._fit.enqueue_all()
+        self._prepared().settle_messages(1e-9, 1000 * self.n_variables)
 
     # ---- scores ----
 

@@ -223,6 +223,23 @@ class PenalisedLoss:
             self.cardinalities, self.node_values, active.pairs[kept], np.concatenate([np.zeros(0), *tables])
         )
 
+    #: Whether every descent comes to the one optimum.
+    convex = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether the latest descent came to rest."""
+        return True
+
+    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parameters of nodes and active edges, for `revert`."""
+        return self.node_values.copy(), self.edge_values.copy()
+
+    def revert(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
+        """Go back to earlier parameters; tables activated since become zero."""
+        nodes, tables = snapshot
+        self._replaced(nodes, np.concatenate([tables, np.zeros(int(self._active.where[-1]) - len(tables))]))
+
     def set_potentials(self, potentials: PairwisePotentials) -> None:
         """Go on from given finite parameters; their edges become active, other active tables zero."""
         check_start(potentials, self.cardinalities)

@@ -1,5 +1,6 @@
 """Joint distributions of pairs of variables in the data: all of them, or those that are asked for."""
 
+from contextlib import contextmanager
 from time import perf_counter
 
 import numpy as np
@@ -240,8 +241,9 @@ class PairTables:
         if not self.counted_all and isinstance(self._store, Triangle):
             begin = perf_counter()
             self._store.clear()
-            for part in self._parts:
-                self._counter.add_all(*part)
+            with self._whole_or_not():
+                for part in self._parts:
+                    self._counter.add_all(*part)
             self._store.known[:] = True
             self.n_counted += len(self._store.known)
             self.counted_all = True
@@ -283,7 +285,8 @@ class PairTables:
         if self.counted_all:
             self._counter.add_all(*self._parts.pop())
         else:
-            self._counter.add_pairs(*self._parts[-1], *self._store.held())
+            with self._whole_or_not():
+                self._counter.add_pairs(*self._parts[-1], *self._store.held())
         self.seconds += perf_counter() - begin
         return self
 
@@ -346,11 +349,21 @@ class PairTables:
             )
         return found
 
+    @contextmanager
+    def _whole_or_not(self):
+        """Forget all pairs when counting is interrupted: some have cells, but not their counts."""
+        try:
+            yield
+        except BaseException:
+            self._store.clear()
+            raise
+
     def _count(self, pairs, where, stride):
         """Count pairs over all rows."""
         begin = perf_counter()
-        for part in self._parts:
-            self._counter.add_pairs(*part, pairs, where, stride)
+        with self._whole_or_not():
+            for part in self._parts:
+                self._counter.add_pairs(*part, pairs, where, stride)
         self.n_counted += len(pairs)
         self.seconds += perf_counter() - begin
 

@@ -125,7 +125,9 @@ def opened(args, argv):
         for r in results["records"]
         if r["suite"] not in args.suites or not (stale & {"all", r["method"], r["method"].removesuffix("-and")})
     ]
-    results["commands"].append(shlex.join(["python", "tests/benchmarks/markov.py", *argv]))
+    told = ["FOLDER" if args.real and word == str(args.real) else word for word in argv]
+    told = [Path(word).name if word == str(args.out) else word for word in told]
+    results["commands"].append(shlex.join(["python", "tests/benchmarks/markov.py", *told]))
     results["machine"] = machine()
     packages = ("pgmx", "numpy", "scikit-learn", "pgmpy")
     results["versions"] = {name: installed_version(name) for name in packages}

@@ -60,6 +60,7 @@ def test_unknown_option_names_class_and_options():
         EdgeGrafting(lamda=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:selection=")
 def test_path_says_what_it_holds():
     learner = GroupLassoMarkovNetwork(lam_ratio=0.5, selection="held_out", n_lams=3).fit(ROWS)
     assert repr(learner.path_).startswith("RegularizationPath(3 penalties, 0 to ")

@@ -119,3 +119,9 @@ def test_unknown_options(model, method):
         marginals(model, method=method, max_itr=3)
     with pytest.raises(TypeError, match="unknown option.* 'tol'"):
         sample(model, 3, method="exact", tol=1e-3)
+
+
+@pytest.mark.parametrize("question", [marginals, lambda model, **options: joint(model, [0], **options)])
+def test_no_samples_are_no_estimate(question):
+    with pytest.raises(ValueError, match="n_samples must be at least 1.*got 0"):
+        question(PairwisePotentials.independent([2, 3]), method="gibbs", n_samples=0)
