@@ -8,14 +8,12 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.frame import caller_level
-from pgmx.estimators._base import BaseStructureLearner, Interval, StrOptions, config, random_draws
+from pgmx.estimators._base import Interval, StrOptions, config, random_draws
 from pgmx.estimators._markov_measures import RoundMeasures, held_out_codes, true_pairs
 from pgmx.estimators._markov_problem import (
     LOSSES,
@@ -28,10 +26,9 @@ from pgmx.estimators._markov_problem import (
     start_potentials,
     states_alone,
 )
+from pgmx.estimators._markov_results import MarkovResults
 from pgmx.estimators._progress import ProgressBar
 from pgmx.inference import PairwisePotentials
-from pgmx.models import PairwiseMarkovNetwork
-from pgmx.models.markov_factors import edge_strengths
 from pgmx.search.checkpoint import Checkpoint
 from pgmx.search.exhaustive_edges import ExhaustiveEdges
 from pgmx.search.grafting import Grafting, restore_loss
@@ -50,7 +47,7 @@ _INDIFFERENT = {"max_time", "checkpoint", "checkpoint_every", "show_progress", "
 _HELD = {"lam", "lam_ratio", "random_state", "state_names", "required_edges", "forbidden_edges", "edge_weights"}
 
 
-class MarkovLearner(BaseStructureLearner):
+class MarkovLearner(MarkovResults):
     """Base of the learners of undirected discrete networks.
 
     A subclass implements `_source`, which says where the next edges come from.
@@ -352,63 +349,6 @@ class MarkovLearner(BaseStructureLearner):
         self.n_tests_ = run.source.n_tests
         self.n_tables_ = problem.statistics.n_counted
         self.history_ = {name: np.asarray(values) for name, values in run.history.items()}
-
-    @property
-    def graph_(self) -> nx.Graph:
-        """The learned graph."""
-        return self._once("graph", self._make_graph)
-
-    @property
-    def model_(self) -> PairwiseMarkovNetwork:
-        """The learned network, which answers queries."""
-        return self._once(
-            "model", lambda: PairwiseMarkovNetwork.from_potentials(self._names, self._states, self._potentials)
-        )
-
-    def _make_graph(self) -> nx.Graph:
-        graph = nx.Graph()
-        graph.add_nodes_from(self._names)
-        sizes = edge_strengths(self._potentials).tolist()
-        strength = dict(zip(map(tuple, self._potentials.edges.tolist()), sizes, strict=True))
-        for i, j in self.edges_.tolist():
-            graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))
-        return graph
-
-    @property
-    def adjacency_matrix_(self):
-        """Adjacency matrix of the graph, built on each access."""
-        return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
-
-    def _once(self, key: str, make):
-        if not hasattr(self, "edges_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def score(self, X, y=None):
-        """Return the mean log pseudolikelihood of rows, in nats; higher is better.
-
-        Parameters
-        ----------
-        X : DataFrame, array or DiscreteTable
-            Rows with the columns and states that were learned from.
-        y : None
-            Ignored; scikit-learn's convention.
-
-        Returns
-        -------
-        float
-            (1 / N) Σ_m Σ_i log p(x_i | x_-i).
-        """
-        check_is_fitted(self, "edges_")
-        shape = np.shape(X)
-        if len(shape) == 2 and shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input: give the columns that were learned from"
-            )
-        return float(np.mean(self.model_.pseudo_log_likelihood(X)))
 
 
 def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -157,7 +157,8 @@ def _labelled(learners) -> dict:
         return {"": learners}
     classes = [type(learner).__name__ for learner in learners]
     labels = [
-        f"{name} {classes[: at + 1].count(name)}" if classes.count(name) > 1 else name for at, name in enumerate(classes)
+        f"{name} {classes[: at + 1].count(name)}" if classes.count(name) > 1 else name
+        for at, name in enumerate(classes)
     ]
     return dict(zip(labels, learners, strict=True))
 

@@ -131,7 +131,16 @@ def opened(args, argv):
     results["machine"] = machine()
     packages = ("pgmx", "numpy", "scikit-learn", "pgmpy")
     results["versions"] = {name: installed_version(name) for name in packages}
+    if results["versions"]["pgmx"] == "not installed":
+        results["versions"]["pgmx"] = "from the checkout"
     return results
+
+
+def save(results, path):
+    """Write the results, a record a line."""
+    head = json.dumps({key: value for key, value in results.items() if key != "records"}, indent=1, default=float)
+    lines = ",\n".join(json.dumps(record, default=float) for record in results["records"])
+    path.write_text(f'{head[:-2]},\n "records": [\n{lines}\n]}}\n')
 
 
 def main(argv=None):
@@ -160,9 +169,9 @@ def main(argv=None):
                 record = {"suite": suite, "problem": path.stem.removeprefix("markov-"), "setting": setting, **record}
                 record["load"] = round(os.getloadavg()[0], 2)
                 results["records"].append(record)
-                args.out.write_text(json.dumps(results, indent=1, default=float))
+                save(results, args.out)
                 sys.stderr.write(markov_report.progress(record) + "\n")
-    args.out.write_text(json.dumps(results, indent=1, default=float))
+    save(results, args.out)
     print(markov_report.markdown(results))
 
 

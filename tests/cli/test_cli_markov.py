@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from cli.runner import done, refused
+from pgmx.estimators import GroupLassoMarkovNetwork
 from pgmx.models import PairwiseMarkovNetwork, load_markov_network
 
 METHODS = ("best-choice", "online", "first-hit", "edge-grafting", "feature-grafting", "grafting-light", "group-lasso")
@@ -117,7 +118,39 @@ def test_networks_are_written_read_scored_and_compared(suffix, weather, workdir)
     inside = float(printed("held-out", text).split()[0])
     assert float(printed("pseudo", scored).split(", ")[1].split()[0]) == pytest.approx(inside, abs=2e-4)
     assert float(printed("loglik", scored).split(", ")[1].split()[0]) < 0
-    assert "shd      0 " in done("compare", name, name)
+    assert "edges    2 shared, 0 missing and 0 extra in" in done("compare", name, name)
+
+
+def test_undirected_networks_are_compared_by_their_edges(weather):
+    done("learn", weather, "--method", "group-lasso", "--out", "a.npz")
+    write("must.csv", "wet,coin\n")
+    write("never.csv", "season,rain\n")
+    done("learn", weather, "--method", "online", "--required", "must.csv", "--forbidden", "never.csv", "--out", "b.json")
+    text = done("compare", "a.npz", "b.json")
+    assert "graphs   a.npz: 4 variables, 2 edges; b.json: 4 variables, " in text
+    extra = int(re.search(r"^edges    1 shared, 1 missing and (\d) extra in b.json$", text, re.M)[1])
+    assert printed("hamming", text) == str(1 + extra)
+    assert re.search(rf"^edges +{1 / (1 + extra):.3f} +0\.500 +{2 / (3 + extra):.3f}$", text, re.M)
+    assert "arrows" not in text and "CPDAG" not in text
+    assert f"only in b.json: {extra}\n  coin -- wet\n" in text
+    assert "only in a.npz: 1\n  season -- rain\n" in text
+    assert "--" not in done("compare", "a.npz", "b.json", "-q")
+    assert "--classes is for directed graphs, but a.npz and b.json have" in refused(
+        "compare", "a.npz", "b.json", "--classes"
+    )
+
+
+def test_a_run_that_does_not_come_to_rest_answers_no_query(weather, monkeypatch):
+    def unsettled(self, run, *args):
+        learned(self, run, *args)
+        self.stopped_by_, self.converged_ = "unsettled", False
+
+    learned = GroupLassoMarkovNetwork._set_results
+    monkeypatch.setattr(GroupLassoMarkovNetwork, "_set_results", unsettled)
+    text = done("learn", weather, "--method", "group-lasso")
+    assert printed("seconds", text).endswith(" (did not come to rest: see --l2, --lam)")
+    assert printed("query", text).startswith("left out: parameters that did not come to rest")
+    assert "prior" not in text
 
 
 def test_rows_that_a_network_does_not_know_are_refused(weather):
@@ -152,7 +185,10 @@ def test_missing_cells_may_be_dropped_or_a_state(weather):
     frame["rain"] = frame["rain"].where(frame.index % 10 > 0)
     frame.to_csv(weather, index=False)
     options = ("learn", weather, "--method", "online")
-    assert "missing cells (NaN) in column(s) 'rain'" in refused(*options)
+    message = refused(*options)
+    assert "missing cells (NaN) in column(s) 'rain': pass --missing drop to leave out the rows" in message
+    assert "--missing category to make them a state, or fill them first" in message
+    assert "pairwise" not in message
     assert "540 rows" in done(*options, "--missing", "drop")
     assert "600 rows" in done(*options, "--missing", "category")
     assert "--missing pairwise is not for --method online: choose one of error, drop" in refused(

@@ -1,5 +1,7 @@
 """Missing cells as states of their own."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.encoding import encode_incomplete_column
-from pgmx.data import MISSING, DiscreteTable, encode
+from pgmx.data import MISSING, DiscreteTable, encode, open_frame
+from pgmx.data.messages import MissingCellsError
 
 FRAME = pd.DataFrame(
     {
@@ -144,3 +147,18 @@ def test_missing_codes_of_a_table_made_by_hand():
     table = DiscreteTable(["a", "b"], ["xyz", "uv"], [[0, 1], [1, 1]], [2, -1])
     assert table.missing_codes.tolist() == [2, -1]
     assert table != DiscreteTable(["a", "b"], ["xyz", "uv"], [[0, 1], [1, 1]])
+
+
+def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
+    with pytest.raises(MissingCellsError) as caught:
+        encode(FRAME)
+    error = caught.value
+    assert error.names == ["sky", "days", "wet", "kind"]
+    assert "missing='drop' to leave out the rows that have them, missing='category' to make them a state, " in str(error)
+    assert "missing='pairwise' to score families" in str(error)
+    told = str(error.among(("drop", "category")).with_option("--missing {}"))
+    assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state, or" in told
+    assert "pairwise" not in told
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    with pytest.raises(MissingCellsError, match="pass missing='drop' to leave out the rows that have them, or fill"):
+        open_frame(pd.DataFrame({"a": [0.5, None, 1.5]})).to_pandas()

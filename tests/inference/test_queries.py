@@ -125,3 +125,29 @@ def test_unknown_options(model, method):
 def test_no_samples_are_no_estimate(question):
     with pytest.raises(ValueError, match="n_samples must be at least 1.*got 0"):
         question(PairwisePotentials.independent([2, 3]), method="gibbs", n_samples=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "what"),
+    [
+        ({"n_samples": 0}, ValueError, "n_samples must be at least 1, got 0"),
+        ({"n_samples": 2.5}, TypeError, "n_samples must be an integer, got 2.5"),
+        ({"n_samples": True}, TypeError, "n_samples must be an integer, got True"),
+        ({"n_samples": 5, "seed": -1}, ValueError, "seed must not be negative, got -1"),
+        ({"n_samples": 5, "seed": 1.5}, TypeError, "seed must be an integer, or None for fresh entropy, got 1.5"),
+    ],
+)
+@pytest.mark.parametrize("method", ["exact", "gibbs", "auto"])
+def test_wrong_numbers_of_rows_and_seeds(options, error, what, method):
+    with pytest.raises(error, match=what):
+        sample(PairwisePotentials.independent([2, 3]), method=method, **options)
+
+
+def test_too_wide_for_exact_inference_names_what_the_caller_may_choose(model):
+    for question in (marginals, map_assignment, log_partition):
+        with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(method='loopy'\), a sparser network"):
+            question(model, method="exact", memory=10)
+    with pytest.raises(TreewidthError, match=r"use Gibbs sampling \(method='gibbs'\), a sparser network"):
+        sample(model, 5, method="exact", memory=10)
+    with pytest.raises(TreewidthError, match=r"fewer variables.*method='gibbs' of pgmx.inference.joint"):
+        joint(PairwisePotentials.independent([2] * 40), list(range(40)), memory=2**20)

@@ -10,7 +10,7 @@ from models.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network, tree_network
-from pgmx.inference import PairwisePotentials, imputation
+from pgmx.inference import PairwisePotentials, TreewidthError, imputation
 from pgmx.inference.imputation import imputed
 
 
@@ -114,3 +114,30 @@ def test_engines_agree_where_all_are_exact():
         assert exact.equals(auto)
     with pytest.raises(ValueError, match="inference must be one of 'auto', 'exact', 'loopy', got 'gibbs'"):
         network.predict(rows, inference="gibbs")
+
+
+@pytest.mark.parametrize("columns", [["x0", "x1"], ["x2"]])
+def test_no_rows_give_no_rows_of_all_columns(columns):
+    network = chain_network(3, 3)
+    filled = network.predict(pd.DataFrame(columns=columns, dtype="Int64"))
+    assert filled.shape == (0, 3)
+    assert list(filled.columns) == list(network.names)
+    assert list(filled["x1"].cat.categories) == [0, 1, 2]
+    assert network.predict(np.empty((0, 3), dtype=int)).shape == (0, 3)
+
+
+def test_a_tree_that_is_too_large_names_the_option(monkeypatch):
+    network = grid_network(6, 6)
+    monkeypatch.setattr(imputation, "MEMORY", 1000)
+    with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(inference='loopy'\)"):
+        network.predict(network.simulate(2)[["x0"]], inference="exact")
+
+
+def test_files_and_iterators_are_filled(tmp_path):
+    network = chain_network(4, 3, edge_scale=3.0)
+    frame = network.simulate(40).astype("Int64").mask(np.arange(160).reshape(40, 4) % 7 == 0).drop(columns="x2")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    wanted = network.predict(frame)
+    assert network.predict(tmp_path / "rows.csv").equals(wanted)
+    assert network.predict(str(tmp_path / "rows.csv")).equals(wanted)
+    assert network.predict(iter([frame[:15], frame[15:]])).equals(wanted)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from models.markov_networks import codes_of, enumerable, networks, questions, ring
 from oracles import enumeration
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, write_table
 from pgmx.datasets import chain_network, grid_network, tree_network
 from pgmx.models import PairwiseMarkovNetwork
 
@@ -141,6 +141,22 @@ def test_rows_of_every_kind():
     assert network.log_likelihood(frame.iloc[:1]) == wanted[0]
 
 
+def test_rows_of_files_and_iterators(tmp_path):
+    network = chain_network(3, 3)
+    frame = network.simulate(30)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    write_table(frame, tmp_path / "rows.pgmx")
+    for ask in (network.log_likelihood, network.pseudo_log_likelihood):
+        wanted = ask(frame)
+        for source in (tmp_path / "rows.csv", str(tmp_path / "rows.pgmx"), iter([frame[:10], frame[10:]])):
+            np.testing.assert_array_equal(ask(source), wanted)
+    frame.astype("Int64").mask(frame["x1"] == 1).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(ValueError, match=r"missing cells in column\(s\) 'x0', 'x1', 'x2': drop the rows"):
+        network.log_likelihood(tmp_path / "rows.csv")
+    with pytest.raises(FileNotFoundError, match="none.csv"):
+        network.log_likelihood("none.csv")
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -192,6 +208,18 @@ def test_simulated_rows():
 def test_wrong_questions(ask, what):
     with pytest.raises(ValueError, match=what):
         ask(ring())
+
+
+def test_wrong_numbers_of_simulated_rows():
+    network = chain_network(2)
+    with pytest.raises(ValueError, match="n_samples must be at least 1, got 0"):
+        network.simulate(0)
+    with pytest.raises(TypeError, match="n_samples must be an integer, got 2.5"):
+        network.simulate(2.5)
+    with pytest.raises(ValueError, match="seed must not be negative, got -1: give None"):
+        network.simulate(5, seed=-1)
+    with pytest.raises(ValueError, match="n_samples must be at least 1, got 0"):
+        network.marginals(method="gibbs", n_samples=0)
 
 
 def test_wrong_types_of_questions():

@@ -56,12 +56,13 @@ def test_a_real_learner_is_drawn():
 
 
 def test_what_has_no_history_is_refused():
-    with pytest.raises(TypeError, match="a fitted learner with a history_ is needed, got a list"):
-        plot_history([])
+    with pytest.raises(TypeError, match="a fitted learner with a history_ is needed, got a dict_keys"):
+        plot_history({}.keys())
     with pytest.raises(TypeError, match="'x' is a dict: call fit first"):
         plot_history({"x": {}})
-    with pytest.raises(ValueError, match="no learner has a move"):
-        plot_history({})
+    for nothing in ({}, []):
+        with pytest.raises(ValueError, match="no learner has a move"):
+            plot_history(nothing)
     with pytest.raises(ValueError, match="no learner has a move"):
         plot_history(run([], []))
 

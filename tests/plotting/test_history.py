@@ -102,6 +102,18 @@ def test_what_was_not_recorded_or_is_unknown_is_refused():
         plot_history(learner, measures=())
 
 
+def test_a_list_is_labelled_by_classes_numbered_where_they_are_equal():
+    class Other(SimpleNamespace):
+        pass
+
+    first, second = grafted([9, 5, 6]), grafted([9, 6, 5])
+    ax = plot_history([first, Other(history_=first.history_), second])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SimpleNamespace 1", "Other", "SimpleNamespace 2"]
+    assert plot_history([first]).get_legend() is None
+    with pytest.raises(TypeError, match="'SimpleNamespace 2' is a SimpleNamespace: call fit first"):
+        plot_history((first, SimpleNamespace()))
+
+
 def test_real_learners_fill_three_panels(tmp_path):
     from pgmx.datasets import preferential_attachment_network, sample_markov_network
     from pgmx.estimators import EdgeGrafting, GroupLassoMarkovNetwork
