@@ -35,9 +35,14 @@ def user_errors(missing=()):
         except BrokenPipeError:  # whoever read our output has left; click ends quietly
             raise
         except (ValueError, TypeError, OSError) as error:
-            if hasattr(error, "with_option"):  # a MissingCellsError, whose class would bring pandas with it
-                error = error.among(missing).with_option("--missing {}")
-            raise BadInput(_one_line(error) or type(error).__name__) from error
+            raise BadInput(_one_line(_spelled(error, missing)) or type(error).__name__) from error
+
+
+def _spelled(error, missing):
+    """Return an error about missing cells with the option as a command has it; any other as it is."""
+    if hasattr(error, "with_option"):  # a MissingCellsError, whose module would bring pandas with it
+        return error.among(missing).with_option("--missing {}")
+    return error
 
 
 class OneLineCommand(click.Command):

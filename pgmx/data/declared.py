@@ -40,7 +40,9 @@ def checked_state_names(state_names, columns):
     known = set(columns)
     unknown = [name for name in state_names if name not in known]
     if unknown:
-        raise UnknownColumnsError(unknown, tuple(columns))
+        raise UnknownColumnsError(
+            f"state_names has unknown column(s) {listed(unknown)}: the columns are {listed(columns)}", unknown
+        )
     return {name: _checked_states(states, name) for name, states in state_names.items()}
 
 

@@ -70,19 +70,15 @@ class UnknownColumnsError(ValueError):
 
     Parameters
     ----------
-    names : list of hashable
-        The columns that states are declared for.
-    known : sequence of hashable
-        The columns of the data.
+    message : str
+        What to say.
+    names : sequence of hashable, default=()
+        The columns that the data lack.
     """
 
-    def __init__(self, names, known):
-        self.names = names
-        self.known = known
-        super().__init__(names, known)
-
-    def __str__(self):
-        return f"state_names has unknown column(s) {listed(self.names)}: the columns are {listed(self.known)}"
+    def __init__(self, message, names=()):
+        self.names = tuple(names)
+        super().__init__(message)
 
 
 def listed(names, limit=10):

@@ -1,6 +1,6 @@
 """Measure the learners of discrete Markov networks: to the optimum, under a limit of edges, at scale, on real tables.
 
-Run it from the checkout, with pgmx and the extra [bench] installed:
+Run it from the checkout, with pgmx installed:
 
     python tests/benchmarks/markov.py --out markov.json --real FOLDER
 
@@ -28,7 +28,7 @@ LIMITED = {"edges_per_variable": 3, "tol": 1e-4, "runs": 3, "lam": 0.002}
 
 #: name: (problems, setting, methods)
 SUITES = {
-    "optimum": ("sizes", TO_OPTIMUM, markov_solvers.EDGE_WISE),
+    "optimum": ("sizes", {**TO_OPTIMUM, "certified": True}, markov_solvers.EDGE_WISE),
     "features": ([200], {**TO_OPTIMUM, "runs": 1, "single": True}, markov_solvers.FEATURE_WISE),
     "limit-bethe": ("sizes", {**LIMITED, "loss": "bethe", "l2": 1.0}, markov_solvers.LIMITED),
     "limit-bethe-mild": ("sizes", {**LIMITED, "loss": "bethe", "l2": 0.1}, markov_solvers.LIMITED),

@@ -74,6 +74,37 @@ def objective(network, codes, loss, lam, l2, single=False):
     return fit + penalty(network, lam, l2, single)
 
 
+def largest_violation(network, codes, lam, l2):
+    """Return the largest distance of 0 from the subdifferential of the penalised pseudolikelihood, all pairs included.
+
+    Over nodes, pairs with a table, and all pairs without: from one product of all conditionals with all indicators.
+    """
+    sizes = np.array([len(node) for node in network.nodes])
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    n_rows = codes.shape[1]
+    conditionals = np.empty((begins[-1], n_rows), dtype=np.float32)
+    seen = np.zeros((begins[-1], n_rows), dtype=np.float32)
+    worst = 0.0
+    for v, (logits, own, node) in enumerate(zip(network.fields(codes), codes, network.nodes, strict=True)):
+        odds = np.exp(logits - logits.max(axis=0))
+        odds /= odds.sum(axis=0)
+        part = slice(begins[v], begins[v + 1])
+        conditionals[part], seen[part] = odds, own == np.arange(sizes[v])[:, None]
+        slope = 0.5 * (odds.mean(axis=1) - seen[part].mean(axis=1, dtype=np.float64)) + l2 * node
+        worst = max(worst, float(np.linalg.norm(slope)))
+    moments = (conditionals @ seen.T).astype(np.float64) / n_rows
+    gradient = 0.5 * (moments + moments.T) - (seen @ seen.T).astype(np.float64) / n_rows
+    widths = np.sqrt(np.outer(sizes, sizes))
+    norms = np.sqrt(np.add.reduceat(np.add.reduceat(gradient**2, begins[:-1], axis=0), begins[:-1], axis=1))
+    over = norms - lam * widths
+    for (i, j), table in zip(network.edges.tolist(), network.tables, strict=True):
+        cells = gradient[begins[i] : begins[i + 1], begins[j] : begins[j + 1]]
+        over[i, j] = np.linalg.norm(cells + l2 * table + lam * widths[i, j] * table / np.linalg.norm(table))
+        over[j, i] = 0.0
+    np.fill_diagonal(over, 0.0)
+    return max(worst, float(over.max()))
+
+
 def mean_score(network, codes):
     """Return the mean over rows of the sum of the potentials."""
     total = sum(float(node[own].mean()) for node, own in zip(network.nodes, codes, strict=True))

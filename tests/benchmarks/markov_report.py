@@ -2,6 +2,8 @@
 
 from statistics import median
 
+from markov_solvers import ORDER
+
 TITLES = {
     "optimum": "To no violation, pseudolikelihood",
     "features": "Feature by feature (another objective, plain l1), to no violation, pseudolikelihood",
@@ -39,14 +41,15 @@ def markdown(results):
             for record in chosen:
                 if record["problem"] == problem:
                     cells.setdefault(record["method"], []).append(record)
-            parts.append(heading(problem, results["problems"][problem], chosen, cells))
+            cells = dict(sorted(cells.items(), key=lambda cell: ORDER.index(cell[0])))
+            parts.append(heading(problem, results["problems"][problem], cells))
             parts.append((real_table if suite == "real" else run_table)(cells, suite))
             parts.append(remarks(suite, cells))
     parts.append(footer(results))
     return "\n\n".join(part for part in parts if part)
 
 
-def heading(problem, facts, records, cells):
+def heading(problem, facts, cells):
     """Return what a table is about."""
     setting = next(iter(cells.values()))[0]["setting"]
     text = f"**{problem}**: {facts['variables']:,} variables, {facts['states']} states, {facts['rows']:,} rows"
@@ -109,6 +112,10 @@ def remarks(suite, cells):
     if suite.startswith("limit"):
         lines += limit_remarks(cells, seconds, tables)
     runs = [r for rs in cells.values() for r in rs]
+    certified = {r["method"]: r["kkt_outside"] for r in runs if "kkt_outside" in r}
+    if certified:
+        told = ", ".join(f"{method} {value:.2e}" for method, value in certified.items())
+        lines.append(f"Largest violation over nodes and all pairs, by the outside function: {told}.")
     gaps = [abs(r["own_objective"] / r["objective"] - 1) for r in runs if comparable(r) and r.get("bp_converged", True)]
     if gaps:
         lines.append(

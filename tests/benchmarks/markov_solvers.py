@@ -48,6 +48,7 @@ LIMITED = (
     "first-hit-plain",
 )
 BASELINES = ("independent", "chow-liu", "node-wise-lasso")
+ORDER = (*BASELINES, "node-wise-lasso-and", *dict.fromkeys((*EDGE_WISE, *LIMITED)), *FEATURE_WISE)  # of the rows
 
 
 class Regressions:

@@ -141,6 +141,10 @@ def judge(model, problem, setting, judged):
     if judged:
         settings = setting["loss"], setting["lam"], setting["l2"], setting.get("single", False)
         found["objective"] = markov_objective.objective(model, problem.codes, *settings)
+        if setting.get("certified"):
+            found["kkt_outside"] = markov_objective.largest_violation(
+                model, problem.codes, setting["lam"], setting["l2"]
+            )
     found["npll"] = markov_objective.negative_pseudolikelihood(model.fields(problem.held_out), problem.held_out)
     return found
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from cli.runner import pgmx, refused
+from pgmx.datasets import load_network
 
 
 def test_a_bundled_network_is_sampled_learned_compared_queried_and_written(workdir):
@@ -99,7 +100,14 @@ def test_missing_cells_are_refused_or_dropped(weather):
     frame = pd.read_csv(weather)
     frame["rain"] = frame["rain"].where(frame.index % 10 > 0)
     frame.to_csv(weather, index=False)
-    assert "missing cells (NaN) in column(s) 'rain'" in refused("learn", weather)
+    message = refused("learn", weather)
+    assert (
+        "missing cells (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, " in message
+    )
+    assert "--missing pairwise to score families" in message
+    pd.DataFrame({name: ["yes", "no", None] for name in load_network("asia")}).to_csv("rows.csv", index=False)
+    message = refused("score", "asia", "rows.csv")
+    assert "pass --missing drop to leave out the rows that have them, or fill them first" in message
     result = pgmx("learn", weather, "--missing", "drop")
     assert result.exit_code == 0
     assert "540 rows" in result.stdout
@@ -176,11 +184,20 @@ def test_help_and_version():
     assert re.fullmatch(r"pgmx \S+\n", pgmx("--version").stdout)
 
 
-def run_in_a_pipe(*arguments):
+def run_python(*arguments):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    script = "import sys; from pgmx.cli import main; main(sys.argv[1:], prog_name='pgmx')"
-    command = [sys.executable, "-c", script, *map(str, arguments)]
+    command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def run_in_a_pipe(*arguments):
+    return run_python("-c", "import sys; from pgmx.cli import main; main(sys.argv[1:], prog_name='pgmx')", *arguments)
+
+
+def test_the_package_runs_as_a_module():
+    done = run_python("-m", "pgmx", "compare", "asia", "asia", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "shd      0 " in done.stdout
 
 
 def test_in_a_pipe_progress_is_silent(weather):
@@ -195,6 +212,5 @@ def test_help_loads_nothing_heavy():
         "heavy = {'numpy', 'pandas', 'pgmpy', 'matplotlib', 'scipy', 'networkx'} & set(sys.modules);"
         "sys.exit(str(heavy) if heavy else 0)"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    done = run_python("-c", script)
     assert (done.returncode, done.stderr) == (0, "")

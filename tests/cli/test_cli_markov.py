@@ -88,7 +88,7 @@ def test_options_reach_the_learner(weather):
 
 @pytest.mark.parametrize("rule", ["held-out", "ebic", "stars"])
 def test_the_penalty_is_chosen_along_a_path(rule, weather):
-    text = done("learn", weather, "--method", "group-lasso", "--select", rule, "--lam-ratio", 0.05)
+    text = done("learn", weather, "--method", "group-lasso", "--select", rule, "--lam-ratio", 0.01)
     assert f"(by {rule} among 20" in printed("lam", text)
     if rule != "stars":  # four variables are too few for it: one edge that comes and goes is unstable enough
         assert ("rain", "wet") in edges(text)
@@ -125,14 +125,15 @@ def test_undirected_networks_are_compared_by_their_edges(weather):
     done("learn", weather, "--method", "group-lasso", "--out", "a.npz")
     write("must.csv", "wet,coin\n")
     write("never.csv", "season,rain\n")
-    done("learn", weather, "--method", "online", "--required", "must.csv", "--forbidden", "never.csv", "--out", "b.json")
+    options = ("--required", "must.csv", "--forbidden", "never.csv", "--out", "b.json")
+    done("learn", weather, "--method", "online", *options)
     text = done("compare", "a.npz", "b.json")
     assert "graphs   a.npz: 4 variables, 2 edges; b.json: 4 variables, " in text
     extra = int(re.search(r"^edges    1 shared, 1 missing and (\d) extra in b.json$", text, re.M)[1])
     assert printed("hamming", text) == str(1 + extra)
     assert re.search(rf"^edges +{1 / (1 + extra):.3f} +0\.500 +{2 / (3 + extra):.3f}$", text, re.M)
     assert "arrows" not in text and "CPDAG" not in text
-    assert f"only in b.json: {extra}\n  coin -- wet\n" in text
+    assert f"only in b.json: {extra}\n" in text and "\n  coin -- wet\n" in text
     assert "only in a.npz: 1\n  season -- rain\n" in text
     assert "--" not in done("compare", "a.npz", "b.json", "-q")
     assert "--classes is for directed graphs, but a.npz and b.json have" in refused(

@@ -154,10 +154,10 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
         encode(FRAME)
     error = caught.value
     assert error.names == ["sky", "days", "wet", "kind"]
-    assert "missing='drop' to leave out the rows that have them, missing='category' to make them a state, " in str(error)
+    assert "missing='drop' to leave out the rows that have them, missing='category' to make them a" in str(error)
     assert "missing='pairwise' to score families" in str(error)
     told = str(error.among(("drop", "category")).with_option("--missing {}"))
-    assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state, or" in told
+    assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state" in told
     assert "pairwise" not in told
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     with pytest.raises(MissingCellsError, match="pass missing='drop' to leave out the rows that have them, or fill"):

@@ -107,8 +107,8 @@ def test_a_list_is_labelled_by_classes_numbered_where_they_are_equal():
         pass
 
     first, second = grafted([9, 5, 6]), grafted([9, 6, 5])
-    ax = plot_history([first, Other(history_=first.history_), second])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SimpleNamespace 1", "Other", "SimpleNamespace 2"]
+    legend = plot_history([first, Other(history_=first.history_), second]).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["SimpleNamespace 1", "Other", "SimpleNamespace 2"]
     assert plot_history([first]).get_legend() is None
     with pytest.raises(TypeError, match="'SimpleNamespace 2' is a SimpleNamespace: call fit first"):
         plot_history((first, SimpleNamespace()))
