@@ -94,28 +94,6 @@ PGMX_CONDITIONALS_ANY(u16, uint16_t)
     _mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x007fffff)),       \
                                         _mm256_set1_epi32(0x3f800000)))
 #include "_conditionals_body.h"
-#undef vec
-#undef ivec
-#undef mask
-#undef LANES
-#undef TARGET
-#undef NAME
-#undef LOAD
-#undef STORE
-#undef ZERO
-#undef SPLAT
-#undef ADD
-#undef SUB
-#undef MUL
-#undef DIV
-#undef SQRT
-#undef MAX
-#undef CODES
-#undef IS
-#undef ADD_IF
-#undef PICK
-#undef EXPONENT
-#undef MANTISSA
 
 #define vec __m512
 #define ivec __m512i
@@ -143,28 +121,6 @@ PGMX_CONDITIONALS_ANY(u16, uint16_t)
     _mm512_castsi512_ps(_mm512_or_si512(_mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x007fffff)),       \
                                         _mm512_set1_epi32(0x3f800000)))
 #include "_conditionals_body.h"
-#undef vec
-#undef ivec
-#undef mask
-#undef LANES
-#undef TARGET
-#undef NAME
-#undef LOAD
-#undef STORE
-#undef ZERO
-#undef SPLAT
-#undef ADD
-#undef SUB
-#undef MUL
-#undef DIV
-#undef SQRT
-#undef MAX
-#undef CODES
-#undef IS
-#undef ADD_IF
-#undef PICK
-#undef EXPONENT
-#undef MANTISSA
 
 #endif /* PGMX_X86_DISPATCH */
 

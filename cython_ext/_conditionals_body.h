@@ -1,4 +1,5 @@
-/* Vector bodies of _conditionals.h, included once an instruction set: no include guard, on purpose.
+/* Vector bodies of _conditionals.h, included once an instruction set: no include guard, on purpose; it undefines what it
+ * was given.
  *
  * The includer defines NAME(f), TARGET, LANES, vec, ivec, mask and the operations LOAD, STORE, ZERO, SPLAT, ADD, SUB,
  * MUL, DIV, SQRT, MAX, CODES (LANES codes widened to 32 bits), IS (lanes whose code is b), ADD_IF, PICK (lanes of a table
@@ -136,3 +137,26 @@ TARGET static double NAME(pgmx_log2_sum)(const float *const *p, int n_states, co
     }
     return total;
 }
+
+#undef vec
+#undef ivec
+#undef mask
+#undef LANES
+#undef TARGET
+#undef NAME
+#undef LOAD
+#undef STORE
+#undef ZERO
+#undef SPLAT
+#undef ADD
+#undef SUB
+#undef MUL
+#undef DIV
+#undef SQRT
+#undef MAX
+#undef CODES
+#undef IS
+#undef ADD_IF
+#undef PICK
+#undef EXPONENT
+#undef MANTISSA

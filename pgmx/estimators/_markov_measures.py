@@ -6,6 +6,7 @@ from math import nan
 import numpy as np
 
 from pgmx.data import DiscreteTable, encode
+from pgmx.data.messages import MissingCellsError, UnknownColumnsError, listed
 from pgmx.estimators._pair_knowledge import checked_pairs
 
 #: The fit to held-out rows is measured when so many more edges are active.
@@ -79,8 +80,13 @@ def held_out_codes(held_out, table: DiscreteTable, option: str = "held_out") -> 
     states = dict(zip(table.columns, map(list, table.states), strict=True))
     try:
         coded = held_out if isinstance(held_out, DiscreteTable) else encode(held_out, state_names=states)
+    except UnknownColumnsError as error:
+        raise ValueError(f"{option} lacks the column(s) {listed(error.names)}, which the data have") from None
+    except MissingCellsError as error:
+        raise ValueError(f"{option} has missing cells in column(s) {listed(error.names)}: drop or fill them") from None
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{option} cannot be read with the states of the data: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # others are not made of a text
+        raise kind(f"{option} cannot be read with the states of the data: {error}") from None
     if set(coded.columns) != set(table.columns):
         odd = next(iter(set(coded.columns) ^ set(table.columns)))
         raise ValueError(f"{option} and the data must have the same columns, but {odd!r} stands in one of them only")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.messages import FloatColumnsError
+from pgmx.data.messages import FloatColumnsError, MissingCellsError
 from pgmx.estimators._bound_base import weighted_rows
 from pgmx.estimators._pair_knowledge import PairKnowledge, pair_knowledge
 from pgmx.estimators._scoring import checked_weights, of_kept_rows
@@ -88,11 +88,13 @@ class MarkovProblem(NamedTuple):
 
 @contextmanager
 def states_alone() -> Iterator[None]:
-    """Say of floats what helps a learner that has no scores of numbers."""
+    """Say of floats and of missing cells what helps a learner that has no scores of families."""
     try:
         yield
     except FloatColumnsError as error:
         raise FloatColumnsError(error.names, error.hints, scores=False) from None
+    except MissingCellsError as error:
+        raise error.among(("drop", "category")) from None
 
 
 def open_problem(learner, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:

@@ -79,14 +79,7 @@ class BetheLoss(MomentLoss):
 
     # ---- parameters ----
 
-    @property
-    def lam(self) -> float:
-        """Weight λ of the penalty; may be set, which keeps all parameters."""
-        return self._lam
-
-    @lam.setter
-    def lam(self, value: float) -> None:
-        self._lam = float(value)
+    def _lam_changed(self) -> None:
         self._all_due = True
 
     @property

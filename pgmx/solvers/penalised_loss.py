@@ -122,7 +122,12 @@ class PenalisedLoss:
 
     @lam.setter
     def lam(self, value: float) -> None:
+        check_penalties(value, self.l2)
         self._lam = float(value)
+        self._lam_changed()
+
+    def _lam_changed(self) -> None:
+        """Take notice of another penalty."""
 
     def group_weights(self, pairs: np.ndarray) -> np.ndarray:
         """Return what λ is multiplied by for each pair: c_e d_e, feature-wise c_e."""

@@ -9,7 +9,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.data import DiscreteTable
-from pgmx.solvers.active_edges import check_penalties
 from pgmx.solvers.penalised_loss import PenalisedLoss
 from pgmx.statistics.pair_tables import PairTables
 
@@ -87,19 +86,12 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     # ---- what is penalised, and how much ----
 
-    @property
-    def lam(self) -> float:
-        """Weight λ of the penalty; may be set, which keeps all parameters."""
-        return self._lam
-
-    @lam.setter
-    def lam(self, value: float) -> None:
-        check_penalties(value, self.l2)
-        self._lam = float(value)
+    def _lam_changed(self) -> None:
         self._known[:] = inf
         if self._penalize_nodes:
             self._node_penalties[:] = self._lam * np.sqrt(self.cardinalities)
             self._rows.fit_alone()
+            self._loss_drift[:] = -1.0
 
     # ---- scores ----
 
