@@ -99,7 +99,7 @@ def _origin(learner, select: str | None) -> str:
     path = getattr(learner, "path_", None)
     if path is None:
         return told
-    end = "; the smallest: try a smaller --lam-ratio" if path.selected == len(path.lams) - 1 else ""
+    end = "; the smallest: try a smaller --lam-ratio" if path.at_end else ""
     return f"{told} (by {select} among {len(path)}{end})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,9 @@ class MarkovQueries:
 
     _cache: dict[str, Any]
 
+    @abstractmethod
     def inference_problem(self) -> Problem:
         """Return the network as :mod:`pgmx.inference` sees it."""
-        raise NotImplementedError
 
     # ---- cost ----
 

@@ -58,10 +58,6 @@ class MarkovLoss(Protocol):
     def drift(self) -> np.ndarray:
         """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
 
-    @property
-    def n_optimised(self) -> int:
-        """Steps taken."""
-
     #: Whether every descent comes to the one optimum.
     convex: bool
 

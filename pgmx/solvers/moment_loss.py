@@ -1,10 +1,12 @@
 """What losses that compare a network's moments with the observed ones have in common."""
 
+from abc import abstractmethod
+
 import numpy as np
 
 from pgmx._ext import _bethe
 from pgmx.data import DiscreteTable
-from pgmx.solvers.penalised_loss import PenalisedLoss
+from pgmx.solvers.penalised_loss import PenalisedLoss, as_pairs
 from pgmx.statistics.pair_tables import PairTables
 
 
@@ -39,6 +41,33 @@ class MomentLoss(PenalisedLoss):
         **options,
     ):
         super().__init__(table, statistics, **options)
+
+    @abstractmethod
+    def _gradient_cells(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the gradients in the tables of pairs without parameters, their borders and their norms."""
+
+    def scores(self, pairs: np.ndarray) -> np.ndarray:
+        r"""Return :math:`s_e = \|\nabla_e L\|_2 / d_e` of inactive pairs (k, 2), the first variable before the second.
+
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (k, 2)
+            Pairs without parameters.
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            A pair belongs in the model when its score is above λ c_e.
+        """
+        pairs = as_pairs(pairs)
+        return self._gradient_cells(pairs)[2] / self._size(pairs)
+
+    def gradients(self, pairs: np.ndarray) -> list[np.ndarray]:
+        """Return the gradient of the loss in the table of each inactive pair, (s_i, s_j)."""
+        pairs = as_pairs(pairs)
+        cells, begins, _ = self._gradient_cells(pairs)
+        shapes = map(tuple, self.cardinalities[pairs].tolist())
+        return [cells[begins[k] : begins[k + 1]].reshape(shape) for k, shape in enumerate(shapes)]
 
 
 def product_gradients(beliefs: np.ndarray, offsets: np.ndarray, statistics: PairTables, pairs: np.ndarray):

@@ -1,5 +1,6 @@
 """What every penalised loss of a pairwise Markov network has in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
 
@@ -11,7 +12,7 @@ from pgmx.solvers.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pair_tables import PairTables
 
 
-class PenalisedLoss:
+class PenalisedLoss(ABC):
     r"""A smooth loss L with an elastic group penalty, its active edges, and the state of its minimisation.
 
     .. math::
@@ -71,29 +72,26 @@ class PenalisedLoss:
     # ---- what subclasses say ----
 
     @property
+    @abstractmethod
     def node_values(self) -> np.ndarray:
         """Parameters of the nodes, float64 of shape (sum of cardinalities,)."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def edge_values(self) -> np.ndarray:
         """Parameters of the active edges, table after table, in the order of activation."""
-        raise NotImplementedError
 
-    def _added(self, positions: np.ndarray) -> None:
+    def _added(self, positions: np.ndarray) -> None:  # noqa: B027 (a hook: most losses need none)
         """Take notice of edges that were activated, their parameters at zero."""
 
-    def _widened(self, position: int) -> None:
+    def _widened(self, position: int) -> None:  # noqa: B027 (as above)
         """Take notice of a cell that was activated in the table of an edge."""
 
+    @abstractmethod
     def _replaced(self, nodes: np.ndarray, tables: np.ndarray) -> None:
         """Go on from given parameters."""
-        raise NotImplementedError
 
-    def _gradient_cells(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the gradients in the tables of pairs without parameters, their borders and their norms."""
-        raise NotImplementedError
-
+    @abstractmethod
     def optimise(
         self,
         pairs: np.ndarray | None = None,
@@ -103,15 +101,14 @@ class PenalisedLoss:
         deadline: float = inf,
     ) -> np.ndarray:
         """Minimise the objective; see the subclasses."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self) -> float:
         """Return L, in nats a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kkt_residual(self) -> float:
         """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
-        raise NotImplementedError
 
     # ---- what is penalised, and how much ----
 
@@ -126,7 +123,7 @@ class PenalisedLoss:
         self._lam = float(value)
         self._lam_changed()
 
-    def _lam_changed(self) -> None:
+    def _lam_changed(self) -> None:  # noqa: B027 (as above)
         """Take notice of another penalty."""
 
     def group_weights(self, pairs: np.ndarray) -> np.ndarray:
@@ -158,28 +155,16 @@ class PenalisedLoss:
 
     # ---- scores ----
 
+    @abstractmethod
     def scores(self, pairs: np.ndarray) -> np.ndarray:
         r"""Return :math:`s_e = \|\nabla_e L\|_2 / d_e` of inactive pairs (k, 2), the first variable before the second.
 
-        Parameters
-        ----------
-        pairs : ndarray of int64, shape (k, 2)
-            Pairs without parameters.
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            A pair belongs in the model when its score is above λ c_e.
+        A pair belongs in the model when its score is above λ c_e.
         """
-        pairs = as_pairs(pairs)
-        return self._gradient_cells(pairs)[2] / self._size(pairs)
 
+    @abstractmethod
     def gradients(self, pairs: np.ndarray) -> list[np.ndarray]:
         """Return the gradient of the loss in the table of each inactive pair, (s_i, s_j)."""
-        pairs = as_pairs(pairs)
-        cells, begins, _ = self._gradient_cells(pairs)
-        shapes = map(tuple, self.cardinalities[pairs].tolist())
-        return [cells[begins[k] : begins[k + 1]].reshape(shape) for k, shape in enumerate(shapes)]
 
     # ---- parameters ----
 
@@ -189,9 +174,9 @@ class PenalisedLoss:
         return self._active.pairs.copy()
 
     @property
+    @abstractmethod
     def drift(self) -> np.ndarray:
         """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
-        raise NotImplementedError
 
     def norms(self) -> np.ndarray:
         """Return the norm of each active table, in the order of `edges`."""
