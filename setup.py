@@ -26,6 +26,9 @@ KERNELS = [
     "_gibbs",
     "_pseudolikelihood",
     "_pair_tables",
+    "_ranks",
+    "_gram_lasso",
+    "_clime",
 ]
 
 # PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.

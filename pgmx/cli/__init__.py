@@ -1,8 +1,9 @@
 """The command line: ``pgmx learn``, ``bootstrap``, ``score`` and ``compare``.
 
 This module and `options` declare options and help alone, so that ``pgmx --help`` is quick; `inputs` checks what the
-user gave, `sources` opens the data, `learners` makes the learner; `job` (Markov networks: `markov`), `resample` and
-`evaluate` do the work of the commands, `query` asks the network one question, `console` and `report` print.
+user gave, `sources` opens the data, `learners` makes the learner; `job` (Markov networks: `markov`, Gaussian graphs:
+`gaussian`), `resample` and `evaluate` do the work of the commands, `query` asks the network one question, `console` and
+`report` print.
 """
 
 from pathlib import Path
@@ -30,6 +31,8 @@ def main(context):
       pgmx learn survey.csv --out survey.bif  learn from a table, write the fitted network
       pgmx learn survey.csv --method group-lasso --out survey.uai
                                               the same without directions: a Markov network
+      pgmx learn cells.csv --method glasso --select ebic --plot cells.svg
+                                              a Gaussian graph of columns of numbers
       pgmx bootstrap survey.csv               how sure its edges are
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
@@ -41,15 +44,17 @@ def main(context):
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @click.argument("source")
+@shared.method_option(gaussian=True)
 @shared.learner_options
 @shared.markov_options
+@shared.gaussian_options
 @shared.knowledge_options
 @shared.data_options
 @click.option(
     "--held-out",
     metavar="FILE",
     type=Path,
-    help="Markov networks: rows to judge the result by, and for --select held-out to choose by.",
+    help="Networks without directions: rows to judge the result by, and for --select held-out to choose by.",
 )
 @shared.run_options
 @shared.max_time_option
@@ -66,30 +71,33 @@ def main(context):
     type=Path,
     help="Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
     "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
-    "or .graphml (the network).",
+    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network).",
 )
 @shared.plot_option
 @click.option(
     "--plot-history",
     metavar="FILE",
     type=Path,
-    help="Write a picture of score or objective against seconds: .svg or .png.",
+    help="Write a picture of score or objective against seconds, of a Gaussian graph of the path that --select chose "
+    "from: .svg or .png.",
 )
 @shared.quiet_option
 def learn(source, **options):
-    """Learn a Bayesian or a Markov network.
+    """Learn a Bayesian network, a Markov network or a Gaussian graph.
 
     SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
     Printed are the score, the edges ("a -> b"; "a -- b" where the data cannot tell the direction), the time, and the
-    answer to one query; of a Markov network the objective, the penalty and the edges with their strengths. A bundled
-    network is sampled first and the result compared with it (a Markov network with its moral graph); without --out and
-    --plot, NAME.bif (.uai) and NAME.svg are written into the working directory.
+    answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
+    Gaussian graph the same with partial correlations, and one prediction. A bundled network is sampled first and the
+    result compared with it (a Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and
+    NAME.svg are written into the working directory.
 
-    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone). Results go to standard
-    output, progress (on a terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
+    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime and neighborhood
+    take integers and floats for numbers, and nothing else. Results go to standard output, progress (on a terminal) and
+    errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
 
     \b
     Examples:
@@ -101,13 +109,15 @@ def learn(source, **options):
       pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
       pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
       pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
+      pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
+      pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
 
     \b
     An edge file names two columns of the table a line (a first line "from,to" is skipped):
       smoker,cancer
       age,smoker
     """  # noqa: D301 (as above)
-    with user_errors(shared.missing_choices(options["method"])):
+    with user_errors(shared.missing_choices(options)):
         from pgmx.cli.job import run
 
         run(source, **options)
@@ -129,6 +139,7 @@ def learn(source, **options):
     type=click.FloatRange(min=0, max=1, min_open=True),
     help="Share of the resamples that must have an edge. Default: estimated from the shares of all edges.",
 )
+@shared.method_option(gaussian=False)
 @shared.learner_options
 @shared.markov_options
 @shared.knowledge_options
@@ -155,7 +166,7 @@ def bootstrap(source, **options):
       pgmx bootstrap survey.csv --resamples 200 --n-jobs -1 --out strengths.csv
       pgmx bootstrap alarm --rows 1000 --threshold 0.9 --plot sure.svg
     """  # noqa: D301 (as above)
-    with user_errors(shared.missing_choices(options["method"])):
+    with user_errors(shared.missing_choices(options)):
         from pgmx.cli.resample import run
 
         run(source, **options)
@@ -176,14 +187,14 @@ def bootstrap(source, **options):
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
-    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network; .graphml for a structure alone)
-    or the name of a bundled network; SOURCE is a table as in "pgmx learn", with the variables of the network for
-    columns. States are matched by their text.
+    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml for a Gaussian
+    graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in "pgmx learn", with
+    the variables of the network for columns. States are matched by their text.
 
     Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
     parameters of its own, their log-likelihood (in nats, of all rows and a row) and the number of rows that they rule
     out. For rows that the network was not learned from, this is how well it predicts. Of a Markov network the
-    log-likelihood and the log-pseudolikelihood are printed.
+    log-likelihood and the log-pseudolikelihood are printed, of a Gaussian graph the log-likelihood.
 
     \b
     Examples:

@@ -107,6 +107,9 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     if hasattr(network, "potentials"):
         _score_markov(network, model, source, names, missing)
         return
+    if hasattr(network, "sparse_precision"):
+        _score_gaussian(network, model, source, names, missing)
+        return
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
     where = _table(source)
@@ -124,8 +127,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
 
 def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
     """Print how well a Markov network predicts rows."""
-    if names:
-        raise ValueError(f"--score {names[0]} is that of a Bayesian network, but {model} is a Markov network")
+    _refuse_scores(names, model, "a Markov network")
     where = _table(source)
     table = _matched(_open(where.path, names, missing), network)
     if hasattr(table, "float_columns"):
@@ -141,6 +143,25 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} a row{how}")
     line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} a row (log pseudolikelihood)")
+
+
+def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
+    """Print how well a Gaussian graph predicts rows."""
+    from pgmx.cli.gaussian import of_scores, read_numbers, with_names_of
+
+    _refuse_scores(names, model, "a Gaussian graph")
+    where = _table(source)
+    rows = with_names_of(network, read_numbers(where.path, missing))
+    likelihood = network.log_likelihood(rows)
+
+    line("data", f"{where.name}: {len(rows)} rows, {len(network)} variables")
+    line("graph", f"{network.number_of_edges()} edges")
+    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} a row{of_scores(network)}")
+
+
+def _refuse_scores(names: Sequence[str], model: str, what: str) -> None:
+    if names:
+        raise ValueError(f"--score {names[0]} is that of a Bayesian network, but {model} is {what}")
 
 
 def _table(source: str):

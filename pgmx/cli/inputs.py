@@ -10,6 +10,7 @@ from pgmx.plotting.draw import check_picture_path
 NETWORK_SUFFIXES = (".bif", ".xmlbif")
 GRAPH_SUFFIXES = (".graphml", ".json")
 MARKOV_SUFFIXES = (".uai", ".npz", ".json", ".graphml")
+GAUSSIAN_SUFFIXES = (".npz", ".json", ".graphml")
 
 
 class Source(NamedTuple):

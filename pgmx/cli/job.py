@@ -6,9 +6,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from pgmx.cli.inputs import GRAPH_SUFFIXES, MARKOV_SUFFIXES, NETWORK_SUFFIXES, Source, check_targets, check_writable
+from pgmx.cli.inputs import (
+    GAUSSIAN_SUFFIXES,
+    GRAPH_SUFFIXES,
+    MARKOV_SUFFIXES,
+    NETWORK_SUFFIXES,
+    Source,
+    check_targets,
+    check_writable,
+)
 from pgmx.cli.learners import check_method, make_learner
-from pgmx.cli.options import MARKOV_METHODS
+from pgmx.cli.options import GAUSSIAN_METHODS, MARKOV_METHODS
 from pgmx.cli.report import answer_lines, data_line, edge_count, edges_of, line, save_history
 from pgmx.cli.sources import Data, load, open_source
 
@@ -43,6 +51,9 @@ def run(source, *, out, plot, quiet, **options):
     **options
         Those of `pgmx.cli.options`, checkpoint, held_out and plot_history.
     """
+    if options["method"] in GAUSSIAN_METHODS:
+        _run_gaussian(source, options, Targets(out, plot, options["plot_history"]), quiet)
+        return
     markov = options["method"] in MARKOV_METHODS
     suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
     check_targets(out, plot, suffixes, options["plot_history"])
@@ -64,6 +75,20 @@ def run(source, *, out, plot, quiet, **options):
     _report(where, data, learned, options, quiet)
     _report_query(data, learned)
     _write(data, learned, Targets(out, plot, options["plot_history"]))
+
+
+def _run_gaussian(source, options: dict, targets: Targets, quiet: bool) -> None:
+    from pgmx.cli.gaussian import learn_gaussian
+
+    check_targets(targets.out, targets.plot, GAUSSIAN_SUFFIXES, targets.history)
+    check_method(options)
+    where = open_source(source, options["rows"])
+    if where.path is None:
+        raise ValueError(
+            f"--method {options['method']} learns from columns of numbers, and {where.name} is a bundled network of "
+            "states: give a file of data"
+        )
+    learn_gaussian(where, options, targets, quiet)
 
 
 def _check_format(data: Data, out: Path | None) -> None:

@@ -2,10 +2,11 @@
 
 import sys
 
-from pgmx.cli.options import BAYESIAN_METHODS, MARKOV_METHODS
+from pgmx.cli.options import BAYESIAN_METHODS, GAUSSIAN_METHODS, MARKOV_METHODS, SCORE_TRANSFORMS
 
 _SEARCHES = ("hill-climb", "annealing", "best-first")
 _FORESTS = ("chow-liu", "tan")
+_UNDIRECTED = MARKOV_METHODS + GAUSSIAN_METHODS
 
 #: Options that only some methods take.
 _ONLY = {
@@ -14,23 +15,31 @@ _ONLY = {
     "start": _SEARCHES,
     "max_candidates": _SEARCHES,
     "max_indegree": _SEARCHES,
-    "max_time": _SEARCHES + MARKOV_METHODS,
+    "max_time": _SEARCHES + _UNDIRECTED,
     "checkpoint": _SEARCHES + MARKOV_METHODS,
-    "plot_history": _SEARCHES + MARKOV_METHODS,
+    "plot_history": _SEARCHES + _UNDIRECTED,
     "root": _FORESTS,
     "class_node": ("tan",),
     "score": BAYESIAN_METHODS,
     "tiers": BAYESIAN_METHODS,
     "roots": BAYESIAN_METHODS,
-    "lam": MARKOV_METHODS,
-    "lam_ratio": MARKOV_METHODS,
+    "required": BAYESIAN_METHODS + MARKOV_METHODS,
+    "forbidden": BAYESIAN_METHODS + MARKOV_METHODS,
+    "lam": _UNDIRECTED,
+    "lam_ratio": _UNDIRECTED,
     "l2": MARKOV_METHODS,
     "loss": MARKOV_METHODS,
     "max_edges": MARKOV_METHODS,
-    "held_out": MARKOV_METHODS,
+    "held_out": _UNDIRECTED,
     "alpha": ("best-choice", "online", "edge-grafting"),
-    "select": ("group-lasso",),
+    "select": ("group-lasso", *GAUSSIAN_METHODS),
+    "nonparanormal": GAUSSIAN_METHODS,
+    "rule": ("neighborhood",),
+    "solver": ("clime",),
 }
+
+#: By what each family chooses a penalty.
+_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv")}
 
 #: Options of learners of Markov networks that have the same name there.
 _MARKOV_OPTIONS = ("lam", "lam_ratio", "l2", "loss", "max_edges", "alpha", "max_time", "checkpoint")
@@ -60,6 +69,8 @@ def check_method(options: dict) -> None:
             raise ValueError(f"--{option.replace('_', '-')} is for --method {', '.join(methods)}, not for {method}")
     if method in MARKOV_METHODS:
         _check_markov(options)
+    if method in GAUSSIAN_METHODS:
+        _check_gaussian(options)
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options["score"] is not None:
@@ -71,14 +82,47 @@ def check_method(options: dict) -> None:
 
 
 def _check_markov(options: dict) -> None:
-    if options["lam"] is not None and options["lam_ratio"] is not None:
-        raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
-    if options["missing"] == "pairwise":
-        raise ValueError(
-            f"--missing pairwise is not for --method {options['method']}: choose one of error, drop, category"
-        )
+    _check_penalty(options, "Markov")
+    _check_missing(options, "pairwise", "error, drop, category")
     if options["select"] is not None and options.get("checkpoint") is not None:
         raise ValueError("--checkpoint is not for --select: a path of penalties keeps no checkpoints")
+
+
+def _check_gaussian(options: dict) -> None:
+    _check_penalty(options, "Gaussian")
+    _check_missing(options, "category", "error, drop, pairwise")
+    if options["missing"] == "pairwise" and options["nonparanormal"] in SCORE_TRANSFORMS:
+        raise ValueError(
+            f"--missing pairwise is not for --nonparanormal {options['nonparanormal']}: choose kendall or spearman, or "
+            "--missing drop"
+        )
+    if options["select"] is None:
+        if options["plot_history"] is not None:
+            raise ValueError(f"--plot-history of --method {options['method']} draws a path of penalties: give --select")
+        return
+    if options["lam"] is not None:
+        raise ValueError(
+            "--lam is one penalty, and --select chooses from a path of them: say where that ends by --lam-ratio"
+        )
+    if options["lam_ratio"] is not None and not 0 < options["lam_ratio"] < 1:
+        raise ValueError(
+            f"--lam-ratio {options['lam_ratio']:g} is no end of a path for --select: give a share between 0 and 1"
+        )
+
+
+def _check_penalty(options: dict, family: str) -> None:
+    if options["lam"] is not None and options["lam_ratio"] is not None:
+        raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
+    select, allowed = options["select"], _SELECTIONS[family]
+    if select is not None and select not in allowed:
+        raise ValueError(
+            f"--select {select} is not for --method {options['method']}: choose one of {', '.join(allowed)}"
+        )
+
+
+def _check_missing(options: dict, refused: str, allowed: str) -> None:
+    if options["missing"] == refused:
+        raise ValueError(f"--missing {refused} is not for --method {options['method']}: choose one of {allowed}")
 
 
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
@@ -113,6 +157,8 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True):
     method = options["method"]
     if method in MARKOV_METHODS:
         return _markov_learner(options, knowledge, watched)
+    if method in GAUSSIAN_METHODS:
+        return _gaussian_learner(options, watched)
     common = {name: options[name] for name in ("missing", "n_jobs", "random_state")}
     if method in _FORESTS:
         weight = "mutual_info" if options["score"] is None else _WEIGHTS[_plain(options["score"])]
@@ -168,4 +214,35 @@ def _markov_learner(options: dict, knowledge: dict, watched: bool):
         random_state=options["random_state"],
         **given,
         **knowledge,
+    )
+
+
+def _gaussian_learner(options: dict, watched: bool):
+    from pgmx import estimators
+
+    learner = {
+        "glasso": estimators.GraphicalLasso,
+        "clime": estimators.CLIME,
+        "neighborhood": estimators.NeighborhoodLasso,
+    }[options["method"]]
+    show, select, ranks = watched and sys.stderr.isatty(), options["select"], options["nonparanormal"]
+    wanted = ("rule", "solver", *(() if select else ("lam", "lam_ratio", "max_time")))
+    given = {name: options[name] for name in wanted if options[name] is not None}
+    missing = {} if ranks else {"missing": options["missing"]}
+    learned = learner(show_progress=show, n_jobs=options["n_jobs"], **missing, **given)
+    if ranks:
+        learned = estimators.Nonparanormal(
+            learned, correlation=ranks, missing=options["missing"], n_jobs=options["n_jobs"]
+        )
+    if select is None:
+        return learned
+    ends = {} if options["lam_ratio"] is None else {"lam_min_ratio": options["lam_ratio"]}
+    return estimators.SelectedGraph(
+        learned,
+        selection=select,
+        max_time=options["max_time"],
+        show_progress=show,
+        n_jobs=options["n_jobs"],
+        random_state=options["random_state"],
+        **ends,
     )

@@ -7,8 +7,8 @@ import click
 
 from pgmx.cli.inputs import Source
 from pgmx.cli.learners import make_learner
-from pgmx.cli.query import Answer
-from pgmx.cli.report import answer_lines, data_line, line, save_history, strength_lines
+from pgmx.cli.query import Answer, target_and_neighbour
+from pgmx.cli.report import answer_lines, data_line, line, penalty_text, save_history, strength_lines
 from pgmx.cli.sources import Data
 
 _WIDTH = 9  # of the labels
@@ -83,24 +83,12 @@ def _report(learner, data: Data, options: dict, seconds: float) -> None:
     what = "entries of tables" if options["method"] in ("feature-grafting", "grafting-light") else "edges"
     line("method", f"{options['method']} ({data.score})", _WIDTH)
     line("objective", f"{learner.objective_:.6f} nats a row", _WIDTH)
-    line("lam", f"{learner.lam_:.6g}{_origin(learner, options['select'])}", _WIDTH)
+    line("lam", penalty_text(learner, options["select"]), _WIDTH)
     line("edges", f"{learner.graph_.number_of_edges()} ({learner.n_activated_} {what} activated)", _WIDTH)
     line("nonzero", f"{potentials.n_edges} tables, {int((potentials.edge_values != 0).sum())} entries", _WIDTH)
     line("kkt", f"{learner.kkt_residual_:.1e}", _WIDTH)
     line("tests", f"{learner.n_tests_} scores of {learner.n_tables_} pair tables", _WIDTH)
     line("seconds", f"{seconds:.3f}{_ending(learner.stopped_by_)}", _WIDTH)
-
-
-def _origin(learner, select: str | None) -> str:
-    """Say what the penalty is beside the one without edges, and how it was chosen."""
-    told = ""
-    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where nobody asked for it
-        told = f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
-    path = getattr(learner, "path_", None)
-    if path is None:
-        return told
-    end = "; the smallest: try a smaller --lam-ratio" if path.at_end else ""
-    return f"{told} (by {select} among {len(path)}{end})"
 
 
 def _ending(stopped_by: str) -> str:
@@ -127,16 +115,8 @@ def _report_query(learner) -> None:
         line("query", "left out: parameters that did not come to rest have no meaning yet (see --l2, --lam)", _WIDTH)
         return
     model, graph = learner.model_, learner.graph_
-    joined = [name for name in model.names if graph.degree(name)]
-    target = (joined or model.names)[-1]
-    answer, how = ask(model, target, _nearest(graph, target))
+    answer, how = ask(model, *target_and_neighbour(graph, model.names))
     answer_lines(answer, how, _WIDTH)
-
-
-def _nearest(graph, target):
-    """Return the neighbour with the strongest edge, the first by name among equals; None where there is none."""
-    near = [(-own["weight"], str(name), name) for name, own in graph[target].items()]
-    return min(near, key=lambda item: item[:2])[2] if near else None
 
 
 def ask(model, target, evidence) -> tuple[Answer, str]:

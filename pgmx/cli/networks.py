@@ -15,7 +15,7 @@ def read_network(text: str) -> Any:
     ----------
     text : str
         The name of a bundled network, or a file: .bif, .xmlbif, .json, .npz, .uai, or .graphml, which holds a graph
-        alone unless it is that of a Markov network.
+        alone unless it is that of a Markov network or a Gaussian one.
 
     Returns
     -------
@@ -70,6 +70,10 @@ def _read_graphml(path: Path):
         from pgmx.models import load_markov_network
 
         return load_markov_network(path)
+    if graph.graph.get("type") == "GaussianMarkovNetwork":
+        from pgmx.models import load_gaussian_network
+
+        return load_gaussian_network(path)
     return graph
 
 

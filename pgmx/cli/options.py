@@ -14,12 +14,17 @@ MARKOV_METHODS = (
     "grafting-light",
     "group-lasso",
 )
-METHODS = BAYESIAN_METHODS + MARKOV_METHODS
+GAUSSIAN_METHODS = ("glasso", "clime", "neighborhood")
+
+#: Transforms of ranks that each need whole columns, so that cells may not be missing pair by pair.
+SCORE_TRANSFORMS = ("shrinkage", "truncation")
 
 
-def missing_choices(method):
+def missing_choices(options):
     """Return the values of --missing that let missing cells in, for a method."""
-    return ("drop", "category") if method in MARKOV_METHODS else ("drop", "category", "pairwise")
+    if options["method"] in GAUSSIAN_METHODS:
+        return ("drop",) if options["nonparanormal"] in SCORE_TRANSFORMS else ("drop", "pairwise")
+    return ("drop", "category") if options["method"] in MARKOV_METHODS else ("drop", "category", "pairwise")
 
 
 def options(*several):
@@ -41,7 +46,7 @@ data_options = options(
         default="error",
         show_default=True,
         help="Missing cells: refuse the table, drop their rows, take them for a state of its own, or leave them out "
-        "family by family.",
+        "family by family (of Gaussian graphs pair by pair).",
     ),
     click.option(
         "--rows",
@@ -51,16 +56,22 @@ data_options = options(
     ),
 )
 
-#: How the structure is learned.
-learner_options = options(
-    click.option(
+
+def method_option(*, gaussian):
+    """Return the option that names the method, with or without those for Gaussian graphs."""
+    numbers = " glasso, clime and neighborhood learn Gaussian graphs: of numbers." if gaussian else ""
+    return click.option(
         "--method",
-        type=click.Choice(METHODS),
+        type=click.Choice(BAYESIAN_METHODS + MARKOV_METHODS + (GAUSSIAN_METHODS if gaussian else ())),
         default="hill-climb",
         show_default=True,
         help="Bayesian networks: searches (hill-climb, annealing, best-first), the best forest (chow-liu), a forest "
-        "below a class variable (tan). The others learn Markov networks, whose edges have no direction.",
-    ),
+        "below a class variable (tan). The others learn Markov networks, whose edges have no direction." + numbers,
+    )
+
+
+#: How the structure is learned.
+learner_options = options(
     click.option(
         "--score",
         metavar="NAME",
@@ -97,13 +108,14 @@ markov_options = options(
         "--lam",
         metavar="X",
         type=click.FloatRange(min=0),
-        help="Markov networks: penalty of the edges, nats a row. Default: --lam-ratio of the least one without edges.",
+        help="Networks without directions: penalty of the edges (Markov networks: nats a row; Gaussian graphs: of "
+        "correlations). Default: --lam-ratio of the least one without edges.",
     ),
     click.option(
         "--lam-ratio",
         metavar="X",
         type=click.FloatRange(min=0),
-        help="Markov networks: penalty as a share of the least one that leaves out all edges.  [default: 0.1]",
+        help="The same as a share of the least one that leaves out all edges.  [default: 0.1; Gaussian graphs: 0.3]",
     ),
     click.option(
         "--l2",
@@ -131,8 +143,29 @@ markov_options = options(
     ),
     click.option(
         "--select",
-        type=click.Choice(["held-out", "ebic", "stars"]),
-        help="group-lasso: choose the penalty from a path that ends at --lam.",
+        type=click.Choice(["held-out", "ebic", "stars", "cv"]),
+        help="Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; "
+        "Gaussian graphs by ebic, stars or cv, the path ending at --lam-ratio (0.1), or below where that is best.",
+    ),
+)
+
+#: How a Gaussian graph is learned.
+gaussian_options = options(
+    click.option(
+        "--nonparanormal",
+        type=click.Choice(["kendall", "spearman", *SCORE_TRANSFORMS]),
+        help="Gaussian graphs: learn from ranks (their correlation, or normal scores), whatever the distribution of "
+        "each column.",
+    ),
+    click.option(
+        "--rule",
+        type=click.Choice(["and", "or"]),
+        help="neighborhood: join two variables if both chose the other, or if one did.  [default: and]",
+    ),
+    click.option(
+        "--solver",
+        type=click.Choice(["auto", "homotopy", "admm"]),
+        help="clime: the exact path, iterations, or whichever is faster.  [default: auto]",
     ),
 )
 

@@ -115,3 +115,25 @@ def ask(model, edges: Sequence[tuple[int, int]], cards: Sequence[int], target: i
     state = seen_states[max(range(len(shares)), key=shares.__getitem__)]
     _, posterior = distribution(target, {names[evidence]: state})
     return Answer(names[target], names[evidence], state, states, prior, posterior)
+
+
+def target_and_neighbour(graph, names: Sequence) -> tuple:
+    """Choose what to ask a graph without directions: the last variable that has an edge, by its strongest neighbour.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        With the attribute ``weight``, whose size tells the strength of an edge.
+    names : sequence
+        The variables in order.
+
+    Returns
+    -------
+    target, neighbour : hashable, hashable or None
+        The first neighbour by name among equals; the last variable and None where there are no edges.
+    """
+    joined = [name for name in names if graph.degree(name)]
+    if not joined:
+        return names[-1], None
+    near = [(-abs(own["weight"]), str(name), name) for name, own in graph[joined[-1]].items()]
+    return joined[-1], min(near, key=lambda item: item[:2])[2]

@@ -45,24 +45,43 @@ def answer_lines(answer, how: str = "", width: int = 8) -> None:
         click.echo(f"  {state!s:<{wide}}  {before:>9.4f}{tail}")
 
 
-def strength_lines(rows: list, columns: tuple[str, ...]) -> None:
-    """Print edges with figures, a line each: (name, number, ...), greatest first number first."""
-    wide = max(len("edge"), *(len(row[0]) for row in rows))
+def penalty_text(learner, select: str | None) -> str:
+    """Say what the penalty is, also beside the one without edges, and how it was chosen."""
+    told = f"{learner.lam_:.6g}"
+    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where nobody asked for it
+        told += f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
+    path = getattr(learner, "path_", None)
+    if path is None:
+        return told
+    end = "; the smallest: try a smaller --lam-ratio" if path.at_end else ""
+    return f"{told} (by {select} among {len(path)}{end})"
+
+
+def strength_lines(rows: list, columns: tuple[str, ...], most: int | None = None) -> None:
+    """Print edges with figures, a line each: (name, number, ...), the first number of greatest size first."""
+    strongest = sorted(rows, key=lambda row: (-abs(row[1]), row[0]))[:most]
+    wide = max(len("edge"), *(len(row[0]) for row in strongest))
     click.echo()
     click.echo("  ".join([f"{'edge':<{wide}}", *columns]))
-    for name, *figures in sorted(rows, key=lambda row: (-row[1], row[0])):
+    for name, *figures in strongest:
         told = (f"{figure:{len(column)}.3f}" for figure, column in zip(figures, columns, strict=True))
         click.echo("  ".join([f"{name:<{wide}}", *told]))
+    if len(strongest) < len(rows):
+        click.echo(f"... and {len(rows) - len(strongest)} weaker ones")
 
 
 def save_history(learner, path, measures=None) -> None:
     """Write the picture of a learner's curves."""
-    from matplotlib import rc_context
-
     from pgmx.plotting import plot_history
 
     drawn = plot_history(learner, measures=measures)
-    figure = (drawn[0] if isinstance(drawn, list) else drawn).figure
+    save_figure((drawn[0] if isinstance(drawn, list) else drawn).figure, path)
+
+
+def save_figure(figure, path) -> None:
+    """Write a picture, the same bytes for the same figure."""
+    from matplotlib import rc_context
+
     if path.suffix.lower() == ".png":
         figure.savefig(path, format="png", dpi=150)
     else:

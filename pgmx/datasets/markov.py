@@ -89,15 +89,7 @@ def preferential_attachment_network(
     attached = _natural(edges_per_node, "edges_per_node", 1)
     n = _natural(n_variables, "n_variables", attached + 1)
     rng = _generator(random_state)
-    edges = [(0, v) for v in range(1, attached + 1)]
-    ends = [v for edge in edges for v in edge]  # each variable as often as it has neighbours
-    for v in range(attached + 1, n):
-        chosen: dict[int, None] = {}  # a set would be ordered by hash
-        while len(chosen) < attached:
-            chosen[ends[int(rng.integers(len(ends)))]] = None
-        for u in chosen:
-            edges.append((u, v))
-            ends += (u, v)
+    edges = _attachment_edges(n, attached, rng)
     return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
 
 
@@ -302,6 +294,20 @@ def sample_markov_network(
         seed=None if random_state is None else _natural(random_state, "random_state", 0),
         n_jobs=n_jobs,
     )
+
+
+def _attachment_edges(n: int, attached: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Join each variable to `attached` of those before it, drawn by their numbers of neighbours."""
+    edges = [(0, v) for v in range(1, attached + 1)]
+    ends = [v for edge in edges for v in edge]  # each variable as often as it has neighbours
+    for v in range(attached + 1, n):
+        chosen: dict[int, None] = {}  # a set would be ordered by hash
+        while len(chosen) < attached:
+            chosen[ends[int(rng.integers(len(ends)))]] = None
+        for u in chosen:
+            edges.append((u, v))
+            ends += (u, v)
+    return edges
 
 
 def _random_network(

@@ -75,17 +75,23 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
                 f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
                 f"{type(self).__name__}(scoring_method={given})"
             )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
-        )
+        self._validate()
         opened = self._open(X)
         names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
         self._fit(opened, sample_weight)
+        self._set_names(names)
+        return self
+
+    def _validate(self) -> None:
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
+        )
+
+    def _set_names(self, names) -> None:
         self.variables_ = list(names)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.empty(len(names), dtype=object)
         self.feature_names_in_[:] = names
-        return self
 
     def _open(self, X) -> Frame | DiscreteTable:
         if isinstance(X, np.ndarray) and X.dtype.kind in "fc":

@@ -228,6 +228,76 @@ _MARKOV_OBJECTIVE = """
     \\qquad d_e = \\sqrt{s_i s_j}
 """
 
+_GAUSSIAN_PENALTY = """
+lam : float, default=None
+    Penalty λ, on the scale of correlations; None takes `lam_ratio` times `lam_max_`, the smallest λ that leaves all
+    edges out.
+lam_ratio : float, default=0.3
+    See `lam`. `SelectedGraph` chooses the penalty by the data.
+refit : bool, default=False
+    Whether `model_` takes the graph alone and estimates its parameters anew by maximum likelihood: the penalty shrinks
+    them.
+"""
+
+_GAUSSIAN_RUN = """
+max_time : float, default=None
+    Seconds after which what was found so far is returned.
+covariance : {"empirical", "precomputed"}, default="empirical"
+    Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+n_samples : float, default=None
+    Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+missing : {"error", "drop", "pairwise"}, default="error"
+    What a missing cell means: an error; its row is dropped; or each covariance is taken over the rows that know both
+    variables, and the matrix then moved to the nearest one that is positive definite (see `repaired_`).
+show_progress : bool, default=True
+    Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+callback : callable, default=None
+    Called with (n_iter, objective, n_edges, seconds), a named tuple, after each sweep or block of columns; a true
+    answer ends the run.
+n_jobs : int, default=None
+    Workers, as joblib understands it; the result is the same for any number.
+"""
+
+_GAUSSIAN_ATTRIBUTES = """
+graph_ : networkx.Graph
+    The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+model_ : GaussianMarkovNetwork
+    The learned network, made on first access, positive definite always: of the method's own precision where that is so,
+    else (and with `refit`) of maximum likelihood under the graph, for correlations shrunk towards zero where it does
+    not exist otherwise. `model_.estimated_by` says which.
+precision_ : ndarray of shape (p, p)
+    The method's own estimate in the units of the data, else that of `model_`.
+covariance_ : ndarray of shape (p, p)
+    Of `model_`, the inverse of its precision.
+location_ : ndarray of shape (p,)
+    Means.
+correlation_ : ndarray of shape (p, p)
+    Correlations that were learned from.
+repaired_ : float
+    Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+edges_ : ndarray of shape (n_edges, 2), int64
+    Edges as positions in `variables_`.
+lam_, lam_max_ : float
+    The penalty, and the smallest one without edges.
+objective_ : float
+    At the solution, on the correlation scale.
+dual_gap_ : float
+    How far above the optimum the objective is at most: by a feasible dual point, summed over columns where these are
+    solved apart. Never below -1e-12 of the objective.
+converged_ : bool
+    Whether `tol` was reached.
+n_iter_ : int
+    Sweeps, pivots or iterations, the most of any column.
+history_ : dict of ndarray
+    ``"objective"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+variables_ : list
+    Names of the columns.
+adjacency_matrix_ : DataFrame
+    Of `graph_`, made on access.
+n_features_in_, feature_names_in_ : int, ndarray
+    As in scikit-learn.
+"""
+
 SHARED = {
     "score": _SCORE,
     "knowledge": _KNOWLEDGE,
@@ -243,6 +313,9 @@ SHARED = {
     "heuristics": _HEURISTICS,
     "stream_rules": _STREAM_RULES,
     "stream_notes": _STREAM_NOTES,
+    "gaussian_penalty": _GAUSSIAN_PENALTY,
+    "gaussian_run": _GAUSSIAN_RUN,
+    "gaussian_attributes": _GAUSSIAN_ATTRIBUTES,
 }
 
 

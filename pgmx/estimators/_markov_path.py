@@ -1,7 +1,6 @@
 """A path of penalties, and the choice of one of them."""
 
 from dataclasses import dataclass, field
-from math import inf, sqrt
 
 import networkx as nx
 import numpy as np
@@ -90,15 +89,6 @@ class RegularizationPath:
         return PairwiseMarkovNetwork.from_potentials(self.names, self.states, self.potentials[k])
 
 
-def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
-    """Return n penalties in equal ratios from the largest to the smallest; that alone where it is not smaller."""
-    if n == 1 or smallest >= largest:
-        return np.array([smallest])
-    if smallest <= 0:
-        raise ValueError("a path needs a smallest penalty above 0: give lam or lam_ratio above 0")
-    return np.geomspace(largest, smallest, n)
-
-
 def extended_bic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
     """Return 2 N L + df ln N + 4 γ |E| ln n of each network, df counting (s_i - 1)(s_j - 1) for an edge."""
     found = []
@@ -108,33 +98,3 @@ def extended_bic(networks: list[PairwisePotentials], losses: list[float], n_rows
         wide = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)
         found.append(2 * n_rows * loss + df * np.log(n_rows) + wide)
     return np.array(found)
-
-
-def instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
-    r"""Return the StARS instability at each penalty, made monotone from the sparse end.
-
-    :math:`D(\lambda) = \max_{\lambda' \ge \lambda} \sum_{i<j} 2 \hat\theta_{ij} (1 - \hat\theta_{ij}) / \binom{n}{2}`,
-    the shares :math:`\hat\theta` taken over subsamples.
-    """
-    found = []
-    for subsets in zip(*edge_sets, strict=True):
-        numbers = np.concatenate([edges[:, 0] * n + edges[:, 1] for edges in subsets])
-        shares = np.unique(numbers, return_counts=True)[1] / len(subsets)
-        found.append(float((2 * shares * (1 - shares)).sum()) / max(1.0, n * (n - 1) / 2))
-    return np.maximum.accumulate(found)
-
-
-def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
-    """Return the position of the smallest penalty whose instability is within the threshold."""
-    within = np.flatnonzero(instabilities <= threshold)
-    return int(within[-1]) if len(within) else 0
-
-
-def subsample_size(n_rows: int) -> int:
-    """Return the rows of a StARS subsample, 10 √N, or 4/5 of them where that is not fewer."""
-    return max(1, min(int(10 * sqrt(n_rows)), int(0.8 * n_rows)))
-
-
-def best_position(criterion: np.ndarray) -> int:
-    """Return the position of the smallest value, the largest penalty among equals."""
-    return int(np.argmin(np.where(np.isnan(criterion), inf, criterion)))

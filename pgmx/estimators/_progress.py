@@ -1,6 +1,7 @@
 """A progress bar that appears only when a run takes long."""
 
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 
@@ -55,6 +56,7 @@ class ProgressBar:
 
                 self._bar = tqdm(desc=self._title, unit=f" {self._unit}", initial=progress.n_iter - 1)
             self._bar.update(1)
-            figures = {self._figure: f"{getattr(progress, self._figure):.4f}", "edges": progress.n_edges}
-            self._bar.set_postfix(figures, refresh=False)
+            value = getattr(progress, self._figure)
+            figures = {} if isnan(value) else {self._figure: f"{value:.4f}"}
+            self._bar.set_postfix({**figures, "edges": progress.n_edges}, refresh=False)
         return stop

@@ -13,17 +13,10 @@ from pgmx.estimators._base import Interval, StrOptions, random_draws
 from pgmx.estimators._documented import documented
 from pgmx.estimators._markov_learner import MarkovLearner
 from pgmx.estimators._markov_measures import RoundMeasures, held_out_codes, true_pairs
-from pgmx.estimators._markov_path import (
-    RegularizationPath,
-    best_position,
-    choose_stable,
-    extended_bic,
-    instability,
-    path_of_penalties,
-    subsample_size,
-)
+from pgmx.estimators._markov_path import RegularizationPath, extended_bic
 from pgmx.estimators._markov_problem import MarkovProblem, bind
 from pgmx.estimators._options import with_options
+from pgmx.estimators._selection import best_position, choose_stable, instability, path_of_penalties, subsample_size
 from pgmx.search.grafting import Grafting
 from pgmx.search.sources import WorkingSet
 

@@ -140,8 +140,8 @@ def read_json(path: str | Path) -> nx.Graph:
     -------
     networkx.Graph
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
-        their CPDs, ``PairwiseMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in
-        the order they had.
+        their CPDs, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``;
+        nodes, parents and states in the order they had.
 
     Raises
     ------
@@ -173,6 +173,10 @@ def _built(document: dict) -> nx.Graph:
         from pgmx.models.markov_files import network_of
 
         return network_of(document)
+    if document["type"] == "GaussianMarkovNetwork":
+        from pgmx.models import gaussian_files
+
+        return gaussian_files.network_of(document)
     if document["type"] not in _CLASSES:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()

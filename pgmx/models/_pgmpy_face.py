@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 from pgmpy.models import DiscreteMarkovNetwork
 
-from pgmx.data.messages import listed
+from pgmx.models._fixed_graph import FixedGraph
 from pgmx.models._markov_queries import MarkovQueries
 from pgmx.models.markov_factors import NamedFactorGraph, factor_graph, junction_tree, scaled_factors
 from pgmx.models.markov_views import bayesian_network, chordal_graph, local_independencies
@@ -22,13 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["PgmpyFace"]
 
 
-class PgmpyFace(MarkovQueries, DiscreteMarkovNetwork):
+class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     """A pgmpy network whose factors are made of log-potentials when they are asked for.
 
     Once it has potentials its graph and its factors cannot be changed, so that they never contradict them. Without, it
     is open: networkx fills empty graphs of the class of another.
     """
 
+    _follows_from = ("potentials", "from_potentials")
     _potentials: PairwisePotentials | None = None
     _names: tuple
     _states: tuple[tuple, ...]
@@ -202,16 +202,8 @@ class PgmpyFace(MarkovQueries, DiscreteMarkovNetwork):
 
     # ---- the graph does not change under its potentials ----
 
-    def _check_node(self, node: Hashable) -> None:
-        if node not in self:
-            raise ValueError(f"no variable {node!r}: the variables are {listed(self.nodes())}")
-
-    def _refuse_if_fixed(self, what: str) -> None:
-        if self._potentials is not None:
-            raise TypeError(
-                f"the {what} of a {type(self).__name__} follow from its potentials and cannot be changed: build "
-                "another network with from_potentials, or change the plain graph that to_networkx() returns"
-            )
+    def _is_fixed(self) -> bool:
+        return self._potentials is not None
 
     def add_factors(self, *factors):
         """Add factors, where the network has no potentials."""
@@ -222,58 +214,3 @@ class PgmpyFace(MarkovQueries, DiscreteMarkovNetwork):
         """Remove factors, where the network has no potentials."""
         self._refuse_if_fixed("factors")
         super().remove_factors(*factors)
-
-    def add_node(self, *args, **kwargs):
-        """Add a node, where the network has no potentials."""
-        self._refuse_if_fixed("nodes")
-        super().add_node(*args, **kwargs)
-
-    def add_nodes_from(self, *args, **kwargs):
-        """Add nodes, where the network has no potentials."""
-        self._refuse_if_fixed("nodes")
-        super().add_nodes_from(*args, **kwargs)
-
-    def remove_node(self, node):
-        """Remove a node, where the network has no potentials."""
-        self._refuse_if_fixed("nodes")
-        super().remove_node(node)
-
-    def remove_nodes_from(self, nodes):
-        """Remove nodes, where the network has no potentials."""
-        self._refuse_if_fixed("nodes")
-        super().remove_nodes_from(nodes)
-
-    def add_edge(self, u: Hashable, v: Hashable, weight: float | None = None, **attributes):
-        """Add an edge, where the network has no potentials."""
-        self._refuse_if_fixed("edges")
-        if u == v:
-            raise ValueError(f"an edge cannot join {u!r} to itself")
-        nx.Graph.add_edge(self, u, v, weight=weight, **attributes)
-
-    def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes):
-        """Add edges, where the network has no potentials; pgmpy's own method would lose their attributes."""
-        self._refuse_if_fixed("edges")
-        edges = [tuple(edge) for edge in ebunch]
-        if weights is not None:
-            edges = [(u, v, {"weight": weight}) for (u, v, *_), weight in zip(edges, weights, strict=True)]
-        nx.Graph.add_edges_from(self, edges, **attributes)
-
-    def remove_edge(self, u, v):
-        """Remove an edge, where the network has no potentials."""
-        self._refuse_if_fixed("edges")
-        super().remove_edge(u, v)
-
-    def remove_edges_from(self, ebunch):
-        """Remove edges, where the network has no potentials."""
-        self._refuse_if_fixed("edges")
-        super().remove_edges_from(ebunch)
-
-    def clear(self):
-        """Remove everything, where the network has no potentials."""
-        self._refuse_if_fixed("nodes")
-        super().clear()
-
-    def clear_edges(self):
-        """Remove all edges, where the network has no potentials."""
-        self._refuse_if_fixed("edges")
-        super().clear_edges()

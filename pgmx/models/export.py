@@ -9,6 +9,7 @@ graphml   any graph                              structure, weights; names as te
 json      any graph, discrete and Gaussian       all of it, with the types of names and states
           networks, fitted or not
 npz, uai  a ``PairwiseMarkovNetwork``            see `markov_files`, which also writes its graphml and json
+npz       a ``GaussianMarkovNetwork``            see `gaussian_files`, which also writes its graphml and json
 ========  =====================================  ==========================================================
 """
 
@@ -27,6 +28,13 @@ from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 from pgmx.data.messages import listed
 from pgmx.models._json import graph_class, json_text, read_json
 from pgmx.models._safe_names import decode, encode_all
+from pgmx.models.gaussian_files import (
+    GAUSSIAN_FORMATS,
+    is_gaussian_npz,
+    load_gaussian_network,
+    save_gaussian_network,
+)
+from pgmx.models.gaussian_network import GaussianMarkovNetwork
 from pgmx.models.markov_files import MARKOV_FORMATS, load_markov_network, save_markov_network
 from pgmx.models.markov_network import PairwiseMarkovNetwork
 
@@ -47,7 +55,8 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     model : networkx.Graph
         A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
         networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for graphml, json, npz
-        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it. It is not changed.
+        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
+        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it. It is not changed.
     path : str or path
         Where to write; an existing file is replaced.
     format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
@@ -93,8 +102,11 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     graph_class(model)
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_FORMATS:
         return save_markov_network(model, path, format)
+    if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_FORMATS:
+        return save_gaussian_network(model, path, format)
     if format in ("npz", "uai"):
-        raise TypeError(f"{format} holds a PairwiseMarkovNetwork, not a {type(model).__name__}; use graphml or json")
+        held = "PairwiseMarkovNetwork" + (" or a GaussianMarkovNetwork" if format == "npz" else "")
+        raise TypeError(f"{format} holds a {held}, not a {type(model).__name__}; use graphml or json")
     if format in ("bif", "xmlbif"):
         text = _network_text(model, format)
     elif format == "graphml":
@@ -119,7 +131,8 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     -------
     networkx.Graph
         A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
-        `save_model` turned back; from json what `read_json` returns; from npz and uai a ``PairwiseMarkovNetwork``.
+        `save_model` turned back; from json what `read_json` returns; from npz and uai a ``PairwiseMarkovNetwork``, or
+        the ``GaussianMarkovNetwork`` that an npz holds.
 
     Raises
     ------
@@ -151,8 +164,10 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     if format == "graphml":
         raise ValueError(
             "graphml holds a graph and no parameters; read it with networkx.read_graphml, a PairwiseMarkovNetwork with "
-            "load_markov_network"
+            "load_markov_network, a GaussianMarkovNetwork with load_gaussian_network"
         )
+    if format == "npz" and is_gaussian_npz(path):
+        return load_gaussian_network(path, format)
     if format in ("npz", "uai"):
         return load_markov_network(path, format)
     text = path.read_text(encoding="utf-8")

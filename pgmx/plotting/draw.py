@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layout import HEIGHT, layered_layout
 from pgmx.plotting.marks import read_marks
-from pgmx.plotting.strengths import Strengths, read_strengths
+from pgmx.plotting.strengths import read_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +31,6 @@ _LONGEST_TANGENT = 57.0
 _LARGEST_PNG = 6000  # pixels on the longer side
 _SUFFIXES = (".svg", ".png")
 _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
-_UNKNOWN, _DOTS = "#9aa5b1", (0, (1, 2))
-_VERDICTS: dict[str, tuple[str, Any, str]] = {
-    "shared": ("#33475b", "-", "in both"),
-    "turned": ("#e08a00", "-", "other direction"),
-    "extra": ("#c8323c", "-", "not in the reference"),
-    "missing": ("#9aa5b1", (0, (4, 3)), "only in the reference"),
-}
 
 
 def plot_graph(
@@ -64,7 +59,9 @@ def plot_graph(
         Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
         ``strengths_`` of ``BootstrapStructure``, in either direction, or the name of an attribute of the edges, such as
         the ``"weight"`` in the `graph_` of a learner of Markov networks: the stronger an edge, the wider and (without
-        `reference`) the darker it is drawn, with a legend. Edges that are not given are dotted.
+        `reference`) the darker it is drawn, with a legend. Where some are negative, as partial correlations are, the
+        size tells the width, and edges of negative ones are dashed and (without `reference`) red. Edges that are not
+        given are dotted.
 
     Returns
     -------
@@ -100,17 +97,18 @@ def plot_graph(
     widths = [_text_width(label, font) + font for label in labels]
     centres, bends = layered_layout(widths, [e[:2] for e in edges if e[2]], [e[:2] for e in edges if not e[2]])
     scales = _scales(graph, strengths)
-    given = [] if scales is None else [scales.find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
+    find = (lambda u, v: nan) if scales is None else scales.find
+    given = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
     n_legends = (reference is not None) + (scales is not None)
     ax, scale = _prepare_axes(ax, centres, widths, bends, n_legends)
-    style = [_line_style(edge[3], at, scales, given, reference is None) for at, edge in enumerate(edges)]
+    style = [line_style(edge[3], own, scales, reference is None) for edge, own in zip(edges, given, strict=True)]
     _draw_edges(ax, edges, _curves(edges, centres, bends, widths), style, scale)
     _draw_nodes(ax, centres, widths, labels, font * scale, scale)
     if reference is not None:
-        _draw_legend(ax, edges, scale)
+        draw_verdicts(ax, edges, 0.9 * _FONT * scale)
     if scales is not None:
         own = [strength for strength, edge in zip(given, edges, strict=True) if edge[3] != "missing"]
-        _draw_strength_legend(ax, scales, own, reference is None, scale)
+        draw_strengths(ax, scales, own, reference is None, scale, 0.9 * _FONT * scale, 2 * _MARGIN)
     return ax
 
 
@@ -286,16 +284,6 @@ def _smooth(route):
     return curve
 
 
-def _line_style(verdict, at, scales, given, coloured):
-    """Return colour, dashes and width in points of an edge."""
-    colour, dashes, _ = _VERDICTS[verdict]
-    if scales is None or verdict == "missing":
-        return colour, dashes, 1.0
-    if np.isnan(given[at]):
-        return (_UNKNOWN if coloured else colour), _DOTS, 1.0
-    return (scales.colour(given[at]) if coloured else colour), dashes, scales.width(given[at])
-
-
 def _draw_edges(ax, edges, curves, style, scale):
     """Draw all edges as one collection of lines and one of heads; pale ones first, so that dark ones lie above."""
     from matplotlib.collections import PathCollection, PolyCollection
@@ -351,49 +339,3 @@ def _draw_nodes(ax, centres, widths, labels, font, scale):
         text = ax.text(*centres[at], label, fontsize=font, color=_INK, ha="center", va="center_baseline", zorder=3)
         text.set_parse_math(False)
         text.set_gid(f"label-{at}")
-
-
-def _draw_legend(ax, edges, scale):
-    from matplotlib.lines import Line2D
-
-    handles = []
-    arrows = any(edge[2] for edge in edges)
-    for verdict, (colour, dashes, meaning) in _VERDICTS.items():
-        number = sum(edge[3] == verdict for edge in edges)
-        if verdict == "turned" and not arrows:
-            continue
-        handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{meaning}: {number}"))
-    ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=0.9 * _FONT * scale)
-
-
-def _draw_strength_legend(ax, scales: Strengths, given, coloured, scale):
-    """Draw sample lines of the range; above the other legend where there is one."""
-    from matplotlib.lines import Line2D
-
-    ink = _VERDICTS["shared"][0]
-    handles = [Line2D([], [], linestyle="none", label="strength")]
-    for value in scales.samples():
-        colour = scales.colour(value) if coloured else ink
-        handles.append(Line2D([], [], color=colour, linewidth=scale * scales.width(value), label=f"{value:.3g}"))
-    unknown = int(np.isnan(given).sum())
-    if unknown:
-        handles.append(Line2D([], [], color=_UNKNOWN, linestyle=_DOTS, label=f"not given: {unknown}"))
-    other = ax.get_legend()
-    if other is not None:
-        ax.add_artist(other)
-    legend = ax.legend(
-        handles=handles,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.0) if other is None else _above(ax),
-        ncols=len(handles),
-        frameon=False,
-        fontsize=0.9 * _FONT * scale,
-        columnspacing=1.4,
-    )
-    legend.set_gid("strengths")
-
-
-def _above(ax):
-    """The lower end, in parts of the axes, of the second row of legends."""
-    low, high = ax.get_ylim()
-    return 0.5, 2 * _MARGIN / (high - low)

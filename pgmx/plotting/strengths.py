@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _PALE, _DARK = np.array([0xC3, 0xD3, 0xE4]) / 255, np.array([0x10, 0x2F, 0x55]) / 255
+_PALE_RED, _DARK_RED = np.array([0xF0, 0xBE, 0xBA]) / 255, np.array([0x9C, 0x16, 0x20]) / 255
 _THINNEST, _WIDEST = 0.6, 3.4  # points
 _MOST_BARS = 40
 _FACE, _REST, _WEAK, _LINE = "#2f6ea5", "#b7cfe6", "#d5dae0", "#c8323c"
@@ -27,7 +28,7 @@ class Strengths(NamedTuple):
     of : dict
         From ``(u, v)`` to a number.
     low, high : float
-        Ends of the range, ``low < high``.
+        Ends of the range, ``low < high``: from 0, or, where some are negative, as far below 0 as above.
     """
 
     of: dict
@@ -38,22 +39,29 @@ class Strengths(NamedTuple):
         """Return the strength of the edge between u and v, NaN where it is not given."""
         return self.of.get((u, v), self.of.get((v, u), float("nan")))
 
+    @property
+    def signed(self) -> bool:
+        """Whether some are negative; sizes then tell how strong an edge is, and signs are told apart."""
+        return self.low < 0
+
     def share(self, strength: float) -> float:
-        """Return where a strength stands in the range, between 0 and 1."""
-        return float(np.clip((strength - self.low) / (self.high - self.low), 0.0, 1.0))
+        """Return where the size of a strength stands in the range, between 0 and 1."""
+        return float(min(abs(strength) / self.high, 1.0))
 
     def width(self, strength: float) -> float:
         """Return the width of a line in points; a little more than proportional, so that strong edges stand out."""
         return _THINNEST + (_WIDEST - _THINNEST) * self.share(strength) ** 1.5
 
     def colour(self, strength: float) -> tuple[float, float, float]:
-        """Return a colour between pale and dark blue."""
-        red, green, blue = (_PALE + (_DARK - _PALE) * self.share(strength)).tolist()
+        """Return a colour between pale and dark blue, or red where the strength is negative."""
+        pale, dark = (_PALE_RED, _DARK_RED) if self.signed and strength < 0 else (_PALE, _DARK)
+        red, green, blue = (pale + (dark - pale) * self.share(strength)).tolist()
         return red, green, blue
 
     def samples(self) -> list[float]:
-        """Return four strengths for a legend, evenly spaced up to the highest."""
-        return [float(value) for value in np.linspace(self.low, self.high, 5)[1:]]
+        """Return four strengths for a legend, evenly spaced up to the highest, or two of each sign."""
+        shares = (-1.0, -0.5, 0.5, 1.0) if self.signed else (0.25, 0.5, 0.75, 1.0)
+        return [share * self.high for share in shares]
 
 
 def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
@@ -68,8 +76,8 @@ def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
     Returns
     -------
     Strengths
-        A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0, or the least number where
-        that is negative, to the greatest.
+        A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0 to the greatest, or, where
+        some are negative, from minus the greatest size to it.
 
     Raises
     ------
@@ -99,11 +107,11 @@ def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
             raise TypeError(f"the strength of {edge[0]!r} - {edge[1]!r} must be a number, got {strength!r}")
         if not isfinite(strength):
             raise ValueError(f"the strength of {edge[0]!r} - {edge[1]!r} must be finite, got {strength}")
-    low = min(0.0, *map(float, found.values()), 0.0)
-    high = max(map(float, found.values()))
-    if table and low == 0.0 and high <= 1.0:
+    of = {edge: float(value) for edge, value in found.items()}
+    signed, high = min(of.values()) < 0, max(map(abs, of.values()))
+    if not signed and (high == 0 or (table and high <= 1)):
         high = 1.0
-    return Strengths({edge: float(value) for edge, value in found.items()}, low, high if high > low else low + 1.0)
+    return Strengths(of, -high if signed else 0.0, high)
 
 
 def _check_columns(table, wanted: tuple[str, ...]) -> None:

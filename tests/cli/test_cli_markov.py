@@ -223,7 +223,10 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (("--method", "online", "--tiers", "t.csv"), "--tiers is for --method hill-climb, annealing"),
         (("--method", "online", "--strategy", "thorough"), "--strategy is for --method hill-climb, not for online"),
         (("--method", "first-hit", "--alpha", 1), "--alpha is for --method best-choice, online, edge-grafting"),
-        (("--method", "online", "--select", "ebic"), "--select is for --method group-lasso, not for online"),
+        (
+            ("--method", "online", "--select", "ebic"),
+            "--select is for --method group-lasso, glasso, clime, neighborhood, not for online",
+        ),
         (("--method", "online", "--alpha", 2), "Invalid value for '--alpha'"),
         (("--method", "online", "--lam", -1), "Invalid value for '--lam'"),
         (("--method", "online", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),

@@ -62,7 +62,8 @@ def test_ranges():
     table = pd.DataFrame([("a", "b", 0.2)], columns=["from", "to", "strength"])
     assert read_strengths(table)[1:] == (0, 1)
     assert read_strengths({("a", "b"): 0.2})[1:] == (0, 0.2)
-    assert read_strengths({("a", "b"): -3.0, ("a", "c"): 5})[1:] == (-3, 5)
+    assert read_strengths({("a", "b"): -3.0, ("a", "c"): 5})[1:] == (-5, 5)
+    assert read_strengths({("a", "b"): -3.0})[1:] == (-3, 3)
     assert read_strengths({("a", "b"): 0.0})[1:] == (0, 1)
     assert np.isnan(read_strengths({("a", "b"): 0.2}).find("a", "c"))
 
@@ -150,3 +151,40 @@ def test_undirected_graphs_are_compared_without_a_word_of_directions():
     ax = plot_graph(graph, reference=reference)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["in both: 1", "not in the reference: 1", "only in the reference: 1"]
+
+
+def partial_correlations():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=0.8)
+    graph.add_edge("b", "c", weight=-0.8)
+    graph.add_edge("c", "d", weight=-0.2)
+    return graph
+
+
+def dash_patterns(ax):
+    return [dashes is not None for _, dashes in ax.collections[0].get_linestyles()]
+
+
+def test_the_size_of_signed_strengths_is_the_width_and_negative_ones_are_red_and_dashed():
+    ax = plot_graph(partial_correlations(), strengths="weight")
+    weak, *strong = line_widths(ax)
+    assert strong == pytest.approx([3.4, 3.4])
+    assert weak == pytest.approx(0.6 + 2.8 * 0.25**1.5)
+    colours = ax.collections[0].get_edgecolors()
+    assert [colour[0] > colour[2] for colour in colours] == dash_patterns(ax) == [True, False, True]
+    assert legend_texts(ax) == ["strength", "\N{MINUS SIGN}0.8", "\N{MINUS SIGN}0.4", "0.4", "0.8"]
+
+
+def test_with_a_reference_dashes_tell_the_sign():
+    reference = nx.Graph([("a", "b"), ("b", "c"), ("c", "d")])
+    ax = plot_graph(partial_correlations(), reference=reference, strengths="weight")
+    assert len({tuple(colour) for colour in ax.collections[0].get_edgecolors()}) == 1
+    assert dash_patterns(ax) == [True, False, True]
+
+
+def test_strengths_without_a_negative_one_are_drawn_as_ever():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=0.8)
+    ax = plot_graph(graph, strengths="weight")
+    assert dash_patterns(ax) == [False]
+    assert legend_texts(ax) == ["strength", "0.2", "0.4", "0.6", "0.8"]

@@ -1,0 +1,468 @@
+"""Lasso problems over the rows of one symmetric matrix: the graphical lasso and the neighbourhoods of variables.
+
+Problem: the graphical lasso minimises -log det T + tr(R T) + lam sum |T_ij|; its dual maximises log det W over
+|W - R| <= lam. Block ascent on W takes one variable after the other: with W_11 the matrix without variable j, the best
+column is W_11 b, where b solves the lasso of _inner_lasso.pxd with M = W and s the column of R, and column j of T is
+(-b, 1) / (W_jj - b' W_11 b). Neighbourhoods solve the same lasso with M = R.
+Algorithm: exact column steps from a feasible positive definite W keep both properties and never lower log det W. New
+columns are put into the box before they are stored, so that W stays feasible to the last bit. They are stored as rows
+at once, and as columns eight at a time: a cache line an entry, instead of eight.
+Reference: Friedman, Hastie & Tibshirani (2008), "Sparse inverse covariance estimation with the graphical lasso",
+section 2; Mazumder & Hastie (2012), "The graphical lasso: new insights and alternatives", sections 2 and 3 (why W must
+start feasible); Meinshausen & Bühlmann (2006), "High-dimensional graphs and variable selection with the lasso",
+section 2.
+Cost: k p a column with k non-zeros, hence |E| p a sweep; memory p^2 doubles beside R.
+Thread-safety: `neighborhoods` only reads; a ColumnAscent belongs to one thread at a time. The GIL is released
+throughout.
+"""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+import numpy as np
+
+from _dense cimport pgmx_abs_max, pgmx_beyond, pgmx_combine_rows, pgmx_dot, pgmx_move_into_box, select_dense_level
+from _inner_lasso cimport Lasso, Rows, fit_column, fit_given, free_lasso, open_lasso
+from _sparse_rows cimport Sparse, append, root, sort_support
+
+select_dense_level()
+
+cdef enum:
+    PENDING = 8  # columns that are stored together: as many doubles as a cache line holds
+
+
+def components(const double[:, ::1] R, double lam):
+    """Label the connected components of the graph of |R_ij| > lam by their smallest members, int32 of shape (p,)."""
+    cdef Py_ssize_t p = R.shape[0], j, c, n
+    cdef int a, b
+    labels, scratch, nothing = np.empty(p, dtype=np.int32), np.empty(p + 8, dtype=np.int32), np.zeros(p)
+    cdef int[::1] parent = labels, found = scratch
+    cdef double[::1] zero = nothing
+    with nogil:
+        for j in range(p):
+            parent[j] = <int>j
+            n = pgmx_beyond(&R[j, 0], &zero[0], lam, j, &found[0])
+            for c in range(n):
+                a, b = root(&parent[0], found[c]), root(&parent[0], <int>j)
+                if a < b:
+                    parent[b] = a
+                else:
+                    parent[a] = b
+        for j in range(p):
+            parent[j] = parent[parent[j]]
+    return labels
+
+
+def neighborhoods(
+    const double[:, ::1] R,           # in: (p, p) symmetric
+    const int64_t[::1] columns,       # in: (m,) the variables to solve for
+    const double[::1] lams,           # in: (k,) penalties, each solution begins at the one before
+    double tol,                       # absolute duality gap that is wanted
+    Py_ssize_t max_rounds,            # most passes over the rows for a column and a penalty
+    int64_t[:, ::1] counts,           # out: (m, k) numbers of non-zeros
+    double[:, ::1] gaps,              # out: (m, k)
+    int64_t[::1] steps,               # out: (m,)
+):
+    """Solve the lasso of each column for all penalties.
+
+    Returns the places and values of the non-zeros, by column and then by penalty.
+    """
+    cdef Py_ssize_t p = R.shape[0], m = columns.shape[0], k = lams.shape[0], c, step, j, taken, _tries
+    cdef Lasso z
+    cdef Rows M
+    cdef Sparse found
+    cdef bint settled, enough
+    cdef double slack, gap
+    cdef const double *s
+    found.at, found.values, found.n, found.room = NULL, NULL, 0, 0
+    M.stride, M.size, M.first, M.done = p, p, 0, 0
+    with nogil:
+        enough = open_lasso(&z, p)
+        M.at = &R[0, 0]
+        for c in range(m):
+            if not enough:
+                break
+            j = columns[c]
+            s = &R[j, 0]
+            steps[c] = 0
+            z.n_nonzero = 0
+            for step in range(k):
+                slack = 0.1 * tol
+                for _tries in range(3):
+                    memcpy(z.found, z.support, z.n_nonzero * sizeof(int))
+                    memcpy(z.trial, z.weight, z.n_nonzero * sizeof(double))
+                    taken = fit_column(
+                        &z, &M, s, j, lams[step], slack, max_rounds, z.found, z.trial, z.n_nonzero, &settled
+                    )
+                    if taken < 0:
+                        enough = False
+                        break
+                    steps[c] += taken
+                    gap = lasso_gap(&z, s, j, lams[step])
+                    if gap <= tol or not settled:
+                        break
+                    slack *= 0.01
+                if not enough:
+                    break
+                gaps[c, step], counts[c, step] = gap, z.n_nonzero
+                enough = append(&found, z.support, z.weight, z.n_nonzero)
+        free_lasso(&z)
+    try:
+        if not enough:
+            raise MemoryError(f"{m} neighbourhoods of {p} variables cannot be held: solve for fewer columns at a time")
+        places, values = np.empty(found.n, dtype=np.int32), np.empty(found.n)
+        fill(places, values, &found)
+    finally:
+        free(found.at)
+        free(found.values)
+    return places, values
+
+
+cdef fill(int[::1] places, double[::1] values, const Sparse *found):
+    if found.n:
+        memcpy(&places[0], found.at, found.n * sizeof(int))
+        memcpy(&values[0], found.values, found.n * sizeof(double))
+
+
+cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexcept nogil:
+    # Primal less dual at the residual x_j - X b, scaled into |X' r| <= lam; s[j] is the variance of x_j.
+    cdef double fitted = 0, squares = 0, size = 0, steepest = 0, residual, product, scale
+    cdef Py_ssize_t a, i
+    for a in range(z.n_nonzero):
+        i = z.support[a]
+        fitted += s[i] * z.weight[a]
+        squares += z.out[i] * z.weight[a]
+        size += fabs(z.weight[a])
+    for i in range(z.size):
+        z.trial[i] = s[i] - z.out[i]
+    steepest = pgmx_abs_max(z.trial, z.size)
+    residual, product = s[j] - 2 * fitted + squares, s[j] - fitted
+    # the best multiple of the residual within the box
+    scale = product / residual if residual > 0 else 0
+    if steepest > 0:
+        scale = max(min(scale, lam / steepest), -lam / steepest)
+    return 0.5 * residual + lam * size - scale * product + 0.5 * scale * scale * residual
+
+
+cdef class ColumnAscent:
+    """Block ascent on the dual of the graphical lasso, from a feasible positive definite W.
+
+    It begins with nothing: one of the `start_` methods says where.
+
+    Parameters
+    ----------
+    R : ndarray of float64, shape (p, p)
+        Symmetric, C-contiguous; it is kept, not copied.
+    """
+
+    cdef const double[:, ::1] _R
+    cdef double[:, ::1] _W
+    cdef double[::1] _theta
+    cdef Sparse *_columns
+    cdef Lasso _lasso
+    cdef readonly object memory
+    cdef readonly Py_ssize_t size
+
+    def __cinit__(self, const double[:, ::1] R):
+        cdef Py_ssize_t p = R.shape[0]
+        self._columns = NULL
+        enough = open_lasso(&self._lasso, p)
+        self._columns = <Sparse *>calloc(max(p, 1), sizeof(Sparse))
+        if not enough or self._columns == NULL:
+            raise MemoryError(f"no memory for the columns of {p} variables")
+        self.size = p
+        self._R = R
+        # whole cache lines a row, and rows that do not all begin in the same cache set
+        stride = (p + 7) // 8 * 8
+        if stride % 64 == 0:
+            stride += 8
+        raw = np.empty(p * stride + 8)
+        begin = (8 - raw.ctypes.data // 8 % 8) % 8
+        self.memory = raw[begin:begin + p * stride].reshape(p, stride)
+        self._W = self.memory
+        self._theta = np.empty(p)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t j
+        free_lasso(&self._lasso)
+        if self._columns != NULL:
+            for j in range(self.size):
+                free(self._columns[j].at)
+                free(self._columns[j].values)
+            free(self._columns)
+
+    @property
+    def dual(self):
+        """W as a view (p, p), feasible and, but for rounding, positive definite."""
+        return self.memory[:, :self.size]
+
+    def start_soft(self, double lam):
+        """Begin where correlations are as small as they may be: feasible, and definite for sparse problems."""
+        cdef Py_ssize_t p = self.size, i, j
+        cdef double value
+        cdef const double *row
+        cdef double *to
+        with nogil:
+            for j in range(p):
+                row, to = &self._R[j, 0], &self._W[j, 0]
+                for i in range(p):
+                    value = row[i]
+                    to[i] = max(value - lam, 0.0) + min(value + lam, 0.0)
+                to[j] = row[j]
+        self._begin(True)
+
+    def start_shrunk(self, double share):
+        """Begin at R with `share` > 0 taken off its correlations: positive definite where R is semidefinite."""
+        np.multiply(self._R, 1 - share, out=self.dual)
+        np.fill_diagonal(self.dual, np.diagonal(self._R))
+        self._begin(True)
+
+    def start_from(self, W, double share):
+        """Begin at R + share (W - R), with the coefficients there are or `start_columns` gave."""
+        np.subtract(W, self._R, out=self.dual)
+        self.dual[...] *= share
+        self.dual[...] += self._R
+        np.fill_diagonal(self.dual, np.diagonal(self._R))
+        self._begin(False)
+
+    cdef void _begin(self, bint empty):
+        cdef Py_ssize_t j
+        for j in range(self.size):
+            self._theta[j] = 1 / self._R[j, j]
+            if empty:
+                self._columns[j].n = 0
+
+    def start_columns(self, const int[::1] indptr, const int[::1] indices, const double[::1] values):
+        """Give the coefficients that the lassos begin at: those of variable j are indptr[j]:indptr[j + 1]."""
+        cdef Py_ssize_t j
+        cdef bint enough = True
+        for j in range(self.size):
+            self._columns[j].n = 0
+            if indptr[j + 1] > indptr[j]:
+                enough = enough and append(
+                    &self._columns[j], &indices[indptr[j]], &values[indptr[j]], indptr[j + 1] - indptr[j]
+                )
+        if not enough:
+            raise MemoryError("no memory for the coefficients to start from")
+
+    def sweep(self, double lam, double slack, Py_ssize_t max_rounds):
+        """Take a step in every column.
+
+        Returns (moved, steps, stuck, entries): sum of theta_ii theta_jj d_ij^2 over all changes d of W; the passes and
+        solves taken; the columns that were left as they were because W was not positive definite there; the non-zeros.
+        """
+        cdef Py_ssize_t p = self.size, j, i, c, taken, steps = 0, stuck = 0, entries = 0
+        cdef double moved = 0, left
+        cdef Rows M
+        cdef Lasso *z = &self._lasso
+        cdef Sparse *column
+        cdef bint settled, enough = True
+        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, 0, 0
+        with nogil:
+            for j in range(p):
+                column = self._columns + j
+                M.done = j
+                taken = fit_column(
+                    z, &M, &self._R[j, 0], j, lam, slack, max_rounds, column.at, column.values, column.n, &settled
+                )
+                enough = taken >= 0
+                if not enough:
+                    break
+                steps += taken
+                left = self._conditional_variance(j)
+                if left > 1e-14 * self._W[j, j]:
+                    self._theta[j] = 1 / left
+                    for c in range(z.n_nonzero):
+                        i = z.support[c]
+                        z.out[i] = self._R[j, i] - (lam if z.weight[c] > 0 else -lam)
+                    enough = self._store(j, &M, lam, &moved)
+                    if not enough:
+                        break
+                else:
+                    self._refresh(j, &M)
+                    stuck += 1
+                entries += column.n
+                self._settle(j, &M)
+        if not enough:
+            raise MemoryError(f"no memory for the coefficients of {p} variables")
+        return moved, steps, stuck, entries
+
+    def sweep_given(self, const int[::1] indptr, const int[::1] indices, double least):
+        """Set every column to what its regression on given neighbours says.
+
+        The neighbours of variable j are indices[indptr[j]:indptr[j + 1]]. Returns (moved, stuck): as `sweep`; stuck
+        counts the columns whose conditional variance would be `least` times their variance or less, which are left as
+        they were.
+        """
+        cdef Py_ssize_t p = self.size, j, c, stuck = 0
+        cdef double moved = 0, left
+        cdef Rows M
+        cdef Lasso *z = &self._lasso
+        cdef bint solved, enough = True
+        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, 0, 0
+        with nogil:
+            for j in range(p):
+                M.done = j
+                enough = fit_given(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j], &solved)
+                if not enough:
+                    break
+                left = self._conditional_variance(j) if solved else 0
+                if left > least * self._W[j, j]:
+                    self._theta[j] = 1 / left
+                    for c in range(z.n_nonzero):
+                        z.out[z.support[c]] = self._R[j, z.support[c]]
+                    enough = self._store(j, &M, INFINITY, &moved)
+                    if not enough:
+                        break
+                else:
+                    self._refresh(j, &M)
+                    stuck += 1
+                self._settle(j, &M)
+        if not enough:
+            raise MemoryError(f"no memory for the coefficients of {p} variables")
+        return moved, stuck
+
+    cdef double _conditional_variance(self, Py_ssize_t j) noexcept nogil:
+        cdef double left = self._W[j, j]
+        cdef Py_ssize_t c
+        for c in range(self._lasso.n_nonzero):
+            left -= self._lasso.weight[c] * self._lasso.out[self._lasso.support[c]]
+        return left
+
+    cdef bint _store(self, Py_ssize_t j, const Rows *M, double radius, double *moved) noexcept nogil:
+        # Make the solution of column j its coefficients, and what is in `out` row j of W.
+        cdef Lasso *z = &self._lasso
+        cdef Sparse *column = self._columns + j
+        cdef double *row = &self._W[j, 0]
+        sort_support(z)
+        column.n = 0
+        self._refresh(j, M)
+        z.out[j] = row[j]
+        moved[0] += self._theta[j] * pgmx_move_into_box(
+            z.out, &self._R[j, 0], radius, &self._theta[0], row, self.size
+        )
+        return append(column, z.support, z.weight, z.n_nonzero)
+
+    cdef void _refresh(self, Py_ssize_t j, const Rows *M) noexcept nogil:
+        # Bring row j up to date with the columns that are pending.
+        cdef Py_ssize_t i
+        for i in range(M.first, j):
+            self._W[j, i] = self._W[i, j]
+
+    cdef void _settle(self, Py_ssize_t j, Rows *M) noexcept nogil:
+        # Store what is pending as columns too, when enough of it is.
+        cdef Py_ssize_t i, c, p = self.size, stride = self._W.shape[1], first = M.first, n = j + 1 - M.first
+        cdef double *W = &self._W[0, 0]
+        cdef const double *rows = W + first * stride
+        cdef double *to
+        if n < PENDING and j + 1 < p:
+            return
+        for i in range(p):
+            to = W + i * stride + first
+            if n == PENDING and (i < first or i >= first + n):
+                for c in range(PENDING):
+                    to[c] = rows[c * stride + i]
+            else:
+                for c in range(n):
+                    if i < first + c or i >= first + n:
+                        to[c] = rows[c * stride + i]
+        M.first = j + 1
+
+    def precision(self, double[:, ::1] dense):
+        """Write the precision that the columns say, made symmetric, into `dense` (p, p).
+
+        Where the two columns of a pair disagree about a zero it is zero, else their mean. Returns tr(R T) of it, the
+        sum of its absolute entries off the diagonal, and the number of non-zeros there.
+        """
+        cdef Py_ssize_t p = self.size, j, c, i, n = 0
+        cdef double trace = 0, size = 0, mean
+        cdef double *T = &dense[0, 0]
+        cdef Sparse *column
+        with nogil:
+            for j in range(p):
+                column = self._columns + j
+                for i in range(p):
+                    T[j * p + i] = 0
+                T[j * p + j] = self._theta[j]
+                trace += self._theta[j] * self._R[j, j]
+                for c in range(column.n):
+                    T[j * p + column.at[c]] = -column.values[c] * self._theta[j]
+            for j in range(p):
+                column = self._columns + j
+                for c in range(column.n):
+                    i = column.at[c]
+                    if T[i * p + j] == 0:
+                        T[j * p + i] = 0
+                    elif i < j:
+                        mean = 0.5 * (T[i * p + j] + T[j * p + i])
+                        T[i * p + j] = T[j * p + i] = mean
+                        n += 2
+                        trace += 2 * mean * self._R[i, j]
+                        size += 2 * fabs(mean)
+        return trace, size, n
+
+    def residual(self, double lam, const double[:, ::1] dense):
+        """Say how far W and a precision made by `precision` are from optimal and from inverse to each other.
+
+        Returns (slack, squares, apart): sum of lam |T_ij| - (W - R)_ij T_ij off the diagonal, no term of which is
+        negative; squared Frobenius norm of E = I - W T; sum of |T_ij E_ij|, to first order how far the inverse of T is
+        from W in the trace that the objective takes.
+        """
+        cdef Py_ssize_t p = self.size, stride = self._W.shape[1], j, c, i, m
+        cdef double slack = 0, squares = 0, apart = 0
+        cdef const double *T = &dense[0, 0]
+        cdef const double *W = &self._W[0, 0]
+        cdef Sparse *column
+        cdef Lasso *z = &self._lasso
+        with nogil:
+            for j in range(p):
+                column = self._columns + j
+                m = 0
+                for c in range(column.n):
+                    i = column.at[c]
+                    if T[j * p + i] != 0:
+                        z.support[m], z.weight[m] = <int>i, T[j * p + i]
+                        slack += lam * fabs(T[j * p + i]) - (W[j * stride + i] - self._R[j, i]) * T[j * p + i]
+                        m += 1
+                z.support[m], z.weight[m] = <int>j, T[j * p + j]
+                pgmx_combine_rows(W, stride, z.support, z.weight, m + 1, p, z.out)
+                z.out[j] -= 1
+                squares += pgmx_dot(z.out, z.out, p)
+                for c in range(m + 1):
+                    apart += fabs(z.weight[c] * z.out[z.support[c]])
+        return slack, squares, apart
+
+    def triplets(self, double share, const double[:, ::1] dense):
+        """Return the precision as the arrays of a CSR matrix (indptr, indices, values), columns ascending.
+
+        It is read from the lower triangle that `precision` wrote, which may have lost its diagonal since; `share`
+        multiplies what is off the diagonal.
+        """
+        cdef Py_ssize_t p = self.size, j, c, i, n = 0, room = p
+        cdef Sparse *column
+        cdef bint placed
+        cdef double value
+        for j in range(p):
+            room += self._columns[j].n
+        pointers, places, numbers = np.zeros(p + 1, dtype=np.int32), np.empty(room, dtype=np.int32), np.empty(room)
+        cdef int[::1] indptr = pointers, indices = places
+        cdef double[::1] values = numbers
+        with nogil:
+            for j in range(p):
+                column = self._columns + j
+                placed = False
+                for c in range(column.n + 1):
+                    i = column.at[c] if c < column.n else p
+                    if not placed and i > j:
+                        indices[n], values[n] = <int>j, self._theta[j]
+                        n += 1
+                        placed = True
+                    if i < p:
+                        value = dense[j, i] if i < j else dense[i, j]
+                        if value != 0:
+                            indices[n], values[n] = <int>i, share * value
+                            n += 1
+                indptr[j + 1] = <int>n
+        return pointers, places[:n], numbers[:n]

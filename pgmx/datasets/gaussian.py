@@ -1,0 +1,276 @@
+"""Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgmx.datasets.markov import _attachment_edges, _generator, _natural
+
+if TYPE_CHECKING:
+    from pgmx.models import GaussianMarkovNetwork
+
+__all__ = [
+    "gaussian_chain_network",
+    "gaussian_hub_network",
+    "gaussian_preferential_attachment_network",
+    "gaussian_random_network",
+]
+
+#: How far the smallest eigenvalue of a random precision matrix is from 0, before variances are scaled to 1.
+MARGIN = 0.1
+
+
+def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> GaussianMarkovNetwork:
+    r"""Make a stationary Gaussian Markov chain.
+
+    .. math:: \Sigma_{ij} = \rho^{|i - j|}, \qquad \Theta \text{ tridiagonal}
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, at least 1; neighbours in number are joined.
+    correlation : float, default=0.5
+        Correlation ρ of neighbours, between -1 and 1.
+
+    Returns
+    -------
+    GaussianMarkovNetwork
+        Variables "x0", "x1", ... with mean 0 and variance 1.
+
+    Raises
+    ------
+    TypeError
+        If the number of variables is no integer.
+    ValueError
+        If it is too small, or the correlation not between -1 and 1.
+
+    Notes
+    -----
+    The precision is exact: O(n) time, but for its factor.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import gaussian_chain_network
+    >>> gaussian_chain_network(4).covariance["x0"].round(6).tolist()
+    [1.0, 0.5, 0.25, 0.125]
+    """
+    n = _natural(n_variables, "n_variables", 1)
+    if not -1.0 < correlation < 1.0:
+        raise ValueError(f"correlation must be between -1 and 1, got {correlation!r}")
+    edges = [(v, v + 1) for v in range(n - 1)] if correlation else []
+    ends = np.zeros(n)
+    ends[0] += 1.0
+    ends[-1] += 1.0
+    rest = (1.0 - correlation) * (1.0 + correlation)
+    square = correlation * correlation
+    # A variable has the precision 1 alone, and gains ρ²/(1 - ρ²) from each neighbour.
+    diagonal = 1.0 + (2.0 - ends) * square / rest
+    return _network(n, edges, np.full(len(edges), -correlation / rest), diagonal)
+
+
+def gaussian_random_network(
+    n_variables: int,
+    mean_degree: float = 3.0,
+    *,
+    weights: tuple[float, float] = (0.3, 0.6),
+    random_state: int | None = 0,
+) -> GaussianMarkovNetwork:
+    r"""Make a network whose graph is that of Erdős and Rényi: each pair is joined with the same probability.
+
+    .. math:: \Theta \propto D (A + (0.1 - \lambda_{\min}(A)) I) D
+
+    with entries of A of random sign and size on the edges, zero elsewhere, and D diagonal such that variances are 1.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables n, at least 1.
+    mean_degree : float, default=3.0
+        Expected number of neighbours of a variable, from 0 to n - 1; where it is more, all pairs are joined.
+    weights : tuple of (float, float), default=(0.3, 0.6)
+        Smallest and largest size of an entry of A, drawn uniformly between them.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    GaussianMarkovNetwork
+        Variables "x0", "x1", ... with mean 0 and variance 1.
+
+    Raises
+    ------
+    TypeError
+        If a number is no integer.
+    ValueError
+        If a number is too small, or the weights are not 0 < smallest <= largest.
+
+    Notes
+    -----
+    O(n³) time: 1 s for n = 2,000.
+
+    References
+    ----------
+    .. [1] Erdős, P. and Rényi, A. (1959). On random graphs I. Publicationes Mathematicae 6, 290-297.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import gaussian_random_network
+    >>> network = gaussian_random_network(100)
+    >>> network.number_of_edges()
+    154
+    >>> network.simulate(500).shape
+    (500, 100)
+    """
+    n = _natural(n_variables, "n_variables", 1)
+    if not 0.0 <= mean_degree < np.inf:
+        raise ValueError(f"mean_degree must be a number of at least 0, got {mean_degree!r}")
+    rng = _generator(random_state)
+    share = min(1.0, mean_degree / max(1, n - 1))
+    edges = []
+    for v in range(n - 1):  # a row at a time: memory for n cells
+        edges += [(v, v + 1 + u) for u in np.flatnonzero(rng.random(n - 1 - v) < share).tolist()]
+    return _random_network(n, edges, weights, rng)
+
+
+def gaussian_preferential_attachment_network(
+    n_variables: int,
+    *,
+    edges_per_node: int = 1,
+    weights: tuple[float, float] = (0.3, 0.6),
+    random_state: int | None = 0,
+) -> GaussianMarkovNetwork:
+    """Make a scale-free network, a tree where one edge comes with each variable.
+
+    The graph is that of :func:`preferential_attachment_network`, the numbers those of :func:`gaussian_random_network`.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, more than `edges_per_node`.
+    edges_per_node : int, default=1
+        Edges that come with each new variable, at least 1.
+    weights : tuple of (float, float), default=(0.3, 0.6)
+        Smallest and largest size of an entry of the precision before it is scaled.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    GaussianMarkovNetwork
+        Variables "x0", "x1", ... with mean 0 and variance 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`gaussian_random_network`.
+
+    References
+    ----------
+    .. [1] Barabási, A.-L. and Albert, R. (1999). Emergence of scaling in random networks. Science 286, 509-512.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import gaussian_preferential_attachment_network
+    >>> gaussian_preferential_attachment_network(100)
+    GaussianMarkovNetwork(100 variables, 99 edges)
+    """
+    attached = _natural(edges_per_node, "edges_per_node", 1)
+    n = _natural(n_variables, "n_variables", attached + 1)
+    rng = _generator(random_state)
+    return _random_network(n, _attachment_edges(n, attached, rng), weights, rng)
+
+
+def gaussian_hub_network(
+    n_variables: int,
+    hub_size: int = 20,
+    *,
+    weights: tuple[float, float] = (0.3, 0.6),
+    random_state: int | None = 0,
+) -> GaussianMarkovNetwork:
+    """Make a network of stars: of each `hub_size` variables in a row the first is joined to the others.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, at least 1.
+    hub_size : int, default=20
+        Variables of a star, its hub among them, at least 1; the last star may have fewer.
+    weights : tuple of (float, float), default=(0.3, 0.6)
+        Smallest and largest size of an entry of the precision before it is scaled, as for
+        :func:`gaussian_random_network`.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    GaussianMarkovNetwork
+        Variables "x0", "x1", ... with mean 0 and variance 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`gaussian_random_network`.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import gaussian_hub_network
+    >>> network = gaussian_hub_network(100)
+    >>> network
+    GaussianMarkovNetwork(100 variables, 95 edges)
+    >>> network.degree("x20")
+    19
+    """
+    n, size = _natural(n_variables, "n_variables", 1), _natural(hub_size, "hub_size", 1)
+    edges = [(v - v % size, v) for v in range(n) if v % size]
+    return _random_network(n, edges, weights, _generator(random_state))
+
+
+def _random_network(
+    n: int, edges: list[tuple[int, int]], weights: tuple[float, float], rng: np.random.Generator
+) -> GaussianMarkovNetwork:
+    """Draw entries of the edges, and make the matrix positive definite and the variances 1."""
+    low, high = weights
+    if not 0.0 < low <= high < np.inf:
+        raise ValueError(f"weights must be two numbers, 0 < smallest <= largest, got {weights!r}")
+    edges = sorted(edges)
+    entries = rng.uniform(low, high, len(edges)) * rng.choice([-1.0, 1.0], len(edges))
+    diagonal = np.full(n, MARGIN - _smallest_eigenvalue(n, edges, entries))
+    network = _network(n, edges, entries, diagonal)
+    return _network(n, edges, entries, diagonal, np.diag(network.covariance.to_numpy()))
+
+
+def _network(n, edges, entries, diagonal, variances=None) -> GaussianMarkovNetwork:
+    from pgmx.models import GaussianMarkovNetwork
+
+    names = [f"x{v}" for v in range(n)]
+    if variances is None:
+        variances = np.ones(n)
+    rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    entries = entries * np.sqrt(variances[rows] * variances[columns])
+    return GaussianMarkovNetwork.from_precision(names, _matrix(n, rows, columns, entries, diagonal * variances))
+
+
+def _matrix(n, rows, columns, entries, diagonal):
+    from scipy.sparse import coo_array
+
+    own = np.arange(n)
+    places = (np.concatenate([own, rows, columns]), np.concatenate([own, columns, rows]))
+    return coo_array((np.concatenate([diagonal, entries, entries]), places), shape=(n, n)).tocsr()
+
+
+def _smallest_eigenvalue(n: int, edges: list[tuple[int, int]], entries: np.ndarray) -> float:
+    """Return the smallest eigenvalue of a symmetric matrix with zeros on its diagonal: the least of its components."""
+    from scipy.linalg import eigvalsh
+    from scipy.sparse.csgraph import connected_components
+
+    rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    matrix = _matrix(n, rows, columns, entries, np.zeros(n))
+    count, labels = connected_components(matrix, directed=False)
+    smallest = 0.0
+    for own in np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=count))[:-1]):
+        if len(own) > 1:
+            block = matrix[own][:, own].toarray()
+            smallest = min(smallest, float(eigvalsh(block, subset_by_index=[0, 0], check_finite=False)[0]))
+    return smallest

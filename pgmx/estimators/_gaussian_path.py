@@ -1,0 +1,110 @@
+"""A path of penalties of a Gaussian learner, stored sparsely."""
+
+from dataclasses import dataclass, field
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
+
+from pgmx.estimators._gaussian_estimate import GaussianEstimate, network_of
+from pgmx.models import GaussianMarkovNetwork
+from pgmx.statistics import GaussianSample
+
+
+@dataclass(repr=False)
+class GaussianPath:
+    """Estimates for a decreasing sequence of penalties, and which of them was chosen and why.
+
+    Attributes
+    ----------
+    sample : GaussianSample
+        Correlations, means and standard deviations that were learned from.
+    estimates : list of GaussianEstimate
+        One a penalty, the largest first, with sparse matrices on the correlation scale.
+    lam_max : float
+        The smallest penalty without edges.
+    refit : bool
+        Whether `model` estimates the parameters of a graph anew.
+    criterion : ndarray of shape (k,) or None
+        What the selection compares: EBIC, held-out negative log-likelihood a row, or the instability of StARS.
+    selected : int
+        Position of the chosen penalty, -1 where none was.
+    """
+
+    sample: GaussianSample
+    lam_max: float
+    refit: bool = False
+    estimates: list[GaussianEstimate] = field(default_factory=list)
+    criterion: np.ndarray | None = None
+    selected: int = -1
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __repr__(self) -> str:
+        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
+        return f"GaussianPath({len(self)} penalties{sizes}, selected {self.selected})"
+
+    @property
+    def lams(self) -> np.ndarray:
+        """Penalties, the largest first."""
+        return np.array([found.lam for found in self.estimates])
+
+    @property
+    def n_edges(self) -> np.ndarray:
+        """Edges under each penalty."""
+        return np.array([len(found.edges) for found in self.estimates], dtype=np.int64)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
+        return len(self) > 1 and self.selected == len(self) - 1
+
+    def precision(self, k: int) -> csr_array | None:
+        """Return the method's own precision under the k-th penalty, on the correlation scale.
+
+        Parameters
+        ----------
+        k : int
+            Position in `lams`.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (p, p) or None
+            Symmetric; None for a method that has none.
+        """
+        return self.estimates[k].precision
+
+    def graph(self, k: int) -> nx.Graph:
+        """Return the graph under the k-th penalty.
+
+        Parameters
+        ----------
+        k : int
+            Position in `lams`.
+
+        Returns
+        -------
+        networkx.Graph
+            All variables, and the edges.
+        """
+        graph = nx.Graph()
+        names = self.sample.names
+        graph.add_nodes_from(names)
+        graph.add_edges_from((names[i], names[j]) for i, j in self.estimates[k].edges.tolist())
+        return graph
+
+    def model(self, k: int) -> GaussianMarkovNetwork:
+        """Return the network under the k-th penalty.
+
+        Parameters
+        ----------
+        k : int
+            Position in `lams`.
+
+        Returns
+        -------
+        GaussianMarkovNetwork
+            In the units of the data.
+        """
+        return network_of(self.sample, self.estimates[k], self.refit)

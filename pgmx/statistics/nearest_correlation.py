@@ -1,0 +1,236 @@
+"""The correlation matrix that lies nearest to a symmetric matrix with an eigenvalue below zero."""
+
+import numpy as np
+
+#: Steps of a line search, and of conjugate gradients for one Newton direction.
+_HALVINGS = 20
+_MOST_GRADIENTS = 200
+
+
+def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: int = 100) -> tuple[np.ndarray, float]:
+    r"""Return the nearest correlation matrix in Frobenius norm, its eigenvalues bounded below.
+
+    .. math:: \min_X \tfrac12 \lVert X - R \rVert_F^2 \quad \text{subject to} \quad
+              X_{ii} = 1, \; X \succeq \text{floor} \cdot I
+
+    Parameters
+    ----------
+    R : array_like of float, shape (p, p)
+        Finite and symmetric to rounding, as rank correlations and correlations of available cases are.
+    floor : float, default=1e-8
+        Smallest eigenvalue of the result, 0 <= floor < 1. With 0 it may be below zero by rounding.
+    tol : float, default=1e-8
+        The root mean square by which the diagonal of the dual's matrix may miss 1 - floor; what is left is scaled away.
+    max_iter : int, default=100
+        Newton steps at most; fewer than ten are usual. Also where they run out the result is a correlation matrix with
+        these eigenvalues, though perhaps not the nearest.
+
+    Returns
+    -------
+    matrix : ndarray of shape (p, p), float64
+        Exactly symmetric, ones on the diagonal; a new array.
+    change : float
+        Largest absolute difference from `R`; 0.0 where `R` needed no repair.
+
+    Raises
+    ------
+    ValueError
+        If `R` is not square, finite and symmetric, or an option is out of range.
+
+    Notes
+    -----
+    Newton's method on the dual, whose gradient is once differentiable almost everywhere: quadratic convergence. A step
+    costs one eigendecomposition, about 10 p³ operations, and some products of p² r operations, r the smaller one of
+    the numbers of positive and negative eigenvalues; p = 1000 takes a few seconds. A matrix that needs no repair costs
+    one Cholesky factor.
+
+    References
+    ----------
+    .. [1] Qi, H. and Sun, D. (2006). A quadratically convergent Newton method for computing the nearest correlation
+       matrix. SIAM Journal on Matrix Analysis and Applications 28, 360-385, algorithm 5.1.
+    .. [2] Higham, N. J. (2002). Computing the nearest correlation matrix: a problem from finance. IMA Journal of
+       Numerical Analysis 22, 329-343: the problem, and the test matrix of the example.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest, change = nearest_correlation(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]]))
+    >>> nearest.round(4).tolist()
+    [[1.0, 0.7607, 0.1573], [0.7607, 1.0, 0.7607], [0.1573, 0.7607, 1.0]]
+    >>> round(change, 4)
+    0.2393
+    """
+    if not 0 <= floor < 1:
+        raise ValueError(f"floor must lie in [0, 1), got {floor}")
+    if not tol > 0 or max_iter < 1:
+        raise ValueError(f"tol must be positive and max_iter at least 1, got tol={tol}, max_iter={max_iter}")
+    given = _checked(R)
+    if len(given) == 0 or (bool(np.all(given.diagonal() == 1.0)) and _bounded_below(given, floor)):
+        return given, 0.0
+    dual = _Dual(given, floor)
+    point = _newton(dual, tol * np.sqrt(len(given)), max_iter)
+    matrix = _unit_diagonal(dual.primal(point), floor)
+    return matrix, float(np.abs(matrix - given).max())
+
+
+def _checked(R) -> np.ndarray:
+    """Return a symmetric copy, or say what is wrong."""
+    R = np.asarray(R, dtype=np.float64)
+    if R.ndim != 2 or R.shape[0] != R.shape[1]:
+        raise ValueError(f"a correlation matrix must be square, got the shape {R.shape}")
+    if not np.isfinite(R).all():
+        i, j = np.argwhere(~np.isfinite(R))[0].tolist()
+        raise ValueError(f"correlations must be finite, got {R[i, j]} at ({i}, {j})")
+    gap = np.abs(R - R.T)
+    if R.size and gap.max() > 1e-6 * max(1.0, float(np.abs(R).max())):
+        i, j = np.unravel_index(int(gap.argmax()), R.shape)
+        raise ValueError(f"a correlation matrix must be symmetric, got {R[i, j]} at ({i}, {j}) and {R[j, i]} across")
+    return 0.5 * (R + R.T)
+
+
+def _bounded_below(R: np.ndarray, floor: float) -> bool:
+    """Whether no eigenvalue is below the floor, as a Cholesky factor tells."""
+    shifted = R.copy()
+    shifted[np.diag_indices(len(R))] -= floor
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+class _Point:
+    """A dual variable y with the spectrum of G + Diag(y)."""
+
+    def __init__(self, dual: "_Dual", y: np.ndarray):
+        shifted = dual.G.copy()
+        shifted[np.diag_indices(len(y))] += y
+        self.y = y
+        self.values, self.vectors = np.linalg.eigh(shifted)
+        kept = np.maximum(self.values, 0.0)
+        self.objective = 0.5 * float(kept @ kept) - float(dual.target @ y)
+        self.gradient = (self.vectors**2) @ kept - dual.target
+        self.slope = float(np.linalg.norm(self.gradient))
+
+
+class _Dual:
+    """The dual: min ½ ||(G + Diag(y))_+||² - target'y, with G = R - floor I and the target 1 - floor everywhere."""
+
+    def __init__(self, R: np.ndarray, floor: float):
+        self.G = R.copy()
+        self.G[np.diag_indices(len(R))] -= floor
+        self.target = np.full(len(R), 1.0 - floor)
+
+    def start(self) -> _Point:
+        return _Point(self, self.target - self.G.diagonal())
+
+    def primal(self, point: _Point) -> np.ndarray:
+        """Return (G + Diag(y))_+ from whichever side of the spectrum is smaller."""
+        above = point.values > 0
+        if 2 * np.count_nonzero(above) <= len(above):
+            half = point.vectors[:, above] * np.sqrt(point.values[above])
+            return half @ half.T
+        half = point.vectors[:, ~above] * np.sqrt(-point.values[~above])
+        matrix = self.G + half @ half.T
+        matrix[np.diag_indices(len(matrix))] += point.y
+        return matrix
+
+
+class _Hessian:
+    """A generalised Jacobian of the gradient: h -> diag(P (W * (P' Diag(h) P)) P').
+
+    W is 1 between positive eigenvalues, 0 between the others and a ratio across. Only the smaller side A of the
+    spectrum is multiplied: where the positive one is larger, the Jacobian is the identity less the one of 1 - W.
+    """
+
+    def __init__(self, point: _Point):
+        above = point.values > 0
+        self._complement = bool(2 * np.count_nonzero(above) > len(above))
+        inside = ~above if self._complement else above
+        self._A, self._B = point.vectors[:, inside], point.vectors[:, ~inside]
+        size, other = np.abs(point.values[inside]), np.abs(point.values[~inside])
+        self._W = size[:, None] / np.maximum(size[:, None] + other[None, :], np.finfo(float).tiny)
+        squares_a, squares_b = self._A**2, self._B**2
+        diagonal = squares_a.sum(axis=1) ** 2 + 2 * np.einsum("ia,ia->i", squares_a, squares_b @ self._W.T)
+        self.diagonal = 1.0 - diagonal if self._complement else diagonal
+
+    def __call__(self, h: np.ndarray) -> np.ndarray:
+        scaled = (self._A * h[:, None]).T
+        within = scaled @ self._A
+        across = (scaled @ self._B) * self._W
+        total = np.einsum("ia,ai->i", self._A, within @ self._A.T + 2.0 * (across @ self._B.T))
+        return h - total if self._complement else total
+
+
+def _newton(dual: _Dual, tol: float, max_iter: int) -> _Point:
+    """Return the best point found."""
+    point = dual.start()
+    for _ in range(max_iter):
+        if point.slope <= tol:
+            break
+        step = _direction(_Hessian(point), point)
+        moved = _line_search(dual, point, step)
+        if moved is None:
+            break
+        point = moved
+    return point
+
+
+def _direction(hessian: _Hessian, point: _Point) -> np.ndarray:
+    """Solve for the Newton step by conjugate gradients, preconditioned with the diagonal."""
+    shift = min(1e-3, 0.1 * point.slope)  # the Jacobian may be singular away from the solution
+    scale = 1.0 / (np.maximum(hessian.diagonal, 1e-8) + shift)
+    step = np.zeros_like(point.gradient)
+    residual = -point.gradient
+    enough = point.slope * min(0.1, point.slope)
+    towards = scale * residual
+    product = float(residual @ towards)
+    for _ in range(_MOST_GRADIENTS):
+        image = hessian(towards) + shift * towards
+        curvature = float(towards @ image)
+        if curvature <= 0:
+            break
+        length = product / curvature
+        step += length * towards
+        residual = residual - length * image
+        if float(np.linalg.norm(residual)) <= enough:
+            break
+        fresh = scale * residual
+        next_product = float(residual @ fresh)
+        towards = fresh + (next_product / product) * towards
+        product = next_product
+    return step if float(step @ point.gradient) < 0 else -point.gradient
+
+
+def _line_search(dual: _Dual, point: _Point, step: np.ndarray) -> _Point | None:
+    """Halve the step until the objective falls; None where only rounding is left to gain."""
+    descent = float(step @ point.gradient)
+    rounding = 1e-14 * len(step) * max(1.0, abs(point.objective))
+    length = 1.0
+    for _ in range(_HALVINGS):
+        moved = _Point(dual, point.y + length * step)
+        if moved.objective <= point.objective + 1e-4 * length * descent:
+            return moved
+        if abs(length * descent) <= rounding:
+            return moved if moved.slope < point.slope else None
+        length *= 0.5
+    return None
+
+
+def _unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
+    """Scale a positive semidefinite matrix to the diagonal 1 - floor and add the floor: no eigenvalue is below it."""
+    diagonal = matrix.diagonal().copy()
+    tiny = diagonal <= np.finfo(float).eps
+    matrix[tiny] = 0.0
+    matrix[:, tiny] = 0.0
+    diagonal[tiny] = 1.0
+    scale = np.sqrt((1.0 - floor) / diagonal)
+    matrix = matrix * scale[:, None] * scale
+    matrix = 0.5 * (matrix + matrix.T)
+    np.fill_diagonal(matrix, 1.0)
+    blend = floor
+    while floor > 0 and not _bounded_below(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
+        matrix /= 1.0 + blend
+        np.fill_diagonal(matrix, 1.0)
+        blend *= 10.0
+    return matrix

@@ -1,0 +1,144 @@
+"""Gaussian networks written and read back, also by networkx's own reader."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from models.gaussian_networks import named, networks
+from pgmx.datasets import gaussian_chain_network
+from pgmx.models import (
+    GaussianMarkovNetwork,
+    PairwiseMarkovNetwork,
+    load_gaussian_network,
+    read_json,
+    read_model,
+    save_gaussian_network,
+    save_model,
+)
+
+FORMATS = ("npz", "json", "graphml")
+
+
+def mixed():
+    """Names of several types, awkward numbers, an isolated variable."""
+    precision = [[1 / 3, -1e-17, 0, 0], [-1e-17, np.pi, 0.1, 0], [0, 0.1, 1e5, 0], [0, 0, 0, 7.0]]
+    options = {"mean": [0.1, -1e300, 1e-300, 0], "scale": [1e-12, 1e12, 1 / 3, 1], "n_samples": 12.5}
+    network = GaussianMarkovNetwork.from_precision(
+        ["a b", 0, "ä", -1.5], precision, estimated_by="us & them", **options
+    )
+    network.graph["name"] = "a network"
+    return network
+
+
+def same(one, other, names=None):
+    names = other.names if names is None else names
+    assert one.names == names
+    assert [type(name) for name in one.names] == [type(name) for name in names]
+    assert (one.standardized_precision != other.standardized_precision).nnz == 0
+    for column in ("mean", "scale"):
+        assert getattr(one, column).to_numpy().tobytes() == getattr(other, column).to_numpy().tobytes()
+    assert (one.estimated_by, one.n_samples, one.name) == (other.estimated_by, other.n_samples, other.name)
+    assert [own for _, _, own in one.edges(data=True)] == [own for _, _, own in other.edges(data=True)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_lossless(format, tmp_path):
+    network = mixed()
+    path = network.save(tmp_path / f"network.{format}")
+    names = tuple(map(str, network.names)) if format == "graphml" else None
+    same(GaussianMarkovNetwork.load(path), network, names)
+    same(load_gaussian_network(path), network, names)
+    if format != "graphml":
+        same(read_model(path), network)
+
+
+@given(networks())
+@settings(max_examples=20)
+def test_lossless_of_any_network(tmp_path_factory, network):
+    if any(isinstance(name, tuple) for name in network.names):
+        return
+    folder = tmp_path_factory.mktemp("files")
+    for format in FORMATS:
+        names = tuple(map(str, network.names)) if format == "graphml" else None
+        same(load_gaussian_network(save_model(network, folder / f"n.{format}")), network, names)
+
+
+def test_graphml_for_others(tmp_path):
+    network = mixed()
+    plain = nx.read_graphml(save_gaussian_network(network, tmp_path / "network.graphml"))
+    assert plain.nodes["0"] == {"mean": -1e300, "scale": 1e12, "precision": np.pi}
+    assert plain.edges["0", "ä"]["weight"] == network.edges[0, "ä"]["weight"]
+    nx.write_graphml(network.to_networkx(), tmp_path / "plain.graphml")
+    again = nx.read_graphml(tmp_path / "plain.graphml", node_type=str)
+    assert again.edges["0", "ä"] == network.edges[0, "ä"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.json", b"{}", "not marked as format 'pgmx'"),
+        ("a.json", b"[", "Expecting value"),
+        ("a.json", b'{"format": "pgmx", "version": 1, "type": "DAG"}', "its type is 'DAG'"),
+        ("a.json", b'{"format": "pgmx", "version": 1, "type": "GaussianMarkovNetwork"}', "it lacks 'nodes'"),
+        ("a.npz", b"", "not a Gaussian Markov network in npz form"),
+        ("a.npz", b"PK no", "not a Gaussian Markov network in npz form"),
+        ("a.graphml", b"<graphml/>", "not a Gaussian Markov network in graphml form"),
+        ("a.graphml", b"<", "not a Gaussian Markov network in graphml form"),
+        ("a.uai", b"", "unknown suffix '.uai'"),
+    ],
+)
+def test_damaged_files(tmp_path, name, content, what):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=what):
+        load_gaussian_network(path)
+
+
+def test_contradictory_files(tmp_path):
+    path = gaussian_chain_network(3).save(tmp_path / "chain.json")
+    document = json.loads(path.read_text())
+    for edge in document["edges"]:
+        edge["precision"] *= 5.0
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="smallest eigenvalue"):
+        load_gaussian_network(path)
+
+
+def test_what_cannot_be_written(tmp_path):
+    network = gaussian_chain_network(2)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        network.save(tmp_path / "none" / "a.npz")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        save_gaussian_network(network, tmp_path, "npz")
+    with pytest.raises(FileNotFoundError):
+        load_gaussian_network(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="unknown format 'xml'"):
+        save_gaussian_network(network, tmp_path / "a.npz", "xml")
+    twins = GaussianMarkovNetwork.from_precision([1, "1"], np.eye(2))
+    with pytest.raises(ValueError, match="'1'"):
+        twins.save(tmp_path / "a.graphml")
+    with pytest.raises(TypeError, match=r"the name \(1, 2\) has no place"):
+        named(8).save(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="has no precision"):
+        GaussianMarkovNetwork([("a", "b")]).save(tmp_path / "a.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_door_of_all_models(tmp_path):
+    network = gaussian_chain_network(4)
+    for format in FORMATS:
+        path = save_model(network, tmp_path / f"network.{format}")
+        if format != "graphml":
+            same(read_model(path), network)
+    assert type(read_json(tmp_path / "network.json")) is GaussianMarkovNetwork
+    with pytest.raises(ValueError, match="load_gaussian_network"):
+        read_model(tmp_path / "network.graphml")
+    with pytest.raises(TypeError, match="uai holds a PairwiseMarkovNetwork, not a GaussianMarkovNetwork"):
+        save_model(network, tmp_path / "network.uai")
+    with pytest.raises(ValueError, match="not a pairwise Markov network"):
+        PairwiseMarkovNetwork.load(tmp_path / "network.npz")
+    with pytest.raises(FileNotFoundError):
+        read_model(tmp_path / "none.npz")
