@@ -22,10 +22,10 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from _basis cimport Basis, apply_inverse, combine
+from _basis cimport Basis, apply_inverse, apply_transposed, combine
 from _clime_path cimport (
     DONE, FRESH_EVERY, INFEASIBLE, NO_MEMORY, RUNNING, SPENT, STUCK, Path, begin, dual_step, move,
-    pgmx_pivots_level, primal_step, refresh, residual, slack_of,
+    pgmx_pivots_level, primal_step, refresh, residual,
 )
 from _dense cimport pgmx_abs_max, pgmx_axpy, select_dense_level
 
@@ -37,8 +37,6 @@ STATUSES = ("waiting", "done", "infeasible", "stuck", "spent", "no memory")
 
 # Entries up to this size are what the widened bounds make of zeros.
 cdef double NOTHING = 1e-11
-# Distance of active constraints from their bounds above which a solution is refined.
-cdef double REFINED = 1e-13
 
 ctypedef fused real:
     float
@@ -176,25 +174,24 @@ cdef class Paths:
         free(self.hand.value)
 
     cdef void settle_point(self, double step, double lam, bint refine) noexcept nogil:
-        # dq = the solution `step` below the radius of the path, dr = its residual, computed afresh; `refine` takes a
-        # step of iterative refinement where the inverse has lost digits.
+        # dq = the solution `step` below the radius of the path, dr = its residual, dy = the multipliers, dg = S dy, all
+        # computed afresh; `refine` takes out the widening of the bounds and what the inverse has lost in digits.
         cdef Path *path = &self.path
         cdef Basis *basis = &path.basis
-        cdef ptrdiff_t k = basis.k, a, i
-        cdef double off = 0.0
+        cdef ptrdiff_t k = basis.k, a
         for a in range(k):
             path.dq[a] = path.q[a] + step * path.dq[a] if step != 0.0 else path.q[a]
         residual(path, path.dq, path.dr)
-        if not refine:
-            return
-        for a in range(k):
-            i = basis.constraints[a]
-            path.w[a] = path.dr[i] - path.sign_y[a] * (lam + slack_of(path, i))
-            off = max(off, fabs(path.w[a]))
-        if off > REFINED:
+        if refine:
+            for a in range(k):
+                path.w[a] = path.dr[basis.constraints[a]] - path.sign_y[a] * lam
             apply_inverse(basis, path.w, basis.image)
             pgmx_axpy(1.0, basis.image, path.dq, k)
             residual(path, path.dq, path.dr)
+            apply_transposed(basis, path.sign_q, path.dy)
+        else:
+            memcpy(path.dy, path.y, <size_t>k * sizeof(double))
+        combine(basis, basis.constraints, path.dy, k, path.dg)
 
     cdef bint emit(self, double step, bint refine) noexcept nogil:
         # The solution `step` below the radius of the path, with its certificate; False without memory.
@@ -215,15 +212,14 @@ cdef class Paths:
                 size += fabs(value)
             else:
                 dropped += fabs(value)
-            dual += fabs(path.y[a])
+            dual += fabs(path.dy[a])
         # an entry left out moves no residual by more than itself times the largest entry of S
         violation = pgmx_abs_max(path.dr, p) + dropped * (1.0 + path.basis.ridge) - lam
-        combine(&path.basis, path.basis.constraints, path.y, k, path.dg)
         scale = max(1.0, pgmx_abs_max(path.dg, p))
         dual *= -(lam + max(violation, 0.0))
         for a in range(k):
             if path.basis.constraints[a] == path.j:
-                dual += path.y[a]
+                dual += path.dy[a]
         self.count_view[self.column, self.radius] = self.out.size - before
         self.gap_view[self.column, self.radius] = size - dual / scale
         self.violation_view[self.column, self.radius] = violation

@@ -12,6 +12,10 @@ from pgmx.estimators._selection import best_position, choose_stable, instability
 from pgmx.statistics import GaussianSample
 
 
+#: Penalties that all subsamples are solved for before their stability is looked at.
+_AT_A_TIME = 4
+
+
 class Criterion(Protocol):
     """Compares the estimates of a path, which may grow between two calls."""
 
@@ -30,19 +34,19 @@ class _Options(Protocol):
 
 
 class ExtendedBIC:
-    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p."""
+    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, L by maximum likelihood under the graph."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
         if sample.n_rows is None:
             raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
-        self._gamma, self._leaf, self._sample = options.gamma, leaf, sample
+        self._gamma, self._sample = options.gamma, sample
         self._known: list[float] = []
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the EBIC of each estimate, and the position of the smallest."""
         sample, n = self._sample, float(self._sample.n_rows)
         for found in estimates[len(self._known) :]:
-            precision, _ = likelihood_precision(sample, found, self._leaf.selects_by_refit)
+            precision, _ = likelihood_precision(sample, found, refit=True)  # its definition: the maximum of each graph
             loss = negative_log_likelihood(precision, sample, sample)
             price = np.log(n) + 4 * self._gamma * np.log(sample.n_columns)
             self._known.append(2 * n * loss + len(found.edges) * price)
@@ -119,11 +123,15 @@ class Stability(_OverParts):
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the instability at each penalty, and the position of the smallest stable one."""
-        paths = self._paths_of(estimates)
-        edges = [[found.edges for found in path] for path in paths]
+        """Return the instability at each penalty, NaN beyond the stable ones, and the smallest stable one's position."""
         criterion = np.full(len(estimates), np.nan)
-        criterion[: len(edges[0])] = instability(edges, self._n_columns)
+        while len(self._lams) < len(estimates):
+            # a few penalties at a time: beyond the first unstable one graphs are dense, and need not be learned
+            paths = self._paths_of(estimates[: len(self._lams) + _AT_A_TIME])
+            found = instability([[one.edges for one in path] for path in paths], self._n_columns)
+            criterion[: len(found)] = found
+            if found[-1] > self._options.stability or len(found) < len(self._lams):
+                break
         return criterion, choose_stable(criterion, self._options.stability)
 
 

@@ -116,7 +116,7 @@ class GaussianLearner(ContinuousLearner):
 
     @property
     def selects_by_refit(self) -> bool:
-        """Whether a choice by likelihood takes that of maximum likelihood under the graph."""
+        """Whether held-out likelihood is that of maximum likelihood under the graph."""
         return self.refit
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:

@@ -71,7 +71,7 @@ class GraphicalLasso(GaussianLearner):
     --------
     >>> from pgmx.datasets import gaussian_chain_network
     >>> rows = gaussian_chain_network(5, 0.6).simulate(500, random_state=1)
-    >>> learner = GraphicalLasso(lam=0.2).fit(rows)
+    >>> learner = GraphicalLasso(lam=0.35).fit(rows)
     >>> sorted(learner.graph_.edges())
     [('x0', 'x1'), ('x1', 'x2'), ('x2', 'x3'), ('x3', 'x4')]
     >>> 0 <= learner.dual_gap_ < 1e-5, learner.converged_

@@ -27,14 +27,18 @@ MOST_EXTENSIONS, LEAST_RATIO = 4, 1e-3
 class SelectedGraph(WrappingLearner):
     r"""Gaussian graphical model by any learner, its penalty chosen from a path.
 
+    .. math:: \hat\lambda = \arg\min_\lambda \; 2 n L(\lambda) + |E_\lambda| \ln n + 4 \gamma |E_\lambda| \ln p
+
+    for the extended Bayesian information criterion, with L the negative log-likelihood a row; or the smallest L on
+    held-out folds; or the smallest penalty whose edges are stable over subsamples.
+
     Parameters
     ----------
     estimator : learner, default=None
         GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Its
         `lam` and `lam_ratio` are not used.
     selection : {"ebic", "cv", "stars"}, default="ebic"
-        Extended Bayesian information criterion, :math:`2 n L + |E| \ln n + 4 \gamma |E| \ln p` with L the negative
-        log-likelihood a row; L on held-out folds; or the stability of edges over subsamples.
+        What is compared; see above.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -81,10 +85,12 @@ class SelectedGraph(WrappingLearner):
 
     Notes
     -----
-    The likelihood in ``"ebic"`` and ``"cv"`` is that of the penalised estimate for the graphical lasso (of the refitted
-    one with ``refit=True``), and that of maximum likelihood under the graph for CLIME and NeighborhoodLasso. ``"cv"``
-    and ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once more for them. Cost: one
-    path, n_folds or n_subsamples more of them, and their correlations.
+    EBIC takes the maximum of the likelihood under each graph, which is its definition; that of the penalised estimate
+    would choose far too many edges. ``"cv"`` compares estimates as they are, and predicts well, but with too many edges
+    as well for the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood
+    under the graph. ``"cv"`` and ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once
+    more for them. Cost: one path, and n_folds or n_subsamples more of them with their correlations; ``"stars"`` ends
+    them where edges become unstable.
 
     References
     ----------
@@ -171,6 +177,7 @@ class SelectedGraph(WrappingLearner):
             path = self._chosen_path(leaf, sample, criterion, run)
         self.path_ = path
         self._accept(sample, path.estimates[path.selected])
+        self.converged_ &= not run.over  # a better penalty may be among those not tried
         self.history_ = run.history
         self._warn_unless_converged()
 
@@ -183,7 +190,7 @@ class SelectedGraph(WrappingLearner):
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MOST_EXTENSIONS):
-            if not path.at_end or run.over or len(path) < len(lams) or path.n_edges[-1] == n_pairs:
+            if not path.at_end or run.over or path.n_edges[-1] == n_pairs:
                 break
             lams = longer(path.lams)
             more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]
