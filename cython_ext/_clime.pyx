@@ -14,7 +14,7 @@ References: Vanderbei (2014), Linear Programming, chapter 7 (parametric self-dua
 Vanderbei (2014), Journal of Machine Learning Research 15, 489-493 (the same method for CLIME, with a dense tableau).
 """
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -22,7 +22,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from _basis cimport Basis, apply_inverse, apply_transposed, combine
+from _basis cimport Basis, apply_inverse, combine
 from _clime_path cimport (
     DONE, FRESH_EVERY, INFEASIBLE, NO_MEMORY, RUNNING, SPENT, STUCK, Path, begin, dual_step, move,
     pgmx_pivots_level, primal_step, refresh, residual,
@@ -92,8 +92,8 @@ cdef class Paths:
     ``advance`` works until about as many floating-point operations are done as it was given, and returns whether all
     columns are finished; ``finish`` gives what is not begun or not ended its last feasible point. Then ``entries`` are
     the solutions: column after column, within a column radius after radius, ``counts`` entries each. A column that used
-    more than `allowance` operations for each radius reached stops as "spent": it has entries for its first ``reached``
-    radii, and ``handed`` holds its point and its multipliers there.
+    more than a finite `allowance` of operations for each radius reached, or got stuck under one, stops as "spent": it
+    has entries for its first ``reached`` radii, and ``handed`` holds its point and its multipliers there.
     """
 
     cdef Path path
@@ -174,8 +174,8 @@ cdef class Paths:
         free(self.hand.value)
 
     cdef void settle_point(self, double step, double lam, bint refine) noexcept nogil:
-        # dq = the solution `step` below the radius of the path, dr = its residual, dy = the multipliers, dg = S dy, all
-        # computed afresh; `refine` takes out the widening of the bounds and what the inverse has lost in digits.
+        # dq = the solution `step` below the radius of the path, dr = its residual, dg = S y, computed afresh. `refine`
+        # takes the widening of the bounds out of dq, and what the inverse has lost in digits.
         cdef Path *path = &self.path
         cdef Basis *basis = &path.basis
         cdef ptrdiff_t k = basis.k, a
@@ -188,10 +188,7 @@ cdef class Paths:
             apply_inverse(basis, path.w, basis.image)
             pgmx_axpy(1.0, basis.image, path.dq, k)
             residual(path, path.dq, path.dr)
-            apply_transposed(basis, path.sign_q, path.dy)
-        else:
-            memcpy(path.dy, path.y, <size_t>k * sizeof(double))
-        combine(basis, basis.constraints, path.dy, k, path.dg)
+        combine(basis, basis.constraints, path.y, k, path.dg)
 
     cdef bint emit(self, double step, bint refine) noexcept nogil:
         # The solution `step` below the radius of the path, with its certificate; False without memory.
@@ -212,14 +209,14 @@ cdef class Paths:
                 size += fabs(value)
             else:
                 dropped += fabs(value)
-            dual += fabs(path.dy[a])
+            dual += fabs(path.y[a])
         # an entry left out moves no residual by more than itself times the largest entry of S
         violation = pgmx_abs_max(path.dr, p) + dropped * (1.0 + path.basis.ridge) - lam
         scale = max(1.0, pgmx_abs_max(path.dg, p))
         dual *= -(lam + max(violation, 0.0))
         for a in range(k):
             if path.basis.constraints[a] == path.j:
-                dual += path.dy[a]
+                dual += path.y[a]
         self.count_view[self.column, self.radius] = self.out.size - before
         self.gap_view[self.column, self.radius] = size - dual / scale
         self.violation_view[self.column, self.radius] = violation
@@ -289,6 +286,8 @@ cdef class Paths:
     cdef bint settle(self) noexcept nogil:
         # Books a column that has ended and begins the next; False without memory.
         cdef Path *path = &self.path
+        if path.status == STUCK and self.allowance < INFINITY:
+            path.status = SPENT     # whoever limits the work has another solver
         self.pivot_view[self.column] = path.pivots
         self.work_view[self.column] = path.work
         self.reached_view[self.column] = self.radius

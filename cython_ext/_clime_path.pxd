@@ -40,6 +40,8 @@ cdef extern from *:
     #define PGMX_WORST_DRIFT 1e-8
     /* An exchange on a smaller pivot than this share of the largest is followed by fresh values at once. */
     #define PGMX_SMALL_PIVOT 1e-6
+    /* By how much a bound may be overrun to avoid such a pivot. */
+    #define PGMX_OVERRUN 1e-10
     /* Steps of length zero in a row, beyond four a row of the matrix, that end a column. */
     #define PGMX_STALLED 200
     """
@@ -50,6 +52,7 @@ cdef extern from *:
     const double DRIFT "PGMX_DRIFT"
     const double WORST_DRIFT "PGMX_WORST_DRIFT"
     const double SMALL_PIVOT "PGMX_SMALL_PIVOT"
+    const double OVERRUN "PGMX_OVERRUN"
     const ptrdiff_t STALLED "PGMX_STALLED"
 
 # How a column stands.
@@ -204,22 +207,33 @@ cdef inline void aim(Path *path) noexcept nogil:
         path.reach[basis.variables[b]] = reach_of(path, basis.variables[b])
 
 
+cdef inline double dual_ratio(Path *path, double least, ptrdiff_t *who, ptrdiff_t *gone) noexcept nogil:
+    # The step at which a variable's bound is reached or a multiplier vanishes, and which: `gone` is -1 for the former.
+    cdef double step = pgmx_first_bound(path.g, path.dg, path.reach, path.basis.p, least, who)
+    gone[0] = first_zero(path.y, path.dy, path.sign_y, path.basis.k, least, &step)
+    return step
+
+
 cdef inline bint dual_step(Path *path) noexcept nogil:
     # Moves y until a variable or the loss of a constraint answers the event, and exchanges. False: the path ends here.
     cdef Basis *basis = &path.basis
-    cdef ptrdiff_t k = basis.k, p = basis.p, who = -1, gone
-    cdef double step, largest, least
+    cdef ptrdiff_t k = basis.k, p = basis.p, who = -1, gone = -1, other = -1, left = -1
+    cdef double step, later, largest, pivot
     aim(path)
     largest = max(1.0, pgmx_abs_max(path.dy, k))
-    least = LEAST * largest
-    step = pgmx_first_bound(path.g, path.dg, path.reach, p, least, &who)
-    gone = first_zero(path.y, path.dy, path.sign_y, k, least, &step)
+    step = dual_ratio(path, LEAST * largest, &who, &gone)
     if step == INFINITY:
         path.status = INFEASIBLE
         return False
+    pivot = fabs(path.dg[who]) if gone < 0 else fabs(path.dy[gone])
+    if pivot < SMALL_PIVOT * largest:
+        # most likely a zero up to rounding: passed over where that overruns its bound by next to nothing
+        later = dual_ratio(path, SMALL_PIVOT * largest, &other, &left)
+        if (later - step) * pivot <= OVERRUN:
+            step, who, gone = later, other, left
+            pivot = fabs(path.dg[who]) if gone < 0 else fabs(path.dy[gone])
     pgmx_axpy(step, path.dg, path.g, p)
     pgmx_axpy(step, path.dy, path.y, k + 1 if path.enters else k)
-    largest = (fabs(path.dg[who]) if gone < 0 else fabs(path.dy[gone])) / largest
     if path.enters:
         if not answer_entering(path, who, gone, path.event_sign):
             return False
@@ -228,7 +242,7 @@ cdef inline bint dual_step(Path *path) noexcept nogil:
     path.work += 2.0 * <double>(k * p) + 8.0 * <double>(k * k) + 8.0 * <double>p
     path.pivots += 1
     path.since_fresh += 1
-    if largest < SMALL_PIVOT:
+    if pivot < SMALL_PIVOT * largest:
         path.since_fresh = FRESH_EVERY
     return True
 

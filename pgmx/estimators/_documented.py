@@ -278,7 +278,7 @@ repaired_ : float
 edges_ : ndarray of shape (n_edges, 2), int64
     Edges as positions in `variables_`.
 lam_, lam_max_ : float
-    The penalty, and the smallest one without edges.
+    The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
 objective_ : float
     At the solution, on the correlation scale.
 dual_gap_ : float

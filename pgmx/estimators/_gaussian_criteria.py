@@ -4,13 +4,18 @@ from typing import Protocol
 
 import numpy as np
 
-from pgmx.estimators._gaussian_estimate import GaussianEstimate, likelihood_precision, negative_log_likelihood
+from pgmx.estimators._gaussian_estimate import (
+    GaussianEstimate,
+    gaussian_loss,
+    likelihood_precision,
+    negative_log_likelihood,
+)
 from pgmx.estimators._gaussian_learner import GaussianLearner
 from pgmx.estimators._gaussian_run import GaussianRun
 from pgmx.estimators._part_paths import paths_of_parts
 from pgmx.estimators._selection import best_position, choose_stable, instability, subsample_size
+from pgmx.solvers.gaussian_likelihood import maximum_likelihood_precision
 from pgmx.statistics import GaussianSample
-
 
 #: Penalties that all subsamples are solved for before their stability is looked at.
 _AT_A_TIME = 4
@@ -34,21 +39,28 @@ class _Options(Protocol):
 
 
 class ExtendedBIC:
-    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, L by maximum likelihood under the graph."""
+    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, L by maximum likelihood under the graph.
+
+    Of singular correlations (more variables than rows, or repaired ones) the likelihood of dense graphs has no bound:
+    all graphs are then compared on (1 - t) R + t I with t = 1 / √n.
+    """
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
         if sample.n_rows is None:
             raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
-        self._gamma, self._sample = options.gamma, sample
+        self._n, self._gamma = float(sample.n_rows), options.gamma
+        self._correlation = sample.correlation
+        if sample.singular:
+            share = 1 / np.sqrt(self._n)
+            self._correlation = (1 - share) * sample.correlation + share * np.eye(sample.n_columns)
         self._known: list[float] = []
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the EBIC of each estimate, and the position of the smallest."""
-        sample, n = self._sample, float(self._sample.n_rows)
+        n, price = self._n, np.log(self._n) + 4 * self._gamma * np.log(len(self._correlation))
         for found in estimates[len(self._known) :]:
-            precision, _ = likelihood_precision(sample, found, refit=True)  # its definition: the maximum of each graph
-            loss = negative_log_likelihood(precision, sample, sample)
-            price = np.log(n) + 4 * self._gamma * np.log(sample.n_columns)
+            fitted = maximum_likelihood_precision(self._correlation, found.edges, n_rows=n)
+            loss = gaussian_loss(fitted.precision, self._correlation)
             self._known.append(2 * n * loss + len(found.edges) * price)
         criterion = np.array(self._known)
         return criterion, best_position(criterion)
@@ -123,7 +135,7 @@ class Stability(_OverParts):
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the instability at each penalty, NaN beyond the stable ones, and the smallest stable one's position."""
+        """Return the instability at each penalty, NaN beyond the stable ones, and the position to choose."""
         criterion = np.full(len(estimates), np.nan)
         while len(self._lams) < len(estimates):
             # a few penalties at a time: beyond the first unstable one graphs are dense, and need not be learned

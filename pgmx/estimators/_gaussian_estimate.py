@@ -49,14 +49,26 @@ class GaussianEstimate:
     converged: bool
     n_iter: int
 
+    @property
+    def shortfall(self) -> str:
+        """By how much constraints are missed, in words; empty where they are met."""
+        return f", constraints missed by {self.violation:.3g}" if self.violation > 1e-9 else ""
 
-def edges_of(precision: sparray) -> np.ndarray:
-    """Return the pairs i < j of a symmetric precision whose partial correlation is more than rounding."""
+
+def without_rounding(precision: sparray) -> csr_array:
+    """Return a symmetric precision without the entries whose partial correlation is no more than rounding."""
     entries = precision.tocoo()
     scale = np.sqrt(np.abs(precision.diagonal()))
     i, j = entries.row, entries.col
-    kept = (i < j) & (np.abs(entries.data) > LEAST_PARTIAL * scale[i] * scale[j])
-    return sorted_pairs(i[kept], j[kept])
+    kept = (i == j) | (np.abs(entries.data) > LEAST_PARTIAL * scale[i] * scale[j])
+    return csr_array((entries.data[kept], (i[kept], j[kept])), shape=precision.shape)
+
+
+def edges_of(precision: sparray) -> np.ndarray:
+    """Return the pairs i < j of a symmetric precision that are not zero."""
+    entries = precision.tocoo()
+    upper = entries.row < entries.col
+    return sorted_pairs(entries.row[upper], entries.col[upper])
 
 
 def sorted_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -115,20 +127,23 @@ def network_of(sample: GaussianSample, found: GaussianEstimate, refit: bool) -> 
     )
 
 
-def negative_log_likelihood(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
-    r"""Return the negative log-likelihood a row of held-out rows, less p ln(2π) / 2, in nats.
-
-    :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, the held-out covariances S taken about the mean of the sample and
-    in its units; for normal scores S are the held-out correlations.
-    """
-    if sample.method == "pearson":
-        ratio = held_out.scale / sample.scale
-        ratio[held_out.constant] = 0.0  # no variance there
-        shift = (held_out.mean - sample.mean) / sample.scale
-        covariance = held_out.correlation * np.outer(ratio, ratio) + np.outer(shift, shift)
-    else:
-        covariance = held_out.correlation
+def gaussian_loss(precision: csr_array, covariance: np.ndarray) -> float:
+    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood a row less p ln(2π)/2."""
     factor = cholesky(precision.toarray(), lower=True, overwrite_a=True, check_finite=False)
     entries = precision.tocoo()
     trace = float(entries.data @ covariance[entries.row, entries.col])
     return 0.5 * trace - float(np.log(factor.diagonal()).sum())
+
+
+def negative_log_likelihood(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
+    """Return the `gaussian_loss` of held-out rows under a precision that was learned from a sample.
+
+    Their covariances are taken about the mean of the sample and in its units; for normal scores they are the held-out
+    correlations.
+    """
+    if sample.method != "pearson":
+        return gaussian_loss(precision, held_out.correlation)
+    ratio = held_out.scale / sample.scale
+    ratio[held_out.constant] = 0.0  # no variance there
+    shift = (held_out.mean - sample.mean) / sample.scale
+    return gaussian_loss(precision, held_out.correlation * np.outer(ratio, ratio) + np.outer(shift, shift))

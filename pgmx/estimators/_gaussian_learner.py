@@ -49,7 +49,8 @@ class ContinuousLearner(GaussianResults):
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
-                f"{self.objective_:.6g}. What it had is returned; raise max_iter or max_time, or take a larger penalty",
+                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; raise max_iter or max_time, or "
+                "take a larger penalty",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )

@@ -57,8 +57,10 @@ class GaussianPath:
 
     @property
     def at_end(self) -> bool:
-        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
-        return len(self) > 1 and self.selected == len(self) - 1
+        """Whether the graph of the smallest penalty was chosen, so that a longer path might hold a better one."""
+        if len(self) < 2 or self.selected < 0:
+            return False
+        return np.array_equal(self.estimates[self.selected].edges, self.estimates[-1].edges)
 
     def precision(self, k: int) -> csr_array | None:
         """Return the method's own precision under the k-th penalty, on the correlation scale.

@@ -42,7 +42,7 @@ class GaussianResults(BaseStructureLearner):
     @property
     def covariance_(self) -> np.ndarray:
         """Covariance of shape (p, p) of `model_`, the inverse of its precision."""
-        return self._once("covariance", lambda: self.model_.covariance.to_numpy())
+        return self._once("covariance", lambda: self.model_.covariance.to_numpy(copy=True))
 
     @property
     def location_(self) -> np.ndarray:
@@ -70,7 +70,7 @@ class GaussianResults(BaseStructureLearner):
     def _make_precision(self) -> np.ndarray:
         own = self._found.precision
         if own is None:
-            return self.model_.precision.to_numpy()
+            return self.model_.precision.to_numpy(copy=True)
         return own.toarray() / self._products_of_scales()
 
     def _products_of_scales(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, csr_array
 from pgmx.estimators._base import Interval, StrOptions
 from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_columns import solve_columns
-from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of
+from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of, without_rounding
 from pgmx.estimators._gaussian_learner import GaussianLearner, off_diagonal_maximum
 from pgmx.estimators._gaussian_run import GaussianRun, local_deadline
 from pgmx.estimators._options import with_options
@@ -162,7 +162,7 @@ def symmetrised(columns: csc_array) -> csr_array:
 
 
 def _estimate(found: ColumnEstimates, k: int) -> GaussianEstimate:
-    precision = symmetrised(found.coefficients[k])
+    precision = without_rounding(symmetrised(found.coefficients[k]))
     return GaussianEstimate(
         lam=float(found.lams[k]),
         edges=edges_of(precision),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgmx.estimators._documented import documented
-from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of
+from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of, without_rounding
 from pgmx.estimators._gaussian_learner import GaussianLearner, off_diagonal_maximum
 from pgmx.estimators._gaussian_run import GaussianRun
 from pgmx.estimators._options import with_options
@@ -107,10 +107,11 @@ class GraphicalLasso(GaussianLearner):
 
 
 def _estimate(solution: GraphicalLassoSolution) -> GaussianEstimate:
+    precision = without_rounding(solution.precision)
     return GaussianEstimate(
         lam=solution.lam,
-        edges=edges_of(solution.precision),
-        precision=solution.precision,
+        edges=edges_of(precision),
+        precision=precision,
         raw=None,
         objective=solution.objective,
         dual_gap=solution.dual_gap,

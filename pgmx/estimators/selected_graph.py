@@ -86,11 +86,12 @@ class SelectedGraph(WrappingLearner):
     Notes
     -----
     EBIC takes the maximum of the likelihood under each graph, which is its definition; that of the penalised estimate
-    would choose far too many edges. ``"cv"`` compares estimates as they are, and predicts well, but with too many edges
-    as well for the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood
-    under the graph. ``"cv"`` and ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once
-    more for them. Cost: one path, and n_folds or n_subsamples more of them with their correlations; ``"stars"`` ends
-    them where edges become unstable.
+    would choose far too many edges. Where the correlations R are singular (p >= n, or repaired), dense graphs have no
+    maximum, and all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"`` compares
+    estimates as they are, and predicts well, but with too many edges as well for the graphical lasso without
+    ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and
+    ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path,
+    and n_folds or n_subsamples more of them with their correlations; ``"stars"`` ends them where edges become unstable.
 
     References
     ----------
@@ -200,8 +201,8 @@ class SelectedGraph(WrappingLearner):
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.at_end and path.n_edges[-1] < n_pairs:
             warnings.warn(
-                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
-                f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
+                f"the graph of the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie "
+                f"below. Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
         return path

@@ -18,7 +18,7 @@ SOLVERS = ("auto", "homotopy", "admm")
 #: Operations, in units of p², that a column may take on the path for each penalty before it goes to the ADMM. Random
 #: graphs, p = 500, n = 1000, one thread: the path does 17e9 operations a second, an iteration of the ADMM with its
 #: 4 p² runs at 50e9. With 10, 40, 105, 195 and 281 non-zeros a column the path takes 0.3, 12, 150, 900 and 3600 p²
-#: (0.03, 0.2, 2, 14, 45 ms) and the ADMM 7, 30, 95, 165 and 190 ms, mostly without reaching 1e-4 in the last two.
+#: (0.03, 0.2, 2, 14, 45 ms) and the ADMM 8, 33, 94, 149 and 190 ms, mostly without reaching 1e-4 in the last two.
 ALLOWANCE = 4000.0
 
 
@@ -55,7 +55,7 @@ def clime_columns(
         the iteration.
     tol : float, default=1e-4
         Largest excess over the radius, and largest duality gap relative to max(1, |q|_1), of an iterated column.
-        Columns of the path are exact: 1e-9.
+        Columns of the path are exact: an excess of 1e-9 at most.
     max_iter : int, default=5000
         Iterations a column and penalty.
     deadline : float, default=inf

@@ -14,8 +14,9 @@ __all__ = ["Unfinished", "homotopy_columns"]
 
 #: Floating-point operations between two looks at the clock, a few hundredths of a second.
 PIECE = 2e8
-#: Largest excess and relative gap of a solution that counts as exact.
-EXACT = 1e-9
+#: Largest excess and largest relative gap of a solution that counts as exact. Gaps are about 1e-10 unless the active
+#: part of the matrix is nearly singular: its inverse takes rounding errors of y along.
+EXCESS, GAP = 1e-9, 1e-6
 #: Exchanges a column may take: so many, and so many a variable.
 MOST_EXCHANGES = 1000, 100
 
@@ -74,15 +75,16 @@ def homotopy_columns(
     -------
     estimates : ColumnEstimates
         Solutions. From the penalty on below which a column has no feasible point, or where it had to stop, its last
-        feasible point, not converged. Columns that used up their work are empty and not converged from there on.
+        feasible point, not converged. Columns that used up their work, or got stuck with less than an infinite
+        allowance, are empty and not converged from there on.
     unfinished : Unfinished
         Those columns.
 
     Notes
     -----
     Cost of one of the steps between which the solution is linear: 4 k p + 8 k² operations for k non-zeros; their number
-    is about k while the solution is sparse, several times k when it is not. Bounds are widened by up to 1e-12 (the
-    residual) and 1e-10 (the dual constraint), each its own amount, so that ties cannot hold the path up.
+    is about k while the solution is sparse, several times k when it is not. On the way bounds are widened by up to
+    1e-12 (the residual) and 1e-10 (the dual constraint), each its own amount, so that ties cannot hold the path up.
 
     References
     ----------
@@ -111,7 +113,7 @@ def homotopy_columns(
     index, values = paths.entries()
     coefficients = _by_penalty(index, values, paths.counts, len(R), sizes)
     reached = np.arange(len(lams)) < paths.reached[:, None]
-    converged = reached & (paths.violations <= EXACT) & (paths.gaps <= EXACT * np.maximum(1.0, sizes))
+    converged = reached & (paths.violations <= EXCESS) & (paths.gaps <= GAP * np.maximum(1.0, sizes))
     estimates = ColumnEstimates(
         lams, columns, coefficients, paths.gaps.T.copy(), paths.violations.T.copy(), converged.T.copy(), paths.pivots
     )

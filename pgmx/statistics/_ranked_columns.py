@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-#: Cells that are ranked at a time, and the cells from which threads pay.
-_BLOCK_CELLS = 1 << 20
+#: Cells that are ranked at a time, a block in a thread.
+_BLOCK_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)

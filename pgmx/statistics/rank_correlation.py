@@ -16,8 +16,9 @@ _PLANE_BYTES = 1 << 24
 #: Work from which threads pay for their start, in comparisons of two rows by planes: some milliseconds.
 _THREADS_PAY = 1 << 31
 
-#: The same unit for a row and pair of columns in the other ways: n log n of inversions, n of ranks among known rows.
-_INVERSION_WORK, _PAIR_RANK_WORK = 100, 10_000
+#: The same unit for a row and pair of columns in the other ways: n log n of inversions, n of ranks among known rows;
+#: and for the end of a pair, which waits for memory.
+_INVERSION_WORK, _PAIR_RANK_WORK, _FINISH_WORK = 100, 10_000, 1_000
 
 LATENT_METHODS = ("kendall", "spearman", "shrinkage", "truncation")
 
@@ -243,10 +244,11 @@ def _taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: int | Non
         def count(first: int, last: int, planes=planes, ones=ones) -> None:
             _ranks.count_tiles(*planes, ones, columns, kinds, first, last, store)
 
-        _in_blocks(compare, p, cells, n_jobs, triangle=False)
+        _in_blocks(compare, p, cells // 32, n_jobs, triangle=False)  # words of bits are copied
         _in_blocks(count, n_tiles, cells * _ranks.TILE**2, n_jobs)
-    untied = n * (n - 1) // 2 - ranked.tied_pairs
-    _ranks.finish_taus(columns, kinds, untied, n * (n - 1) // 2, 0, p, store, matrix)
+    pairs = n * (n - 1) // 2
+    totals = (columns, kinds, pairs - ranked.tied_pairs, pairs)
+    _in_blocks(lambda i, j: _ranks.finish_taus(*totals, i, j, store, matrix), p, _FINISH_WORK, n_jobs)
 
 
 def _row_blocks(n: int, most_words: int) -> Iterator[tuple[int, int, np.ndarray, int]]:

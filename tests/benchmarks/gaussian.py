@@ -70,7 +70,7 @@ def goals():
     yield cell("glasso", "glasso", large, ONE, [*PGMX, *PEERS])
     every = ["pgmx auto", "pgmx auto, columns alone", "pgmx homotopy"]
     yield cell("clime path", "clime", large, CLIME_PATH, every)
-    yield cell("clime", "clime", ("er", 100, 200), CLIME_ONE, ["pgmx auto", "pgmx homotopy", "pgmx admm", "HiGHS"])
+    yield cell("clime", "clime", ("er", 100, 200), CLIME_ONE, [*every, "pgmx admm", "HiGHS"])
     yield cell("clime path", "clime", ("er", 100, 200), CLIME_PATH, [*every, "pgmx admm", "HiGHS"])
     for multiple in DENSE:
         methods = ["pgmx homotopy", "pgmx admm", "pgmx auto"]
@@ -91,7 +91,9 @@ def the_rest():
     for problem in grid([500, 1000, 2000]):
         yield cell("glasso path", "glasso", problem, PATH, ["pgmx"])
     for problem in grid([100]):
-        yield cell("clime", "clime", problem, CLIME_ONE, ["pgmx auto", "pgmx homotopy", "pgmx admm", "HiGHS"])
+        yield cell(
+            "clime", "clime", problem, CLIME_ONE, ["pgmx auto", "pgmx auto, columns alone", "pgmx admm", "HiGHS"]
+        )
     for problem in grid([500], ["er"]):
         yield cell("clime", "clime", problem, CLIME_ONE, ["pgmx auto", "pgmx homotopy", "pgmx admm"])
         yield cell("clime, 10 columns", "clime", problem, CLIME_ONE, ["pgmx auto", "HiGHS"], 10)

@@ -6,6 +6,7 @@ import pytest
 
 from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmx.estimators import (
+    CLIME,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BootstrapStructure,
@@ -14,9 +15,13 @@ from pgmx.estimators import (
     FeatureGrafting,
     FirstHitEdgeGrafting,
     GraftingLight,
+    GraphicalLasso,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
+    NeighborhoodLasso,
+    Nonparanormal,
     OnlineEdgeGrafting,
+    SelectedGraph,
     SimulatedAnnealing,
 )
 
@@ -40,8 +45,13 @@ class Learner(NamedTuple):
         return " ".join([self.cls.__name__, *(str(value) for value in self.options.values())])
 
     @property
+    def is_gaussian(self):
+        """Whether it learns Gaussian graphical models: of numbers alone, without scores and draws."""
+        return self.score_option == ""
+
+    @property
     def is_markov(self):
-        return self.figure == "objective_"
+        return self.figure == "objective_" and not self.is_gaussian
 
     @property
     def takes_score_instances(self):
@@ -67,6 +77,22 @@ def markov(cls, **options):
     )
 
 
+CELLS = (
+    "a cell that is no number gives a ValueError that names its column; the check wants a TypeError of numpy's words"
+)
+
+
+def gaussian(cls):
+    return Learner(
+        cls,
+        (gaussian_frame,),
+        grid=("lam_ratio", [0.1, 0.5]),
+        score_option="",
+        figure="objective_",
+        expected_failures={"check_dtype_object": CELLS},
+    )
+
+
 MARKOV_LEARNERS = [
     markov(EdgeGrafting),
     markov(EdgeGrafting, batch=True),
@@ -77,6 +103,8 @@ MARKOV_LEARNERS = [
     markov(FirstHitEdgeGrafting),
     markov(GroupLassoMarkovNetwork),
 ]
+GAUSSIAN_LEARNERS = [gaussian(GraphicalLasso), gaussian(CLIME), gaussian(NeighborhoodLasso)]
+GAUSSIAN_LEARNERS = [gaussian(GraphicalLasso), gaussian(CLIME), gaussian(NeighborhoodLasso)]
 LEARNERS = [
     Learner(HillClimbSearch, (dependent_frame, gaussian_frame, mixed_frame)),
     Learner(HillClimbSearch, options={"strategy": "thorough"}),
@@ -84,8 +112,13 @@ LEARNERS = [
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     *MARKOV_LEARNERS,
+    *GAUSSIAN_LEARNERS,
 ]
-ELSEWHERE = {BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py"}
+ELSEWHERE = {
+    BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    Nonparanormal: "learns by another learner: estimators/test_gaussian_contract.py",
+    SelectedGraph: "learns by another learner: estimators/test_gaussian_contract.py",
+}
 
 every_learner = pytest.mark.parametrize("make", LEARNERS, ids=lambda make: make.name)
 every_class = pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Gaussian learners on data that break others: there is a result, or a line that names the culprit."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,13 +73,9 @@ def test_ranks_always_have_a_result(rows, correlation):
 @every_table
 @pytest.mark.parametrize("make", [GraphicalLasso, CLIME, NeighborhoodLasso])
 def test_selection_always_has_a_result(make, rows):
-    if len(rows) < 4:
-        selection = "ebic"
-    else:
-        selection = {GraphicalLasso: "ebic", CLIME: "cv", NeighborhoodLasso: "stars"}[make]
+    selections = {GraphicalLasso: "ebic", CLIME: "cv", NeighborhoodLasso: "stars"}
+    selection = selections[make] if len(rows) >= 4 else "ebic"
     learner = SelectedGraph(make(), selection=selection, n_lams=6, n_folds=2, n_subsamples=4)
-    import warnings
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         learner.fit(rows)
