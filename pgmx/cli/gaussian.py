@@ -59,7 +59,7 @@ def learn_gaussian(where: Source, options: dict, targets, quiet: bool) -> None:
     with warnings.catch_warnings():
         # The report says both in words of this command.
         warnings.filterwarnings("ignore", ".* ended before its tolerance", UserWarning)
-        warnings.filterwarnings("ignore", "the graph of the smallest of .* penalties was chosen", UserWarning)
+        warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
         learner.fit(where.path)
     seconds = time.perf_counter() - start
     model, graph = learner.model_, learner.graph_

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
+from pgmx.data import DiscreteTable, encode, open_any, open_frame
 
 with warnings.catch_warnings():
     # pgmpy.estimators announces its own move whenever it is imported, which our users cannot act on
@@ -93,13 +93,13 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
         self.feature_names_in_ = np.empty(len(names), dtype=object)
         self.feature_names_in_[:] = names
 
-    def _open(self, X) -> Frame | DiscreteTable:
+    def _open(self, X) -> Any:
         if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
             # scikit-learn's own words for complex, infinite or missing numbers
             check_array(X, dtype=None, ensure_all_finite=self.missing == "error", estimator=self)
         return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
+    def _fit(self, opened: Any, sample_weight):
         raise TypeError(f"{type(self).__name__} does not implement _fit")
 
     def __sklearn_tags__(self):

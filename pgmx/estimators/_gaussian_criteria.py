@@ -1,5 +1,6 @@
 """By what a penalty is chosen from a path: EBIC, held-out likelihood, stability of edges."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -147,4 +148,4 @@ class Stability(_OverParts):
         return criterion, choose_stable(criterion, self._options.stability)
 
 
-CRITERIA = {"ebic": ExtendedBIC, "cv": CrossValidation, "stars": Stability}
+CRITERIA: dict[str, Callable[..., Criterion]] = {"ebic": ExtendedBIC, "cv": CrossValidation, "stars": Stability}

@@ -29,7 +29,7 @@ class GaussianEstimate:
         Pairs i < j in lexicographic order.
     precision : csr_array of shape (p, p) or None
         The method's own precision, symmetric; None where it has none.
-    raw : sparse array of shape (p, p) or None
+    raw : sparse array of shape (p, p)
         What the method gives before symmetrisation, one column a variable.
     objective, dual_gap, violation : float
         At the solution; summed over columns, for the violation the largest.
@@ -42,7 +42,7 @@ class GaussianEstimate:
     lam: float
     edges: np.ndarray
     precision: csr_array | None
-    raw: sparray | None
+    raw: sparray
     objective: float
     dual_gap: float
     violation: float

@@ -20,6 +20,9 @@ from pgmx.estimators._progress import ProgressBar
 from pgmx.estimators._selection import path_of_penalties
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 
+#: Rows of a correlation matrix that are looked at together.
+_ROWS_AT_A_TIME = 512
+
 
 class ContinuousLearner(GaussianResults):
     """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
@@ -49,8 +52,8 @@ class ContinuousLearner(GaussianResults):
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
-                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; raise max_iter or max_time, or "
-                "take a larger penalty",
+                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; raise max_iter or max_time, "
+                "or take a larger penalty",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -130,6 +133,9 @@ class GaussianLearner(ContinuousLearner):
 
     def _leaf(self) -> "GaussianLearner":
         return self
+
+    def _refits(self) -> bool:
+        return self.refit
 
     # ---- from data to a sample ----
 
@@ -228,15 +234,13 @@ class GaussianLearner(ContinuousLearner):
         return self
 
 
-def off_diagonal_maximum(correlation: np.ndarray) -> float:
-    """Return the largest absolute correlation of two different variables."""
-    p = len(correlation)
-    if p < 2:
-        return 0.0
-    largest = 0.0
-    for first in range(0, p, 512):  # no second matrix of this size
-        block = np.abs(correlation[first : first + 512])
-        rows = np.arange(len(block))
-        block[rows, first + rows] = 0.0
+def largest_correlation(sample: GaussianSample) -> float:
+    """Return the largest absolute correlation of two different variables; a thin sample's matrix is not formed."""
+    p, largest = sample.n_columns, 0.0
+    for first in range(0, p if p > 1 else 0, _ROWS_AT_A_TIME):
+        rows = slice(first, first + _ROWS_AT_A_TIME)
+        block = np.abs(sample.correlation[rows] if sample.factor is None else sample.factor[:, rows].T @ sample.factor)
+        own = np.arange(len(block))
+        block[own, first + own] = 0.0
         largest = max(largest, float(block.max()))
     return largest

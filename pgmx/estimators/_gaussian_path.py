@@ -57,8 +57,13 @@ class GaussianPath:
 
     @property
     def at_end(self) -> bool:
-        """Whether the graph of the smallest penalty was chosen, so that a longer path might hold a better one."""
-        if len(self) < 2 or self.selected < 0:
+        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
+        return len(self) > 1 and self.selected == len(self) - 1
+
+    @property
+    def ends_in_chosen_graph(self) -> bool:
+        """Whether the smallest penalty has the graph of the chosen one, so that nobody knows what comes next."""
+        if self.selected < 0:
             return False
         return np.array_equal(self.estimates[self.selected].edges, self.estimates[-1].edges)
 

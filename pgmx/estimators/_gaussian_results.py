@@ -22,7 +22,10 @@ class GaussianResults(BaseStructureLearner):
     _sample: GaussianSample
     _found: GaussianEstimate
     _made: dict[str, Any]
-    refit = False
+
+    def _refits(self) -> bool:
+        """Tell whether `model_` estimates the parameters of the graph anew."""
+        raise TypeError(f"{type(self).__name__} does not implement _refits")
 
     @property
     def graph_(self) -> nx.Graph:
@@ -32,7 +35,7 @@ class GaussianResults(BaseStructureLearner):
     @property
     def model_(self) -> GaussianMarkovNetwork:
         """The learned network, positive definite; its `estimated_by` tells how."""
-        return self._once("model", lambda: network_of(self._sample, self._found, self.refit))
+        return self._once("model", lambda: network_of(self._sample, self._found, self._refits()))
 
     @property
     def precision_(self) -> np.ndarray:

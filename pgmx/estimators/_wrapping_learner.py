@@ -24,10 +24,8 @@ class WrappingLearner(ContinuousLearner):
         """The data that the learner within is bound to; ``estimate()`` learns from them."""
         return getattr(self.estimator, "data", None)
 
-    @property
-    def refit(self) -> bool:
-        """Whether the learner within estimates the parameters of its graph anew."""
-        return self._leaf().refit
+    def _refits(self) -> bool:
+        return self._leaf()._refits()
 
     def _leaf(self) -> GaussianLearner:
         return self._wrapped()._leaf()

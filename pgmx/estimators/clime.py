@@ -11,7 +11,7 @@ from pgmx.estimators._base import Interval, StrOptions
 from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_columns import solve_columns
 from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of, without_rounding
-from pgmx.estimators._gaussian_learner import GaussianLearner, off_diagonal_maximum
+from pgmx.estimators._gaussian_learner import GaussianLearner, largest_correlation
 from pgmx.estimators._gaussian_run import GaussianRun, local_deadline
 from pgmx.estimators._options import with_options
 from pgmx.estimators._parallel import SharedArrays
@@ -137,7 +137,7 @@ class CLIME(GaussianLearner):
         return 1 / sqrt(sample.n_rows)
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        largest = off_diagonal_maximum(sample.correlation)
+        largest = largest_correlation(sample)
         return largest / (1 + self._ridge(sample) + largest)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_estimate import GaussianEstimate, edges_of, without_rounding
-from pgmx.estimators._gaussian_learner import GaussianLearner, off_diagonal_maximum
+from pgmx.estimators._gaussian_learner import GaussianLearner, largest_correlation
 from pgmx.estimators._gaussian_run import GaussianRun
 from pgmx.estimators._options import with_options
 from pgmx.solvers.graphical_lasso import GraphicalLassoSolution, graphical_lasso_path
@@ -85,7 +85,7 @@ class GraphicalLasso(GaussianLearner):
     penalize_diagonal: bool
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        return off_diagonal_maximum(sample.correlation)
+        return largest_correlation(sample)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
         solutions = graphical_lasso_path(
@@ -112,7 +112,7 @@ def _estimate(solution: GraphicalLassoSolution) -> GaussianEstimate:
         lam=solution.lam,
         edges=edges_of(precision),
         precision=precision,
-        raw=None,
+        raw=solution.precision,
         objective=solution.objective,
         dual_gap=solution.dual_gap,
         violation=0.0,

@@ -9,7 +9,7 @@ from pgmx.estimators._base import StrOptions
 from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_columns import solve_columns
 from pgmx.estimators._gaussian_estimate import GaussianEstimate, sorted_pairs, units_of
-from pgmx.estimators._gaussian_learner import GaussianLearner, off_diagonal_maximum
+from pgmx.estimators._gaussian_learner import GaussianLearner, largest_correlation
 from pgmx.estimators._gaussian_run import GaussianRun, local_deadline
 from pgmx.estimators._options import with_options
 from pgmx.estimators._parallel import SharedArrays
@@ -100,7 +100,7 @@ class NeighborhoodLasso(GaussianLearner):
         return self._found.raw.toarray() * np.outer(1 / scale, scale)
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        return off_diagonal_maximum(sample.correlation)
+        return largest_correlation(sample)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
         columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline)

@@ -116,7 +116,7 @@ class Nonparanormal(WrappingLearner):
             )
         return open_numeric(X, missing=self.missing)
 
-    def _read(self, opened: NumericTable, sample_weight) -> GaussianSample:
+    def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined here; repeat rows")
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)

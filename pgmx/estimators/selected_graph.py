@@ -42,7 +42,7 @@ class SelectedGraph(WrappingLearner):
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
-        The last, as a share of `lam_max_`. Where it is chosen, the path is made longer by half, up to 4 times.
+        The last, as a share of `lam_max_`. Where its graph is chosen, the path is made longer by half, up to 4 times.
     gamma : float, default=0.5
         Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
     n_folds : int, default=5
@@ -191,7 +191,7 @@ class SelectedGraph(WrappingLearner):
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MOST_EXTENSIONS):
-            if not path.at_end or run.over or path.n_edges[-1] == n_pairs:
+            if not path.ends_in_chosen_graph or run.over or path.n_edges[-1] == n_pairs:
                 break
             lams = longer(path.lams)
             more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]
@@ -201,8 +201,8 @@ class SelectedGraph(WrappingLearner):
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.at_end and path.n_edges[-1] < n_pairs:
             warnings.warn(
-                f"the graph of the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie "
-                f"below. Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
+                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
+                f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
         return path

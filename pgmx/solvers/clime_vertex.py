@@ -85,7 +85,7 @@ def vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
     q, y = np.zeros(points.shape), np.zeros(points.shape)
     solved = np.zeros(len(columns), dtype=bool)
     for c, j in enumerate(columns.tolist()):
-        k = min(np.count_nonzero(points[c]), np.count_nonzero(multipliers[c]))
+        k = int(min(np.count_nonzero(points[c]), np.count_nonzero(multipliers[c])))
         variables, constraints = _largest(points[c], k), _largest(multipliers[c], k)
         part = product.part(constraints, variables)
         target = (constraints == j) - lam * np.sign(multipliers[c, constraints]).astype(np.float64)

@@ -38,7 +38,7 @@ def tasks(problem):
         lams = np.array(gaussian_data.descending(first, last)) * unit
         return lambda n_jobs: ends(learner.set_params(n_jobs=n_jobs).path(S, lams=lams))
 
-    few = np.ascontiguousarray(problem.rows[:1000, :500])
+    few = np.ascontiguousarray(problem.rows[:1000, :1000])
     return {
         f"CLIME, path of 10, {problem.name}": path(CLIME(ridge=problem.ridge, **known), 4.0, 1.0),
         f"CLIME, path of 10 to 0.7, {problem.name}": path(CLIME(ridge=problem.ridge, **known), 4.0, 0.7),
@@ -46,7 +46,9 @@ def tasks(problem):
         f"control: graphical lasso of one component, which has no second thread, {problem.name}": path(
             GraphicalLasso(**known), 2.5, 0.75
         ),
-        "Kendall's tau, 1,000 rows, 500 columns": lambda n_jobs: kendall_tau_matrix(few, n_jobs=n_jobs),
+        f"Kendall's tau, {few.shape[0]:,} rows, {few.shape[1]:,} columns, {problem.name}": lambda n_jobs: (
+            kendall_tau_matrix(few, n_jobs=n_jobs)
+        ),
     }
 
 
@@ -105,8 +107,7 @@ def markdown(results):
 
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--p", type=int, default=1000)
-    parser.add_argument("--n", type=int, default=2000)
+    parser.add_argument("--problems", nargs="+", default=["er-1000-2000", "er-2000-4000"], metavar="GRAPH-P-N")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("gaussian_threads.json"))
     parser.add_argument("--report", type=Path, help="only print the table of this file")
@@ -132,10 +133,12 @@ def main(argv=None):
         "repeat": args.repeat,
         "records": [],
     }
-    problem = gaussian_data.load(gaussian_data.make(args.data, "er", args.p, args.n))
-    for name, call in tasks(problem).items():
-        results["records"].append({"task": name, **measure(call, args.repeat)})
-        args.out.write_text(json.dumps(results, indent=1))
+    for chosen in args.problems:
+        graph, p, n = chosen.split("-")
+        problem = gaussian_data.load(gaussian_data.make(args.data, graph, int(p), int(n)))
+        for name, call in tasks(problem).items():
+            results["records"].append({"task": name, **measure(call, args.repeat)})
+            args.out.write_text(json.dumps(results, indent=1))
     print(markdown(results))
 
 
