@@ -42,7 +42,7 @@ def paths_of_parts(
             arrays[f"correlation{k}"] = part.correlation
         else:
             arrays[f"factor{k}"] = part.factor
-    heads = [(part.n_rows, part.method, part.factor is None) for part in parts]
+    heads = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
     solver = clone(leaf).set_params(n_jobs=None, callback=None, show_progress=False)
     task = _Part(solver, lams, heads, run.wall_deadline)
     return dict(spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline))
@@ -54,11 +54,11 @@ class _Part:
 
     solver: GaussianLearner
     lams: np.ndarray
-    heads: list[tuple[float, str, bool]]
+    heads: list[tuple[float, str, float, bool]]
     wall_deadline: float
 
     def __call__(self, arrays: SharedArrays, number: int) -> list[GaussianEstimate]:
-        n_rows, method, whole = self.heads[number]
+        n_rows, method, repaired, whole = self.heads[number]
         mean = getattr(arrays, f"mean{number}")
         matrix = "correlation" if whole else "factor"
         sample = GaussianSample(
@@ -67,6 +67,7 @@ class _Part:
             mean,
             getattr(arrays, f"scale{number}"),
             method,
+            repaired=repaired,
             **{matrix: getattr(arrays, f"{matrix}{number}")},
         )
         run = GaussianRun()
