@@ -148,7 +148,7 @@ class NumericTable:
         if self._n_given is not None and len(weights) != self._n_given:
             raise ValueError(f"{len(weights)} weights for {self._n_given} rows: give one weight a row")
         if not np.isfinite(weights).all() or weights.min(initial=0.0) < 0 or not (weights > 0).any():
-            raise ValueError("weights must be finite and not negative, some of them positive")
+            raise ValueError("weights must be finite and not negative, and not all of them zero")
         return weights
 
     def _checked(self, block):

@@ -44,7 +44,8 @@ def solve_columns(
     Parameters
     ----------
     solve : callable
-        ``solve(arrays, columns)`` returns the estimates of some columns, which depend on nothing else.
+        ``solve(arrays, columns)`` returns the estimates of some columns, which depend on nothing else;
+        ``solve.of_zero(lam)`` the gap and the violation of a column of zeros.
     arrays : SharedArrays
         What all blocks read.
     n_columns : int
@@ -68,32 +69,34 @@ def solve_columns(
         n_edges = sum(one.coefficients[-1].nnz for one in found.values())
         if run.tell(float("nan"), n_edges) and run.stopped:
             break
-    return _joined(found, n_columns, block)
-
-
-def _joined(found: dict[int, ColumnEstimates], n_columns: int, block: int) -> ColumnEstimates:
-    """Put blocks side by side, zeros where one is missing."""
     lams = next(iter(found.values())).lams
     parts = []
     for number in range(-(-n_columns // block)):
         columns = np.arange(number * block, min((number + 1) * block, n_columns), dtype=np.int64)
-        parts.append(found[number] if number in found else _left_out(lams, columns, n_columns))
+        parts.append(found[number] if number in found else _left_out(solve, lams, columns, n_columns))
+    return _joined(parts)
+
+
+def _joined(parts: list[ColumnEstimates]) -> ColumnEstimates:
+    """Put blocks side by side."""
     whole = {
         name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
         for name in ("columns", "gaps", "violations", "converged", "n_iter")
     }
-    coefficients = [csc_array(hstack([part.coefficients[k] for part in parts])) for k in range(len(lams))]
+    coefficients = [csc_array(hstack([part.coefficients[k] for part in parts])) for k in range(len(parts[0].lams))]
     return replace(parts[0], coefficients=coefficients, **whole)
 
 
-def _left_out(lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
+def _left_out(solve: Callable, lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
+    """Return columns of zeros."""
     shape = (len(lams), len(columns))
+    gaps, violations = zip(*map(solve.of_zero, lams), strict=True)  # type: ignore[attr-defined]
     return ColumnEstimates(
         lams=lams,
         columns=columns,
         coefficients=[csc_array((n_columns, len(columns))) for _ in lams],
-        gaps=np.full(shape, np.inf),
-        violations=np.full(shape, np.inf),
+        gaps=np.repeat(gaps, shape[1]).reshape(shape),
+        violations=np.repeat(violations, shape[1]).reshape(shape),
         converged=np.zeros(shape, dtype=bool),
         n_iter=np.zeros(len(columns), dtype=np.int64),
     )

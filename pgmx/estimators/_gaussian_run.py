@@ -55,7 +55,9 @@ class GaussianRun:
         self.stopped = False
 
     def tell(self, objective: float, n_edges: int) -> bool:
-        """Note where the fit is, tell the callback, and return whether it is to end."""
+        """Note where the fit is, tell the callback, and return whether it is to end; then nobody is told more."""
+        if self.stopped:
+            return True
         progress = GaussianProgress(len(self._told) + 1, objective, n_edges, perf_counter() - self._began)
         self._told.append(progress)
         if self._callback is not None and self._callback(progress):

@@ -187,6 +187,10 @@ class _Columns:
     max_iter: int
     wall_deadline: float
 
+    def of_zero(self, lam: float) -> tuple[float, float]:
+        """Return the gap of a column of zeros, which solves the problem of λ = 1, and by how much it misses its own."""
+        return 0.0, max(0.0, 1.0 - lam)
+
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
         return clime_columns(
             getattr(arrays, "correlation", None),

@@ -38,8 +38,8 @@ class NeighborhoodLasso(GaussianLearner):
     {gaussian_penalty}
     tol : float, default=1e-8
         Largest duality gap of a column; its variance is 1.
-    max_iter : int, default=10_000
-        Most sweeps over the active variables of a column.
+    max_iter : int, default=100
+        Most passes over all variables in search of those that violate the optimum of a column.
     {gaussian_run}
 
     Attributes
@@ -82,7 +82,7 @@ class NeighborhoodLasso(GaussianLearner):
 
     _parameter_constraints = {**GaussianLearner._parameter_constraints, "rule": [StrOptions({"and", "or"})]}
 
-    __init__ = with_options(GaussianLearner.__init__, rule="and", tol=1e-8, max_iter=10_000)
+    __init__ = with_options(GaussianLearner.__init__, rule="and", tol=1e-8, max_iter=100)
 
     rule: str
 
@@ -144,6 +144,10 @@ class _Columns:
     tol: float
     max_iter: int
     wall_deadline: float
+
+    def of_zero(self, lam: float) -> tuple[float, float]:
+        """Return the gap of a column of zeros against the dual point 0; there are no constraints."""
+        return 0.5, 0.0
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
         return neighborhood_columns(

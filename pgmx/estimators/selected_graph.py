@@ -93,6 +93,9 @@ class SelectedGraph(WrappingLearner):
     ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path,
     and n_folds or n_subsamples more of them with their correlations; ``"stars"`` ends them where edges become unstable.
 
+    EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunken: for prediction
+    take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+
     References
     ----------
     .. [1] Foygel, R. and Drton, M. (2010). Extended Bayesian information criteria for Gaussian graphical models.
@@ -191,7 +194,7 @@ class SelectedGraph(WrappingLearner):
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MOST_EXTENSIONS):
-            if not path.ends_in_chosen_graph or run.over or path.n_edges[-1] == n_pairs:
+            if len(path) < 2 or not path.ends_in_chosen_graph or run.over or path.n_edges[-1] == n_pairs:
                 break
             lams = longer(path.lams)
             more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]

@@ -89,7 +89,8 @@ def neighborhood_columns(
     if not (lams >= 0).all():
         raise ValueError(f"lams must be at least 0, got {lams[~(lams >= 0)][0]}")
     m, k = len(columns), len(lams)
-    counts, gaps = np.zeros((m, k), dtype=np.int64), np.full((m, k), np.nan)
+    counts = np.zeros((m, k), dtype=np.int64)
+    gaps = np.full((m, k), 0.5)  # of b = 0 against the dual point 0, where a column is not begun
     steps = np.zeros(m, dtype=np.int64)
     places, values = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for begin in range(0, m if k else 0, BLOCK):
