@@ -108,6 +108,8 @@ def neighborhoods(
                     break
                 gaps[c, step], counts[c, step] = gap, z.n_nonzero
                 enough = append(&found, z.support, z.weight, z.n_nonzero)
+                if not enough:
+                    break
         free_lasso(&z)
     try:
         if not enough:

@@ -57,13 +57,13 @@ CLEAN, TIED, GAPPED = PGMX_CLEAN, PGMX_TIED, PGMX_GAPPED
 MANY_ROWS = ((1300, 1000, 500), (2200, 1200, 800), (3400, 1600, 1200), (2300, 1900, 1700))[pgmx_ranks_level]
 
 
-cdef inline double tau_of(int64_t balance, int64_t of_x, int64_t of_y) noexcept nogil:
-    # Equal totals are not rooted, so that a pair in perfect order has tau = 1 to the last bit.
+cdef inline double quotient(double balance, double of_x, double of_y) noexcept nogil:
+    # Equal totals are not rooted, so that a pair in perfect order has 1 to the last bit.
     if of_x == 0 or of_y == 0:
         return 0.0
     if of_x == of_y:
-        return <double>balance / <double>of_x
-    return <double>balance / sqrt(<double>of_x * <double>of_y)
+        return balance / of_x
+    return balance / sqrt(of_x * of_y)
 
 
 def compare_rows(
@@ -161,9 +161,9 @@ def finish_taus(
                 untied = n_pairs if kinds[j] == PGMX_CLEAN else <int64_t>(cell >> 32)
                 untied -= 2 * <int64_t>(cell & 0xffffffffu)
                 if kinds[j] == PGMX_GAPPED:
-                    out[x, y] = tau_of(untied, <int64_t>(totals & 0xffffffffu), <int64_t>(totals >> 32))
+                    out[x, y] = quotient(untied, <double>(totals & 0xffffffffu), <double>(totals >> 32))
                 else:
-                    out[x, y] = tau_of(untied, untied_pairs[x], untied_pairs[y])
+                    out[x, y] = quotient(untied, untied_pairs[x], untied_pairs[y])
                 out[y, x] = out[x, y]
 
 
@@ -204,16 +204,17 @@ def taus_by_inversions(
                         rank_x, rank_y, &order[j, 0], &codes[i, 0], n_known[j], m, &scratch[4, 0], a, b,
                         &scratch[5, 0], &joint
                     )
-                out[i, j] = tau_of(pairs - of_x - of_y + joint - 2 * wrong, pairs - of_x, pairs - of_y)
+                out[i, j] = quotient(pairs - of_x - of_y + joint - 2 * wrong, pairs - of_x, pairs - of_y)
                 out[j, i] = out[i, j]
 
 
-cdef inline int64_t group_of(
+cdef inline double group_of(
     const int32_t *order, Py_ssize_t n_known, const int32_t *other, const uint32_t *rank, int32_t *group
 ) noexcept nogil:
     # How many rows known in both share each rank; returns the sum of squares of the doubled, centred average ranks.
     cdef Py_ssize_t k, m = 0
-    cdef int64_t total = 0, doubled
+    cdef int64_t doubled
+    cdef double total = 0  # from 3 million rows on it would overflow 64 bits
     for k in range(n_known):
         if other[order[k]] >= 0:
             group[rank[order[k]]] = 0
@@ -224,7 +225,7 @@ cdef inline int64_t group_of(
     for k in range(n_known):
         if other[order[k]] >= 0:
             doubled = 2 * <int64_t>rank[order[k]] + group[rank[order[k]]] - m
-            total += doubled * doubled
+            total += <double>(doubled * doubled)
     return total
 
 
@@ -238,7 +239,8 @@ def rhos_of_known_rows(
 ):
     """Write Spearman's rho over the rows known in both columns, with average ranks among these."""
     cdef Py_ssize_t i, j, k, r, m, p = codes.shape[0], n = codes.shape[1]
-    cdef int64_t of_x, of_y, both, tied
+    cdef int64_t tied
+    cdef double of_x, of_y, both
     cdef uint32_t[:, ::1] rank = np.empty((2, n), dtype=np.uint32)
     cdef int32_t[:, ::1] group = np.empty((2, n), dtype=np.int32)
     with nogil:
@@ -254,9 +256,9 @@ def rhos_of_known_rows(
                 for k in range(n_known[j]):
                     r = order[j, k]
                     if codes[i, r] >= 0:
-                        both += (
+                        both += <double>(
                             (2 * <int64_t>rank[0, r] + group[0, rank[0, r]] - m)
                             * (2 * <int64_t>rank[1, r] + group[1, rank[1, r]] - m)
                         )
-                out[i, j] = tau_of(both, of_x, of_y)
+                out[i, j] = quotient(both, of_x, of_y)
                 out[j, i] = out[i, j]

@@ -287,7 +287,7 @@ dual_gap_ : float
 converged_ : bool
     Whether `tol` was reached.
 n_iter_ : int
-    Sweeps, pivots or iterations, the most of any column.
+    Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
 history_ : dict of ndarray
     ``"objective"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
 variables_ : list

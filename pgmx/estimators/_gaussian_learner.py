@@ -20,6 +20,9 @@ from pgmx.estimators._progress import ProgressBar
 from pgmx.estimators._selection import path_of_penalties
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 
+#: Values that joblib takes for a number of workers.
+N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
+
 #: Rows of a correlation matrix that are looked at together.
 _ROWS_AT_A_TIME = 512
 
@@ -52,8 +55,7 @@ class ContinuousLearner(GaussianResults):
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
-                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; raise max_iter or max_time, "
-                "or take a larger penalty",
+                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; {self._leaf().remedy}",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -81,7 +83,7 @@ class GaussianLearner(ContinuousLearner):
         "missing": [StrOptions({"error", "drop", "pairwise"})],
         "show_progress": ["boolean"],
         "callback": [callable, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(
@@ -117,6 +119,9 @@ class GaussianLearner(ContinuousLearner):
 
     #: What a call of the callback stands for.
     _unit = "sweeps"
+
+    #: What may help where the tolerance was not reached.
+    remedy = "raise max_iter or max_time, or take a larger penalty"
 
     @property
     def selects_by_refit(self) -> bool:

@@ -68,7 +68,12 @@ class GaussianResults(BaseStructureLearner):
         return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
 
     def _make_graph(self) -> nx.Graph:
-        return self.model_.to_networkx()
+        graph = self.model_.to_networkx()
+        names = self._sample.names
+        for i, j in self._found.edges.tolist():
+            if not graph.has_edge(names[i], names[j]):  # chosen by the method, but zero in the model
+                graph.add_edge(names[i], names[j], weight=0.0, strength=0.0)
+        return graph
 
     def _make_precision(self) -> np.ndarray:
         own = self._found.precision

@@ -113,6 +113,10 @@ class CLIME(GaussianLearner):
 
     _unit = "blocks"
 
+    remedy = (
+        "raise max_iter or max_time, or, where nothing meets the constraint or almost, take a larger penalty or a ridge"
+    )
+
     selects_by_refit = True
 
     @property

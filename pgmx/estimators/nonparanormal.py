@@ -1,6 +1,5 @@
 """Gaussian graphical models of unknown monotone functions of the variables."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import clone
 from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators._base import StrOptions
 from pgmx.estimators._documented import documented
-from pgmx.estimators._gaussian_learner import ContinuousLearner
+from pgmx.estimators._gaussian_learner import N_JOBS, ContinuousLearner
 from pgmx.estimators._wrapping_learner import WrappingLearner
 from pgmx.statistics import GaussianSample, gaussian_sample
 
@@ -83,7 +82,7 @@ class Nonparanormal(WrappingLearner):
         "estimator": [ContinuousLearner, None],
         "correlation": [StrOptions({"kendall", "spearman", "shrinkage", "truncation"})],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(self, estimator=None, *, correlation="kendall", missing="error", n_jobs=None):

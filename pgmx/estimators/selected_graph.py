@@ -10,7 +10,7 @@ from pgmx.data.frame import caller_level
 from pgmx.estimators._base import Interval, StrOptions, config, random_draws
 from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_criteria import CRITERIA, Criterion
-from pgmx.estimators._gaussian_learner import ContinuousLearner, GaussianLearner
+from pgmx.estimators._gaussian_learner import N_JOBS, ContinuousLearner, GaussianLearner
 from pgmx.estimators._gaussian_path import GaussianPath
 from pgmx.estimators._gaussian_run import GaussianRun
 from pgmx.estimators._progress import ProgressBar
@@ -126,7 +126,7 @@ class SelectedGraph(WrappingLearner):
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "show_progress": ["boolean"],
         "callback": [callable, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state", np.random.Generator],
     }
 

@@ -22,6 +22,7 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import coo_array
 
+from pgmx.models._archives import NOT_AN_ARCHIVE, read_archive
 from pgmx.statistics import MarginalTransforms
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def load_gaussian_network(path: str | os.PathLike, format: str | None = None) ->
     raw = path.read_bytes()
     try:
         return readers[format](raw)
-    except (KeyError, TypeError, ValueError, IndexError, OSError, EOFError, SyntaxError, nx.NetworkXError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, EOFError, SyntaxError, nx.NetworkXError) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is not a Gaussian Markov network in {format} form: {what}") from error
 
@@ -281,16 +282,9 @@ def _npz(network: GaussianMarkovNetwork) -> bytes:
 
 
 def _read_npz(raw: bytes) -> GaussianMarkovNetwork:
-    from zipfile import BadZipFile
-
-    try:
-        with np.load(BytesIO(raw), allow_pickle=False) as archive:
-            arrays = dict(archive)
-            told = json.loads(arrays["names"].tobytes())
-    except (BadZipFile, AttributeError, TypeError) as error:  # a TypeError: a single array, not an archive
-        raise ValueError(f"it is no archive of arrays: {error}") from error
-    if told.get("format") != "pgmx" or told.get("version") != 1 or told.get("type") != _TYPE:
-        raise ValueError(f"it is not marked as format 'pgmx', version 1, type {_TYPE!r}")
+    told, arrays = read_archive(raw)
+    if told.get("type") != _TYPE:
+        raise ValueError(f"it is not marked as of the type {_TYPE!r}")
     matrix = _whole(*(arrays[key] for key in ("diagonal", "entries", "rows", "columns")))
     begin = "transform_"
     maps = {key.removeprefix(begin): array for key, array in arrays.items() if key.startswith(begin)}
@@ -310,14 +304,12 @@ def is_gaussian_npz(path: str | os.PathLike) -> bool:
     bool
         False for files of other kinds as well.
     """
-    from zipfile import BadZipFile
-
     try:
         with np.load(path, allow_pickle=False) as archive:
             return json.loads(archive["names"].tobytes()).get("type") == _TYPE
     except FileNotFoundError:
         raise
-    except (BadZipFile, AttributeError, TypeError, KeyError, ValueError, OSError, EOFError):
+    except (*NOT_AN_ARCHIVE, KeyError, ValueError, OSError, EOFError):
         return False
 
 

@@ -255,16 +255,8 @@ def _npz(network: PairwiseMarkovNetwork) -> bytes:
 
 
 def _read_npz(raw: bytes) -> tuple:
-    from zipfile import BadZipFile
-
-    try:
-        with np.load(BytesIO(raw), allow_pickle=False) as arrays:
-            told = json.loads(arrays["names"].tobytes())
-            parts = [arrays[key] for key in ("node_values", "edges", "edge_values")]
-    except (BadZipFile, AttributeError) as error:
-        raise ValueError(f"it is no archive of arrays: {error}") from error
-    if told.get("format") != "pgmx" or told.get("version") != 1:
-        raise ValueError("it is not marked as format 'pgmx', version 1")
+    told, arrays = read_archive(raw)
+    parts = [arrays[key] for key in ("node_values", "edges", "edge_values")]
     cards = np.array([len(own) for own in told["states"]])
     return told["name"], told["names"], told["states"], PairwisePotentials(cards, *parts)
 

@@ -70,7 +70,8 @@ def clime_columns(
     Raises
     ------
     ValueError
-        If the solver is unknown, or needs R and got none.
+        If the solver is unknown, or needs R and got none; if R is not square, a column does not exist, or the penalties
+        are negative or not in descending order.
 
     Notes
     -----
@@ -95,6 +96,7 @@ def clime_columns(
         raise ValueError(f"solver={solver!r} needs the correlation matrix R: pass it, or a factor with solver='admm'")
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     lams = np.ascontiguousarray(lams, dtype=np.float64)
+    _check(R, factor, columns, lams)
     if solver == "admm" or R is None:
         product = ShiftedProduct(R if factor is None else None, factor=factor, ridge=ridge)
         return admm_columns(product, columns, lams, tol=tol, max_iter=max_iter, deadline=deadline)
@@ -113,6 +115,18 @@ def clime_columns(
         single=False,
     )
     return _merged(estimates, unfinished, left)
+
+
+def _check(R: np.ndarray | None, factor: np.ndarray | None, columns: np.ndarray, lams: np.ndarray) -> None:
+    """Refuse what the compiled path would take for memory of its own, or for a path upwards."""
+    if R is not None and (R.ndim != 2 or R.shape[0] != R.shape[1]):
+        raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
+    p = (factor if R is None else R).shape[1]  # type: ignore[union-attr]
+    outside = columns[(columns < 0) | (columns >= p)]
+    if len(outside):
+        raise ValueError(f"columns must be from 0 to {p - 1}, got {outside[0]}")
+    if not (lams >= 0).all() or (np.diff(lams) > 0).any():
+        raise ValueError(f"lams must be at least 0 and in descending order, got {lams.tolist()}")
 
 
 def _merged(estimates: ColumnEstimates, unfinished: Unfinished, left: ColumnEstimates) -> ColumnEstimates:

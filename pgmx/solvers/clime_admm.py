@@ -19,6 +19,9 @@ WEIGHT = 10.0
 #: A restart is due when the residual falls below a share of that after the last one, below another and rises, or when
 #: the iterations since are this share of all.
 NEAR, NEARER, LONGEST = 0.2, 0.8, 0.36
+#: That ratio and its reciprocal stay below this: where a column has no feasible point, y goes off along a ray and q
+#: does not, which would let it grow without end.
+LARGEST_WEIGHT = 1e8
 #: Iterations between two looks at how good the columns are.
 LOOK = 25
 #: Columns that are iterated on together: enough for products at full speed, few enough for six arrays of them.
@@ -240,7 +243,8 @@ class _State:
         self.anchors[:, which] = fresh
         self.since[which] = 0
         went = (ways > 1e-12).all(axis=0)
-        self.weights[which[went]] = np.sqrt(self.weights[which[went]] * ways[1, went] / ways[0, went])
+        weights = np.sqrt(self.weights[which[went]] * ways[1, went] / ways[0, went])
+        self.weights[which[went]] = np.clip(weights, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT)
         self._set_steps()
 
     def look(self, bound: float, tol: float) -> np.ndarray:

@@ -7,7 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext._gram_lasso import ColumnAscent
-from pgmx.solvers.glasso_certificate import HALVINGS, log_determinant, shrinkage_into_box
+from pgmx.solvers.glasso_certificate import (
+    HALVINGS,
+    NEAR,
+    gap_of_near_inverses,
+    log_determinant,
+    shrinkage_into_box,
+)
 
 __all__ = ["DualAscent"]
 
@@ -27,8 +33,6 @@ OF_MOVED, APART = 0.6, 3.0
 POLISH = 30
 #: Sweeps after which a certificate is computed in any case.
 PATIENCE = 12
-#: Above this Frobenius norm of I − WΘ the gap is taken from both determinants.
-NEAR = 0.5
 
 
 class DualAscent:
@@ -168,7 +172,7 @@ class DualAscent:
         self.objective = -logdet + trace + self._lam * size
         distance = sqrt(squares)
         if self._share == 1.0 and distance < NEAR:
-            self.gap = slack + 0.5 * squares * (1.0 + 2.0 / 3.0 * distance / (1.0 - distance))
+            self.gap = slack + gap_of_near_inverses(distance)
             return True
         found = log_determinant(np.array(self._ascent.dual), overwrite=True)
         definite = found is not None

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from pgmx._ext import _gram_lasso
 from pgmx.solvers.dual_ascent import DualAscent
-from pgmx.solvers.glasso_certificate import graphical_lasso_certificate, inverse_and_determinant
+from pgmx.solvers.glasso_certificate import NEAR, gap_of_near_inverses, inverse_and_determinant
 
 __all__ = ["GraphicalLassoSolution", "graphical_lasso_path"]
 
@@ -263,10 +263,15 @@ class _Path:
     def _inverse(self) -> GraphicalLassoSolution:
         """Solve without a penalty: the inverse of R, and where there is none, nearly without a penalty."""
         found = inverse_and_determinant(self._R)
-        if found is None:
+        distance = inf
+        if found is not None:
+            theta, logdet = found
+            error = np.eye(len(theta)) - self._R @ theta
+            distance = float(np.linalg.norm(error))
+        if distance >= NEAR:  # no inverse, or one of rounding errors
             largest = float(np.abs(self._R - np.diag(self._R.diagonal())).max())
             return replace(self._solve(LEAST_PENALTY * largest), lam=0.0, converged=False)
-        theta = found[0]
-        objective, gap = graphical_lasso_certificate(self._R, theta, 0.0)
+        gap = gap_of_near_inverses(distance)
+        objective = logdet + len(theta) + gap
         converged = gap <= self._tol * max(1.0, abs(objective))
-        return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, bool(converged), 0, 1)
+        return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, converged, 0, 1)

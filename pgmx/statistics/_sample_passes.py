@@ -16,6 +16,11 @@ from pgmx.statistics.thin_factor import RowStore, thin_factor
 #: A matrix of p columns is repaired where an eigenvalue lies below minus this, times p.
 _LEAST_EIGENVALUE = 1e-10
 
+_NO_WEIGHT = (
+    "all rows of a part have the weight 0, which leaves it no correlation: leave rows without weight out, or take "
+    "fewer parts"
+)
+
 
 class Found(NamedTuple):
     """What a pass found."""
@@ -90,6 +95,8 @@ class CompletePass:
         """Return what was found."""
         if self._store is None:
             return _of_moments(self._counted())
+        if not self._store.n_rows:
+            raise ValueError(_NO_WEIGHT)
         weights = self._stored_weights()
         n_rows = float(self._store.n_rows if weights is None else weights.sum())
         factor, mean, scale, constant = thin_factor(self._store, weights)
@@ -125,6 +132,8 @@ class PairwisePass:
     def finish(self, names, isolate=False):
         """Return what was found; columns without rows in common are an error, or else uncorrelated."""
         moments = self._moments
+        if not moments.pairs.any():
+            raise ValueError(_NO_WEIGHT)
         n_rows = _rows_behind(moments.pairs, names, isolate)
         constant = moments.constant_columns
         scale, correlation = moments.scale, moments.correlation

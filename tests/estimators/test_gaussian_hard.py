@@ -64,6 +64,41 @@ def test_no_penalty_on_singular_correlations(make, name):
     fit_hard(make(lam=0.0, max_time=5.0), TABLES[name])
 
 
+@pytest.mark.parametrize("lam", [0.0, 1e-14, 1e-12, 1e-10, 1e-6])
+@pytest.mark.parametrize("rho", [0.0, 0.1, -0.3])
+@every_leaf
+def test_no_penalty_where_correlations_are_one_but_for_rounding(make, rho, lam):
+    """Cholesky may succeed on these, with a pivot that is rounding."""
+    one = 1 - 2.0**-53
+    R = np.array([[1.0, one, rho], [one, 1.0, rho], [rho, rho, 1.0]])
+    fit_hard(make(covariance="precomputed", n_samples=40, lam=lam), R)
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("correlation", ["kendall", "spearman"])
+def test_no_penalty_on_ranks_of_duplicates(correlation, number):
+    rows = np.random.default_rng(number).normal(size=(40, 2))[:, [0, 0, 1]]
+    fit_hard(Nonparanormal(GraphicalLasso(lam=0.0), correlation=correlation), rows)
+
+
+@pytest.mark.parametrize("rule", ["and", "or"])
+def test_an_edge_of_partial_correlation_zero(rule):
+    """Two variables that a lasso joined may be independent given the others under maximum likelihood."""
+    rows = np.array([[1, 1, 0, 0, 1], [0, 0, 1, 0, 1], [0, 0, 1, 1, 0], [0, 1, 1, 0, 0]], dtype=float)
+    fit_hard(NeighborhoodLasso(lam_ratio=0.01, rule=rule), rows)
+
+
+def test_nearly_collinear_pair_by_admm():
+    """The smallest eigenvalue is 4e-8."""
+    left = [-1.86056488e-03, -1.01072134e-04, -1.30370934e-03, -2.16988548e-03]
+    left += [-3.71406833e-03, -8.61367105e-03, 3.70212406e-03, 1.67759893e-03]
+    right = [-2.40028077e-01, -1.30522264e-02, -1.68427726e-01, -2.80085428e-01]
+    right += [-4.79198037e-01, -1.11169659e00, 4.77679749e-01, 2.16770143e-01]
+    for lam_ratio in (0.5, 0.1, 0.01):
+        fit_hard(CLIME(solver="admm", max_iter=500, lam_ratio=lam_ratio), np.column_stack([left, right]))
+    fit_hard(SelectedGraph(CLIME(solver="admm", max_iter=500), n_lams=2), np.column_stack([left, right]))
+
+
 @every_table
 @pytest.mark.parametrize("correlation", ["kendall", "spearman", "shrinkage", "truncation"])
 def test_ranks_always_have_a_result(rows, correlation):

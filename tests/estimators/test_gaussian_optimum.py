@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.covariance import graphical_lasso
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import Lasso
 
 from estimators.gaussian_tables import (
@@ -120,6 +121,21 @@ def test_two_solvers_of_clime_agree(rows):
     np.testing.assert_allclose(
         standardised(by_steps.precision_raw_, scale), standardised(exact.precision_raw_, scale), rtol=0, atol=1e-3
     )
+
+
+@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it may need more than 5,000 steps
+def test_two_solvers_of_clime_agree_on_ill_conditioned_data(load):
+    rows = load(as_frame=True).data
+    exact = CLIME(lam_ratio=0.1, solver="homotopy").fit(rows)
+    by_steps = CLIME(lam_ratio=0.1, solver="admm").fit(rows)
+    assert exact.converged_
+    assert exact.violation_ <= 1e-9
+    if by_steps.converged_:
+        assert by_steps.objective_ == pytest.approx(exact.objective_, rel=1e-3)
+    else:  # near by all the same
+        assert by_steps.objective_ <= 1.5 * exact.objective_
+        assert by_steps.violation_ <= 0.1
 
 
 @both_tables

@@ -1,6 +1,5 @@
 """SelectedGraph: each criterion by hand, with numpy; the path it keeps, and how it makes it longer."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -48,8 +47,7 @@ def test_ebic_by_hand(make, gamma):
         assert set(map(frozenset, path.graph(k).edges())) == {frozenset((f"x{i}", f"x{j}")) for i, j in edges}
         theta = oracle.maximum_likelihood(R, edges, tol=1e-10, max_iter=500) if edges else np.eye(p)
         expected.append(2 * n * loss(theta, R) + len(edges) * (np.log(n) + 4 * gamma * np.log(p)))
-    # two fits of a graph are right to about 1e-8
-    np.testing.assert_allclose(path.criterion, expected, rtol=1e-6)
+    np.testing.assert_allclose(path.criterion, expected, rtol=1e-6)  # two fits are right to about 1e-8
     assert expected[path.selected] == pytest.approx(min(expected), rel=1e-6)
     assert learner.lam_ == path.lams[path.selected]
     assert path.selected > 0
@@ -246,7 +244,7 @@ def test_any_number_of_workers(make, selection):
     one, *others = (SelectedGraph(make(), n_jobs=n_jobs, **options).fit(ROWS).path_ for n_jobs in (1, 2, -1))
     for other in others:
         np.testing.assert_array_equal(other.criterion, one.criterion)
-        for a, b in itertools.zip_longest(one.estimates, other.estimates):
+        for a, b in zip(one.estimates, other.estimates, strict=True):
             np.testing.assert_array_equal(a.edges, b.edges)
 
 
