@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass, field
 
-import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.estimators._gaussian_estimate import GaussianEstimate, network_of
+from pgmx.estimators._selection import PenaltyPath
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
 
 @dataclass(repr=False)
-class GaussianPath:
+class GaussianPath(PenaltyPath):
     """Estimates for a decreasing sequence of penalties, and which of them was chosen and why.
 
     Attributes
@@ -41,24 +41,16 @@ class GaussianPath:
     def __len__(self) -> int:
         return len(self.estimates)
 
-    def __repr__(self) -> str:
-        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
-        return f"GaussianPath({len(self)} penalties{sizes}, selected {self.selected})"
+    def _names(self) -> tuple:
+        return self.sample.names
+
+    def _edges(self, k: int) -> np.ndarray:
+        return self.estimates[k].edges
 
     @property
     def lams(self) -> np.ndarray:
         """Penalties, the largest first."""
         return np.array([found.lam for found in self.estimates])
-
-    @property
-    def n_edges(self) -> np.ndarray:
-        """Edges under each penalty."""
-        return np.array([len(found.edges) for found in self.estimates], dtype=np.int64)
-
-    @property
-    def at_end(self) -> bool:
-        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
-        return len(self) > 1 and self.selected == len(self) - 1
 
     @property
     def ends_in_chosen_graph(self) -> bool:
@@ -81,25 +73,6 @@ class GaussianPath:
             Symmetric; None for a method that has none.
         """
         return self.estimates[k].precision
-
-    def graph(self, k: int) -> nx.Graph:
-        """Return the graph under the k-th penalty.
-
-        Parameters
-        ----------
-        k : int
-            Position in `lams`.
-
-        Returns
-        -------
-        networkx.Graph
-            All variables, and the edges.
-        """
-        graph = nx.Graph()
-        names = self.sample.names
-        graph.add_nodes_from(names)
-        graph.add_edges_from((names[i], names[j]) for i, j in self.estimates[k].edges.tolist())
-        return graph
 
     def model(self, k: int) -> GaussianMarkovNetwork:
         """Return the network under the k-th penalty.

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, field
 
-import networkx as nx
 import numpy as np
 
+from pgmx.estimators._selection import PenaltyPath
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 
 
 @dataclass(repr=False)
-class RegularizationPath:
+class RegularizationPath(PenaltyPath):
     """Networks for a decreasing sequence of penalties, and why one of them was chosen.
 
     Attributes
@@ -41,37 +41,11 @@ class RegularizationPath:
     def __len__(self) -> int:
         return len(self.potentials)
 
-    def __repr__(self) -> str:
-        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
-        return f"RegularizationPath({len(self)} penalties{sizes}, selected {self.selected})"
+    def _names(self) -> list:
+        return self.names
 
-    @property
-    def at_end(self) -> bool:
-        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
-        return len(self) > 1 and self.selected == len(self) - 1
-
-    @property
-    def n_edges(self) -> np.ndarray:
-        """Edges under each penalty."""
-        return np.array([found.n_edges for found in self.potentials])
-
-    def graph(self, k: int) -> nx.Graph:
-        """Return the graph under the k-th penalty.
-
-        Parameters
-        ----------
-        k : int
-            Position in `lams`.
-
-        Returns
-        -------
-        networkx.Graph
-            All variables, and the edges whose tables are not zero.
-        """
-        graph = nx.Graph()
-        graph.add_nodes_from(self.names)
-        graph.add_edges_from((self.names[i], self.names[j]) for i, j in self.potentials[k].edges.tolist())
-        return graph
+    def _edges(self, k: int) -> np.ndarray:
+        return self.potentials[k].edges
 
     def model(self, k: int) -> PairwiseMarkovNetwork:
         """Return the network under the k-th penalty.

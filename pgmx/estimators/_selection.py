@@ -1,8 +1,59 @@
 """What the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a criterion."""
 
+from collections.abc import Sequence
 from math import inf, sqrt
 
+import networkx as nx
 import numpy as np
+
+
+class PenaltyPath:
+    """Base of what was learned for a decreasing sequence of penalties; `selected` is the position of the chosen one."""
+
+    selected: int
+
+    def __len__(self) -> int:
+        raise TypeError(f"{type(self).__name__} does not implement __len__")
+
+    def _names(self) -> Sequence:
+        raise TypeError(f"{type(self).__name__} does not implement _names")
+
+    def _edges(self, k: int) -> np.ndarray:
+        """Return the edges under the k-th penalty, of shape (m, 2)."""
+        raise TypeError(f"{type(self).__name__} does not implement _edges")
+
+    def __repr__(self) -> str:
+        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
+        return f"{type(self).__name__}({len(self)} penalties{sizes}, selected {self.selected})"
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
+        return len(self) > 1 and self.selected == len(self) - 1
+
+    @property
+    def n_edges(self) -> np.ndarray:
+        """Edges under each penalty."""
+        return np.array([len(self._edges(k)) for k in range(len(self))], dtype=np.int64)
+
+    def graph(self, k: int) -> nx.Graph:
+        """Return the graph under the k-th penalty.
+
+        Parameters
+        ----------
+        k : int
+            Position in `lams`.
+
+        Returns
+        -------
+        networkx.Graph
+            All variables, and the edges.
+        """
+        names = self._names()
+        graph = nx.Graph()
+        graph.add_nodes_from(names)
+        graph.add_edges_from((names[i], names[j]) for i, j in self._edges(k).tolist())
+        return graph
 
 
 def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
