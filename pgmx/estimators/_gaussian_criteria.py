@@ -18,7 +18,7 @@ from pgmx.estimators._selection import best_position, choose_stable, instability
 from pgmx.solvers.gaussian_likelihood import maximum_likelihood_precision
 from pgmx.statistics import GaussianSample
 
-#: Penalties that all subsamples are solved for before their stability is looked at.
+#: Penalties that all parts are solved for before the criterion is looked at.
 _AT_A_TIME = 4
 
 
@@ -68,7 +68,11 @@ class ExtendedBIC:
 
 
 class _OverParts:
-    """Base of the criteria that learn from parts of the rows; a subclass makes `_parts`."""
+    """Base of the criteria that learn from parts of the rows, a few penalties at a time.
+
+    Beyond the penalty to choose graphs become dense and dear, and need not be learned. A subclass makes `_parts` and
+    implements `_values`, `_settled` and `_position`.
+    """
 
     _parts: list[GaussianSample]
 
@@ -77,27 +81,49 @@ class _OverParts:
             raise ValueError("selection='cv' and 'stars' divide the rows, and a covariance has none: use 'ebic'")
         self._options, self._leaf, self._run = options, leaf, run
         self._rng = np.random.default_rng(seed)
-        self._lams = np.empty(0)
-        self._paths: list[list[GaussianEstimate]] = []
+        self._n_lams = 0
+        self._paths: dict[int, list[GaussianEstimate]] = {}
 
-    def _paths_of(self, estimates: list[GaussianEstimate]) -> list[list[GaussianEstimate]]:
-        """Return the paths of the parts that were done, all of one length."""
-        lams = np.array([found.lam for found in estimates])
-        more = lams[len(self._lams) :]
-        found = paths_of_parts(self._leaf, self._parts, more, self._run, self._options.n_jobs)
-        numbers = sorted(found)
-        if not len(self._lams):
-            self._numbers, self._paths = numbers, [found[k] for k in numbers]
-        else:
-            for k, path in zip(self._numbers, self._paths, strict=True):
-                path.extend(found.get(k, []))
-        self._lams = lams
-        shortest = min(map(len, self._paths))
-        return [path[:shortest] for path in self._paths]
+    def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
+        """Return the criterion of each estimate, NaN beyond the last that was needed, and the position to choose."""
+        while self._n_lams < len(estimates):
+            self._learn(np.array([found.lam for found in estimates[self._n_lams : self._n_lams + _AT_A_TIME]]))
+            values = self._values([path[: self._n_known] for path in self._paths.values()])
+            if self._n_known < self._n_lams or self._settled(values):
+                break
+        criterion = np.full(len(estimates), np.nan)
+        criterion[: self._n_known] = values
+        return criterion, self._position(criterion)
+
+    def _learn(self, lams: np.ndarray) -> None:
+        """Learn further penalties on all parts; those that the clock leaves out at first stay out."""
+        found = paths_of_parts(self._leaf, self._parts, lams, self._run, self._options.n_jobs)
+        if not self._paths:
+            self._paths = {number: [] for number in sorted(found)}
+        for number, path in self._paths.items():
+            path.extend(found.get(number, []))
+        self._n_lams += len(lams)
+
+    @property
+    def _n_known(self) -> int:
+        """Penalties that were learned on all parts."""
+        return min(map(len, self._paths.values()))
+
+    def _values(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
+        """Return the criterion of each penalty, given the paths of the parts that were done."""
+        raise TypeError(f"{type(self).__name__} does not implement _values")
+
+    def _settled(self, values: np.ndarray) -> bool:
+        """Tell whether no further penalty can be chosen, or none that is worth the wait."""
+        raise TypeError(f"{type(self).__name__} does not implement _settled")
+
+    def _position(self, criterion: np.ndarray) -> int:
+        """Return the position to choose."""
+        raise TypeError(f"{type(self).__name__} does not implement _position")
 
 
 class CrossValidation(_OverParts):
-    """Negative log-likelihood a row of held-out folds, less p ln(2π) / 2."""
+    """Negative log-likelihood a row of held-out folds, less p ln(2π) / 2; ended once it has risen for a while."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
         super().__init__(options, leaf, sample, run, seed)
@@ -108,23 +134,26 @@ class CrossValidation(_OverParts):
         rests = [np.sort(np.concatenate([fold for other, fold in enumerate(folds) if other != k])) for k in range(k)]
         found = sample.parts([*rests, *map(np.sort, folds)])
         self._parts, self._held_out = found[:k], found[k:]
+        self._losses: dict[int, list[float]] = {number: [] for number in range(k)}
 
-    def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the criterion of each estimate, and the position of the smallest."""
-        paths = self._paths_of(estimates)
-        losses, rows = [], []
-        for k, path in zip(self._numbers, paths, strict=True):
-            train, test = self._parts[k], self._held_out[k]
-            precisions = (likelihood_precision(train, found, self._leaf.selects_by_refit)[0] for found in path)
-            losses.append([negative_log_likelihood(precision, train, test) for precision in precisions])
-            rows.append(test.n_rows)
-        criterion = np.full(len(estimates), np.nan)
-        criterion[: len(losses[0])] = np.average(losses, axis=0, weights=rows)
-        return criterion, best_position(criterion)
+    def _values(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
+        for number, path in zip(self._paths, paths, strict=True):
+            train, test, known = self._parts[number], self._held_out[number], self._losses[number]
+            for found in path[len(known) :]:
+                precision, _ = likelihood_precision(train, found, self._leaf.selects_by_refit)
+                known.append(negative_log_likelihood(precision, train, test))
+        losses = [self._losses[number][: self._n_known] for number in self._paths]
+        return np.average(losses, axis=0, weights=[self._held_out[number].n_rows for number in self._paths])
+
+    def _settled(self, values: np.ndarray) -> bool:
+        return len(values) - 1 - best_position(values) >= _AT_A_TIME and values[-1] > values[-2]
+
+    def _position(self, criterion: np.ndarray) -> int:
+        return best_position(criterion)
 
 
 class Stability(_OverParts):
-    """Instability of the edges over subsamples, StARS."""
+    """Instability of the edges over subsamples, StARS; ended at the first unstable penalty."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
         super().__init__(options, leaf, sample, run, seed)
@@ -135,17 +164,14 @@ class Stability(_OverParts):
         subsets = [np.sort(self._rng.choice(n, size, replace=False)) for _ in range(options.n_subsamples)]
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
-    def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the instability at each penalty, NaN beyond the stable ones, and the position to choose."""
-        criterion = np.full(len(estimates), np.nan)
-        while len(self._lams) < len(estimates):
-            # a few penalties at a time: beyond the first unstable one graphs are dense, and need not be learned
-            paths = self._paths_of(estimates[: len(self._lams) + _AT_A_TIME])
-            found = instability([[one.edges for one in path] for path in paths], self._n_columns)
-            criterion[: len(found)] = found
-            if found[-1] > self._options.stability or len(found) < len(self._lams):
-                break
-        return criterion, choose_stable(criterion, self._options.stability)
+    def _values(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
+        return instability([[found.edges for found in path] for path in paths], self._n_columns)
+
+    def _settled(self, values: np.ndarray) -> bool:
+        return bool(values[-1] > self._options.stability)
+
+    def _position(self, criterion: np.ndarray) -> int:
+        return choose_stable(criterion, self._options.stability)
 
 
 CRITERIA: dict[str, Callable[..., Criterion]] = {"ebic": ExtendedBIC, "cv": CrossValidation, "stars": Stability}

@@ -16,6 +16,7 @@ from pgmx.estimators._gaussian_estimate import GaussianEstimate
 from pgmx.estimators._gaussian_path import GaussianPath
 from pgmx.estimators._gaussian_results import GaussianResults
 from pgmx.estimators._gaussian_run import GaussianRun
+from pgmx.estimators._parallel import one_blas_thread
 from pgmx.estimators._progress import ProgressBar
 from pgmx.estimators._selection import path_of_penalties
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
@@ -48,7 +49,9 @@ class ContinuousLearner(GaussianResults):
         raise TypeError(f"{type(self).__name__} does not implement _leaf")
 
     def _fit(self, opened, sample_weight) -> None:
-        self._learn(self._read(opened, sample_weight))
+        sample = self._read(opened, sample_weight)
+        with one_blas_thread():
+            self._learn(sample)
 
     def _warn_unless_converged(self) -> None:
         if not self.converged_:

@@ -26,7 +26,8 @@ class GaussianPath(PenaltyPath):
     refit : bool
         Whether `model` estimates the parameters of a graph anew.
     criterion : ndarray of shape (k,) or None
-        What the selection compares: EBIC, held-out negative log-likelihood a row, or the instability of StARS.
+        What the selection compares: EBIC, held-out negative log-likelihood a row, or the instability of StARS; NaN
+        beyond the last penalty that was compared.
     selected : int
         Position of the chosen penalty, -1 where none was.
     """

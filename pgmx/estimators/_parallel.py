@@ -135,7 +135,7 @@ def spread(task: Task, data, n: int, *, n_jobs=None, deadline: float = float("in
     and what is wrong with the data is raised where the user called. Then blocks of falling size go to the workers:
     few at first, since each opens the table, and single tasks in the end, so that all workers finish together.
     """
-    with _one_blas_thread():  # the same sums in every worker, and no threads beside the workers
+    with one_blas_thread():  # the same sums in every worker, and no threads beside the workers
         yield from _spread(task, data, n, n_jobs, deadline)
 
 
@@ -145,7 +145,8 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _one_blas_thread():
+def one_blas_thread():
+    """Return a context in which BLAS takes one thread: small matrices are faster, and sums always the same."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
@@ -197,7 +198,7 @@ def _run(task: Task, data, numbers, deadline: float) -> Iterator[tuple[int, Any]
 
 def _run_block(task: Task, data, numbers, deadline: float) -> list[tuple[int, Any]]:
     """Run some tasks in a worker, where nothing goes parallel once more."""
-    with parallel_config("sequential"), _one_blas_thread():
+    with parallel_config("sequential"), one_blas_thread():
         return list(_run(task, data, numbers, deadline))
 
 

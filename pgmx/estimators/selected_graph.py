@@ -91,7 +91,8 @@ class SelectedGraph(WrappingLearner):
     estimates as they are, and predicts well, but with too many edges as well for the graphical lasso without
     ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and
     ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path,
-    and n_folds or n_subsamples more of them with their correlations; ``"stars"`` ends them where edges become unstable.
+    and n_folds or n_subsamples more of them with their correlations; these end once edges are
+    unstable, or the loss has risen over four penalties.
 
     EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunken: for prediction
     take ``GraphicalLasso(refit=True)``, or ``"cv"``.
