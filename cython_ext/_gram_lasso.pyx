@@ -140,7 +140,8 @@ cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexc
     for i in range(z.size):
         z.trial[i] = s[i] - z.out[i]
     steepest = pgmx_abs_max(z.trial, z.size)
-    residual, product = s[j] - 2 * fitted + squares, s[j] - fitted
+    # the variance of x_j - X b: not negative but for rounding
+    residual, product = max(s[j] - 2 * fitted + squares, 0.0), s[j] - fitted
     # the best multiple of the residual within the box
     scale = product / residual if residual > 0 else 0
     if steepest > 0:
@@ -426,7 +427,10 @@ cdef class ColumnAscent:
                     i = column.at[c]
                     if T[j * p + i] != 0:
                         z.support[m], z.weight[m] = <int>i, T[j * p + i]
-                        slack += lam * fabs(T[j * p + i]) - (W[j * stride + i] - self._R[j, i]) * T[j * p + i]
+                        # negative where W was rounded out of the box, by what E then holds as much
+                        slack += max(
+                            lam * fabs(T[j * p + i]) - (W[j * stride + i] - self._R[j, i]) * T[j * p + i], 0.0
+                        )
                         m += 1
                 z.support[m], z.weight[m] = <int>j, T[j * p + j]
                 pgmx_combine_rows(W, stride, z.support, z.weight, m + 1, p, z.out)

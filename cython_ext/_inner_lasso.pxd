@@ -317,6 +317,15 @@ cdef inline void combine(Lasso *z, const Rows *M) noexcept nogil:
         z.out[i] = total
 
 
+cdef inline double objective(const Lasso *z, const double *s, double lam) noexcept nogil:
+    cdef double value = 0
+    cdef Py_ssize_t a, i
+    for a in range(z.n_nonzero):
+        i = z.support[a]
+        value += z.weight[a] * (0.5 * z.out[i] - s[i]) + lam * fabs(z.weight[a])
+    return value
+
+
 cdef inline Py_ssize_t fit_column(
     Lasso *z, const Rows *M, const double *s, Py_ssize_t j, double lam, double slack, Py_ssize_t max_rounds,
     const int *start, const double *values, Py_ssize_t n_start, bint *settled
@@ -324,6 +333,7 @@ cdef inline Py_ssize_t fit_column(
     # Solve for variable j from b = values on start. The solution is (support, weight, n_nonzero), M b is out, with
     # s[j] in place j; the number of passes and solves, -1 where memory ran out.
     cdef Py_ssize_t c, e, taken = 0, _rounds, n, before, fresh
+    cdef double value, last = INFINITY
     settled[0] = False
     z.k = 0
     if not make_room(z, n_start):
@@ -354,6 +364,13 @@ cdef inline Py_ssize_t fit_column(
         join(z, M, fresh - before)
         if z.k == before and settled[0]:
             break
+        if not settled[0]:
+            # where M is singular to rounding passes may go on for ever, or b may grow: stop where no more is gained,
+            # to rounding, or more than is possible
+            value = objective(z, s, lam)
+            if not value < last - 1e-15 * s[j] or value < -s[j]:
+                break
+            last = value
         settled[0] = False
     close_set(z)
     return taken

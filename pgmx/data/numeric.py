@@ -135,7 +135,7 @@ class NumericTable:
         Parameters
         ----------
         weights : array_like of shape (n_rows_in_the_input,)
-            Finite, not negative, some positive.
+            Finite, not negative, not all zero.
 
         Returns
         -------

@@ -1,6 +1,8 @@
 """By what a penalty is chosen from a path: EBIC, held-out likelihood, stability of edges."""
 
 from collections.abc import Callable
+from itertools import takewhile
+from math import inf, isnan, nan
 from typing import Protocol
 
 import numpy as np
@@ -42,29 +44,51 @@ class _Options(Protocol):
 class ExtendedBIC:
     """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, L by maximum likelihood under the graph.
 
-    Of singular correlations (more variables than rows, or repaired ones) the likelihood of dense graphs has no bound:
-    all graphs are then compared on (1 - t) R + t I with t = 1 / √n.
+    A graph under which the likelihood has no maximum cannot be compared, nor can the denser ones after it. Of repaired
+    correlations the smallest eigenvalues are made, so that all graphs are compared on (1 - t) R + t I with t = 1 / √n.
     """
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
         if sample.n_rows is None:
             raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
-        self._n, self._gamma = float(sample.n_rows), options.gamma
+        self._n, self._gamma, self._run = float(sample.n_rows), options.gamma, run
+        self._unbounded = False
         self._correlation = sample.correlation
-        if sample.singular:
+        if sample.repaired > 0:
             share = 1 / np.sqrt(self._n)
             self._correlation = (1 - share) * sample.correlation + share * np.eye(sample.n_columns)
+        self._least_loss = _least_loss(self._correlation)
         self._known: list[float] = []
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the EBIC of each estimate, and the position of the smallest."""
-        n, price = self._n, np.log(self._n) + 4 * self._gamma * np.log(len(self._correlation))
+        """Return the EBIC of each estimate, NaN where it cannot be the smallest, and the position of the smallest."""
         for found in estimates[len(self._known) :]:
-            fitted = maximum_likelihood_precision(self._correlation, found.edges, n_rows=n)
-            loss = gaussian_loss(fitted.precision, self._correlation)
-            self._known.append(2 * n * loss + len(found.edges) * price)
+            self._known.append(self._of(found))
         criterion = np.array(self._known)
         return criterion, best_position(criterion)
+
+    def _of(self, found: GaussianEstimate) -> float:
+        if self._unbounded or cut_short(found, self._run):
+            return nan
+        price = len(found.edges) * (np.log(self._n) + 4 * self._gamma * np.log(len(self._correlation)))
+        if 2 * self._n * self._least_loss + price > min((one for one in self._known if not isnan(one)), default=inf):
+            return nan  # no graph fits better than the complete one
+        fitted = maximum_likelihood_precision(self._correlation, found.edges, n_rows=self._n)
+        if fitted.regularised > 0:
+            self._unbounded = True
+            return nan
+        return 2 * self._n * gaussian_loss(fitted.precision, self._correlation) + price
+
+
+def _least_loss(correlation: np.ndarray) -> float:
+    """Return the `gaussian_loss` of the inverse, -∞ where there is none."""
+    sign, log_determinant = np.linalg.slogdet(correlation)
+    return 0.5 * (log_determinant + len(correlation)) if sign > 0 else -inf
+
+
+def cut_short(found: GaussianEstimate, run: GaussianRun) -> bool:
+    """Tell whether an estimate was not solved because the clock or the callback ended the run."""
+    return run.over and not found.converged
 
 
 class _OverParts:
@@ -101,7 +125,7 @@ class _OverParts:
         if not self._paths:
             self._paths = {number: [] for number in sorted(found)}
         for number, path in self._paths.items():
-            path.extend(found.get(number, []))
+            path.extend(takewhile(lambda one: not cut_short(one, self._run), found.get(number, [])))
         self._n_lams += len(lams)
 
     @property
@@ -165,6 +189,8 @@ class Stability(_OverParts):
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def _values(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
+        if len(paths) < 2:  # the clock left one subsample, which differs from none
+            return np.full(self._n_known, nan)
         return instability([[found.edges for found in path] for path in paths], self._n_columns)
 
     def _settled(self, values: np.ndarray) -> bool:

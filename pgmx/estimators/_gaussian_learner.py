@@ -36,6 +36,27 @@ class ContinuousLearner(GaussianResults):
     learner whose method solves.
     """
 
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn the model from `X`.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
+            One column of numbers a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``,
+            ...) are taken. A path names a CSV or Parquet file or a folder of Parquet files. With
+            ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). It is never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, not negative; a row of weight 2 counts as two rows. Ranks take none.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        return super().fit(X, y, sample_weight)
+
     def _open(self, X) -> NumericTable | GaussianSample:
         raise TypeError(f"{type(self).__name__} does not implement _open")
 

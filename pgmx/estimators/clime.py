@@ -57,7 +57,7 @@ class CLIME(GaussianLearner):
         The columns as solved, in the units of the data: what meets the constraint. Not symmetric.
     violation_ : float
         By how much the worst column misses the constraint, :math:`\|(R + \epsilon I) Q - I\|_{max} - \lambda`; zero or
-        rounding for the exact path.
+        rounding for the exact path. `dual_gap_` is that of the constraint as each column meets it.
     ridge_ : float
         ε.
     {gaussian_attributes}

@@ -1,5 +1,6 @@
 """Gaussian graphical models of unknown monotone functions of the variables."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from pgmx.estimators._documented import documented
 from pgmx.estimators._gaussian_learner import N_JOBS, ContinuousLearner
 from pgmx.estimators._wrapping_learner import WrappingLearner
 from pgmx.statistics import GaussianSample, gaussian_sample
+
+_ALONE = "Nonparanormal without an estimator gives correlation_ alone; take Nonparanormal(GraphicalLasso()), for one"
 
 
 @documented
@@ -93,9 +96,7 @@ class Nonparanormal(WrappingLearner):
 
     def _wrapped(self) -> ContinuousLearner:
         if self.estimator is None:
-            raise ValueError(
-                "Nonparanormal has no estimator: it gives correlation_ alone; Nonparanormal(GraphicalLasso())"
-            )
+            raise ValueError(_ALONE)
         return self.estimator
 
     def _validate(self) -> None:
@@ -107,6 +108,11 @@ class Nonparanormal(WrappingLearner):
             inner = self._leaf()
             if inner.covariance == "precomputed":
                 raise ValueError("Nonparanormal works on rows, not on a covariance: leave covariance='precomputed' out")
+            if inner.missing not in ("error", self.missing):
+                raise ValueError(
+                    f"missing={inner.missing!r} of {type(inner).__name__} has no effect within Nonparanormal, which "
+                    f"reads the data: give Nonparanormal(..., missing={inner.missing!r})"
+                )
             if isinstance(self.estimator, Nonparanormal):
                 raise ValueError("Nonparanormal within Nonparanormal: its data are ranks already, leave one out")
         if self.missing == "pairwise" and self.correlation in ("shrinkage", "truncation"):
@@ -137,6 +143,11 @@ class Nonparanormal(WrappingLearner):
         if not hasattr(self, "_sample"):
             raise AttributeError("Nonparanormal is not fitted yet: call fit first")
         return np.array(self._sample.correlation)
+
+    def _once(self, key: str, make: Callable):
+        if self.estimator is None and hasattr(self, "_sample"):
+            raise AttributeError(f"there is no {key}: {_ALONE}")
+        return super()._once(key, make)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there are results."""

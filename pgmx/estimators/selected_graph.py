@@ -86,13 +86,12 @@ class SelectedGraph(WrappingLearner):
     Notes
     -----
     EBIC takes the maximum of the likelihood under each graph, which is its definition; that of the penalised estimate
-    would choose far too many edges. Where the correlations R are singular (p >= n, or repaired), dense graphs have no
-    maximum, and all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"`` compares
-    estimates as they are, and predicts well, but with too many edges as well for the graphical lasso without
-    ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and
-    ``"stars"`` need rows: a covariance will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path,
-    and n_folds or n_subsamples more of them with their correlations; these end once edges are
-    unstable, or the loss has risen over four penalties.
+    would choose far too many edges. Graphs without one (dense ones, for p >= n) are left out; of repaired correlations
+    R all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"`` compares estimates as they
+    are, and predicts well, but with too many edges as well for the graphical lasso without ``refit=True``; for CLIME
+    and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and ``"stars"`` need rows: a covariance
+    will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path, and n_folds or n_subsamples more of
+    them with their correlations; these end once edges are unstable, or the loss has risen over four penalties.
 
     EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunken: for prediction
     take ``GraphicalLasso(refit=True)``, or ``"cv"``.
@@ -203,7 +202,7 @@ class SelectedGraph(WrappingLearner):
                 break
             path.estimates.extend(leaf._solve(sample, more, run))
             path.criterion, path.selected = criterion.choose(path.estimates)
-        if path.at_end and path.n_edges[-1] < n_pairs:
+        if path.at_end and path.n_edges[-1] < n_pairs and not run.over:
             warnings.warn(
                 f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",

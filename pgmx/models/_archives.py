@@ -8,11 +8,25 @@ from io import BytesIO
 from zipfile import BadZipFile
 
 import numpy as np
+from networkx import NetworkXError
 
-__all__ = ["NOT_AN_ARCHIVE", "read_archive"]
+__all__ = ["NOT_AN_ARCHIVE", "UNREADABLE", "read_archive"]
 
 #: What comes of files that are no archive, of damaged ones, and (a TypeError) of a single array.
 NOT_AN_ARCHIVE = (BadZipFile, zlib.error, NotImplementedError, AttributeError, TypeError)
+
+#: What readers of any format make of a file that is damaged or something else.
+UNREADABLE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OSError,
+    EOFError,
+    SyntaxError,
+    NetworkXError,
+)
 
 
 def read_archive(raw: bytes) -> tuple[dict, dict[str, np.ndarray]]:

@@ -22,7 +22,7 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import coo_array
 
-from pgmx.models._archives import NOT_AN_ARCHIVE, read_archive
+from pgmx.models._archives import NOT_AN_ARCHIVE, UNREADABLE, read_archive
 from pgmx.statistics import MarginalTransforms
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def load_gaussian_network(path: str | os.PathLike, format: str | None = None) ->
     raw = path.read_bytes()
     try:
         return readers[format](raw)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OSError, EOFError, SyntaxError, nx.NetworkXError) as error:
+    except UNREADABLE as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is not a Gaussian Markov network in {format} form: {what}") from error
 

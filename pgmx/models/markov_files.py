@@ -24,6 +24,7 @@ import networkx as nx
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
+from pgmx.models._archives import UNREADABLE, read_archive
 
 if TYPE_CHECKING:
     from pgmx.models.markov_network import PairwiseMarkovNetwork
@@ -135,7 +136,7 @@ def load_markov_network(path: str | os.PathLike, format: str | None = None) -> P
     try:
         name, *parts = readers[format](raw)
         network = PairwiseMarkovNetwork.from_potentials(*parts)
-    except (KeyError, TypeError, ValueError, IndexError, OSError, EOFError, SyntaxError, nx.NetworkXError) as error:
+    except UNREADABLE as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is not a pairwise Markov network in {format} form: {what}") from error
     if name:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx._ext._clime import anchor, dual_shrink, primal_shrink
+from pgmx.solvers.clime_projection import ProjectedSteps, projection_pays
 from pgmx.solvers.clime_vertex import Certificates, vertices
 from pgmx.solvers.column_estimates import ColumnEstimates
 from pgmx.solvers.shifted_product import ShiftedProduct
@@ -17,11 +18,14 @@ __all__ = ["AdmmStart", "admm_columns"]
 #: First ratio of the dual step to the primal one; it follows the ways that y and q go.
 WEIGHT = 10.0
 #: A restart is due when the residual falls below a share of that after the last one, below another and rises, or when
-#: the iterations since are this share of all.
-NEAR, NEARER, LONGEST = 0.2, 0.8, 0.36
-#: That ratio and its reciprocal stay below this: where a column has no feasible point, y goes off along a ray and q
-#: does not, which would let it grow without end.
-LARGEST_WEIGHT = 1e8
+#: the iterations since are this share of all and at least so many: over a few iterations the ways say little but what
+#: the steps were, and a ratio that follows them runs away.
+NEAR, NEARER, LONGEST, SHORTEST = 0.2, 0.8, 0.36, 64
+#: By how much a restart may change the ratio, and what it and its reciprocal stay below: where a column has no feasible
+#: point, y goes off along a ray and q does not, which would let it grow without end.
+MOST_CHANGE, LARGEST_WEIGHT = 4.0, 1e4
+#: Share of the iterations after which columns of ill-conditioned matrices go to exact projections, where those pay.
+LINEAR_SHARE = 0.2
 #: Iterations between two looks at how good the columns are.
 LOOK = 25
 #: Columns that are iterated on together: enough for products at full speed, few enough for six arrays of them.
@@ -97,11 +101,16 @@ def admm_columns(
 
     Notes
     -----
-    The norm of S comes from power iteration. An iteration is two products of the columns not yet converged with S:
-    4 p² operations a column, in single precision first, in double where that does not reach the tolerance. A restart,
-    column by column, moves the anchor and sets the ratio of the steps halfway to that of the ways y and q went. As soon
-    as the non-zeros of q and those of y are equally many and stay so, the k x k system they belong to is solved; where
-    its solution carries a certificate, the column ends exact. Memory: fourteen arrays of at most 512 columns.
+    An iteration is two products of the columns not yet converged with S: 4 p² operations a column, in single precision
+    first, in double where that does not reach the tolerance. A restart, column by column, moves the anchor and sets the
+    ratio of the steps halfway to that of the ways y and q went. As soon as the non-zeros of q and those of y are
+    equally many and stay so, the k x k system they belong to is solved; where its solution carries a certificate, the
+    column ends exact. Memory: sixteen arrays of at most 512 columns.
+
+    Columns that have not converged after a fifth of `max_iter`, as where S is ill-conditioned, go on with exact
+    projections on S q = z (`ProjectedSteps`, 8 p² operations), if R fits in memory and its eigenvalues cost less
+    than the iterations left. What does not converge ends as the iterate that missed the radius by least, of those within `tol`
+    as the one with the smallest gap.
 
     References
     ----------
@@ -159,34 +168,57 @@ class _Block:
         self.weights = np.full(len(columns), WEIGHT)
         self.single = single
         self.n_iter = np.zeros(len(columns), dtype=np.int64)
+        self.best = points.copy(), multipliers.copy()
+        self.excess, self.gap = np.full(len(columns), inf), np.full(len(columns), inf)
 
     def certify(self, at: np.ndarray, lam: float) -> Certificates:
         """Return how good the kept points are."""
         return Certificates.of(self.product, self.columns[at], lam, self.points[at], self.multipliers[at])
 
+    def offer(self, rows: np.ndarray, found: Certificates, tol: float, points: np.ndarray, duals: np.ndarray) -> None:
+        """Keep points that miss the radius by less than the best ones so far, or by as much with a smaller gap."""
+        excess, gap = np.maximum(found.violations, tol), found.gaps / np.maximum(1.0, found.sizes)
+        better = (excess < self.excess[rows]) | ((excess == self.excess[rows]) & (gap < self.gap[rows]))
+        to = rows[better]
+        self.excess[to], self.gap[to] = excess[better], gap[better]
+        self.best[0][to], self.best[1][to] = points[better], duals[better]
+
     def solve(self, at: np.ndarray, lam: float, tol: float, max_iter: int, deadline: float) -> Certificates:
         """Improve the points of the rows `at` until they are within `tol`, and return their certificates."""
         found = self.certify(at, lam)
+        self.excess[at] = inf
+        self.offer(at, found, tol, self.points[at], self.multipliers[at])
         single = int(SINGLE_SHARE * max_iter) if self.single else 0
-        for dtype, most, bound in ((np.float32, single, max(tol, SINGLE)), (np.float64, max_iter - single, tol)):
+        double = int(LINEAR_SHARE * max_iter) - single
+        for make, most, bound in (
+            (_Single, single, max(tol, SINGLE)),
+            (_Double, double, tol),
+            (_Projected, max_iter - single - double, tol),
+        ):
             left = np.flatnonzero(~found.good(tol))
-            if most and len(left) and perf_counter() < deadline:
-                self._iterate(at[left], lam, tol, bound, most, deadline, dtype)
-                found.replace(left, self.certify(at[left], lam))
-                if dtype is np.float32:  # rounding holds dense columns up: smaller penalties need double all the more
-                    self.single = bool(2 * np.count_nonzero(found.good(tol)[left]) >= len(left))
+            if not (most and len(left)) or perf_counter() >= deadline:
+                continue
+            if make is _Projected and not projection_pays(self.product, len(left), most):
+                make = _Double
+            self._iterate(make(self, at[left], lam), tol, bound, most, deadline)
+            found.replace(left, self.certify(at[left], lam))
+            if make is _Single:  # rounding holds dense columns up: smaller penalties need double all the more
+                self.single = bool(2 * np.count_nonzero(found.good(tol)[left]) >= len(left))
+        left = np.flatnonzero(~found.good(tol))
+        if len(left):
+            self.points[at[left]], self.multipliers[at[left]] = (kept[at[left]] for kept in self.best)
+            found.replace(left, self.certify(at[left], lam))
         return found
 
-    def _iterate(self, rows, lam, tol, bound, max_iter, deadline, dtype) -> None:
-        """Iterate on some rows in one precision; those that end are written back as they end."""
-        state = _State(self, rows, lam, dtype)
+    def _iterate(self, state: "_Iterates", tol: float, bound: float, max_iter: int, deadline: float) -> None:
+        """Iterate on some rows; those that end are written back as they end."""
         for iteration in range(1, max_iter + 1):
             state.step(iteration)
             if iteration % LOOK and iteration < max_iter:
                 continue
             ended = state.look(bound, tol)
             if iteration == max_iter or perf_counter() >= deadline:
-                state.write_back(np.arange(len(state.rows)))
+                state.write_back(np.flatnonzero(~ended))
                 return
             if ended.any():
                 state.keep(np.flatnonzero(~ended))
@@ -194,19 +226,94 @@ class _Block:
                 return
 
 
-class _State:
-    """The arrays of the iteration, a row a column that has not ended: q, u, S q, S u, with y = -u."""
+class _Iterates:
+    """What the iterations have in common: a row a column that has not ended, looked at and written back."""
 
-    def __init__(self, block: _Block, rows: np.ndarray, lam: float, dtype):
-        self.block, self.rows, self.lam, self.dtype = block, rows, lam, np.dtype(dtype)
+    def __init__(self, block: _Block, rows: np.ndarray, lam: float):
+        self.block, self.rows, self.lam = block, rows, lam
         self.columns = block.columns[rows]
-        points, duals = block.points[rows].astype(dtype), (-block.multipliers[rows]).astype(dtype)
+        self.supports = np.zeros((len(rows), 2), dtype=np.int64)
+
+    def step(self, iteration: int) -> None:
+        """Take one iteration."""
+        raise NotImplementedError
+
+    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return q, y, S q and S y."""
+        raise NotImplementedError
+
+    def look(self, bound: float, tol: float) -> np.ndarray:
+        """Return which rows have ended, written back: within the bound, or moved to an exact vertex."""
+        block, product = self.block, self.block.product
+        block.n_iter[self.rows] += LOOK
+        points, duals, residuals, images = self.points()
+        residuals = residuals.copy()
+        residuals[np.arange(len(self.rows)), self.columns] -= 1
+        found = Certificates.from_residuals(residuals, images, points, duals, self.columns, self.lam)
+        block.offer(self.rows, found, tol, points, duals)
+        close = found.good(bound)
+        supports = np.column_stack([np.count_nonzero(points, axis=1), np.count_nonzero(duals, axis=1)])
+        steady = (supports == self.supports).all(axis=1) & (supports[:, 0] == supports[:, 1])
+        self.supports = supports
+        ended = np.zeros(len(self.rows), dtype=bool)
+        tried = np.flatnonzero(steady | close)
+        if len(tried):
+            exact, q, y = vertices(product, self.columns[tried], self.lam, points[tried], duals[tried])
+            done = self.rows[tried[exact]]
+            block.points[done], block.multipliers[done] = q[exact], y[exact]
+            ended[tried[exact]] = True
+        only = np.flatnonzero(close & ~ended)
+        self.write_back(only)
+        if len(only):
+            ended[only] = block.certify(self.rows[only], self.lam).good(max(tol, bound))
+        return ended
+
+    def write_back(self, which: np.ndarray) -> None:
+        """Put the points of some rows where the block keeps them."""
+        done, (points, duals, _, _) = self.rows[which], self.points()
+        self.block.points[done], self.block.multipliers[done] = points[which], duals[which]
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some rows only."""
+        for name in ("rows", "columns", "supports"):
+            setattr(self, name, getattr(self, name)[which])
+
+
+class _Projected(_Iterates):
+    """The iteration with exact projections."""
+
+    def __init__(self, block: _Block, rows: np.ndarray, lam: float):
+        super().__init__(block, rows, lam)
+        self.steps = ProjectedSteps(block.product, self.columns, lam, block.points[rows], block.multipliers[rows])
+
+    def step(self, iteration: int) -> None:
+        """Take one iteration."""
+        self.steps.step(iteration)
+
+    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return q, y, S q and S y."""
+        points, duals, product = self.steps.q, self.steps.multipliers, self.block.product
+        return points, duals, product(points), product(duals)
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some rows only."""
+        super().keep(which)
+        self.steps.keep(which)
+
+
+class _Double(_Iterates):
+    """The arrays of the linearised iteration, a row a column: q, u, S q, S u, with y = -u."""
+
+    dtype: np.dtype = np.dtype(np.float64)
+
+    def __init__(self, block: _Block, rows: np.ndarray, lam: float):
+        super().__init__(block, rows, lam)
+        points, duals = block.points[rows].astype(self.dtype), (-block.multipliers[rows]).astype(self.dtype)
         product = block.product
         self.now = np.stack([points, duals, product(points), product(duals)])
         self.moved, self.anchors = self.now.copy(), self.now.copy()
         self.since = np.zeros(len(rows))
         self.first, self.last = np.full(len(rows), inf), np.full(len(rows), inf)
-        self.supports = np.zeros((len(rows), 2), dtype=np.int64)
         self.weights = block.weights[rows]
         self._set_steps()
 
@@ -232,7 +339,7 @@ class _State:
         self.first = np.where(begun, self.first, residuals)
         nearer = residuals <= NEAR * self.first
         turns = (residuals <= NEARER * self.first) & (residuals > self.last)
-        which = np.flatnonzero(begun & (nearer | turns | (self.since >= LONGEST * iteration)))
+        which = np.flatnonzero(begun & (nearer | turns | (self.since >= max(SHORTEST, LONGEST * iteration))))
         self.last = np.where(begun, residuals, inf)
         self.since += 1
         if not len(which):
@@ -243,46 +350,28 @@ class _State:
         self.anchors[:, which] = fresh
         self.since[which] = 0
         went = (ways > 1e-12).all(axis=0)
-        weights = np.sqrt(self.weights[which[went]] * ways[1, went] / ways[0, went])
+        weights = self.weights[which[went]]
+        change = np.sqrt(ways[1, went] / ways[0, went] / weights)
+        weights *= np.clip(change, 1 / MOST_CHANGE, MOST_CHANGE)
         self.weights[which[went]] = np.clip(weights, 1 / LARGEST_WEIGHT, LARGEST_WEIGHT)
         self._set_steps()
 
-    def look(self, bound: float, tol: float) -> np.ndarray:
-        """Return which rows have ended, written back: within the bound, or moved to an exact vertex."""
-        self.block.n_iter[self.rows] += LOOK
-        product = self.block.product
-        points, duals = self.moved[0], -self.moved[1]
-        residuals = self.moved[2].copy()
-        residuals[np.arange(len(self.rows)), self.columns] -= 1
-        found = Certificates.from_residuals(residuals, self.moved[3], points, duals, self.columns, self.lam)
-        close = found.good(bound)
-        supports = np.column_stack([np.count_nonzero(points, axis=1), np.count_nonzero(duals, axis=1)])
-        steady = (supports == self.supports).all(axis=1) & (supports[:, 0] == supports[:, 1])
-        self.supports = supports
-        ended = np.zeros(len(self.rows), dtype=bool)
-        tried = np.flatnonzero(steady | close)
-        if len(tried):
-            exact, q, y = vertices(product, self.columns[tried], self.lam, points[tried], duals[tried])
-            done = self.rows[tried[exact]]
-            self.block.points[done], self.block.multipliers[done] = q[exact], y[exact]
-            self.block.weights[done] = self.weights[tried[exact]]
-            ended[tried[exact]] = True
-        only = np.flatnonzero(close & ~ended)
-        self.write_back(only)
-        if len(only):
-            ended[only] = self.block.certify(self.rows[only], self.lam).good(max(tol, bound))
-        return ended
-
-    def write_back(self, which: np.ndarray) -> None:
-        """Put the points of some rows where the block keeps them."""
-        done = self.rows[which]
-        self.block.points[done], self.block.multipliers[done] = self.moved[0, which], -self.moved[1, which]
-        self.block.weights[done] = self.weights[which]
+    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return q, y, S q and S y."""
+        self.block.weights[self.rows] = self.weights
+        return self.moved[0], -self.moved[1], self.moved[2], self.moved[3]
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some rows only."""
-        for name in ("rows", "columns", "since", "first", "last", "supports", "weights"):
+        super().keep(which)
+        for name in ("since", "first", "last", "weights"):
             setattr(self, name, getattr(self, name)[which])
         for name in ("now", "moved", "anchors"):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, which]))
         self._set_steps()
+
+
+class _Single(_Double):
+    """The same in single precision."""
+
+    dtype = np.dtype(np.float32)

@@ -12,7 +12,8 @@ from pgmx.solvers.column_estimates import ColumnEstimates
 
 __all__ = ["Unfinished", "homotopy_columns"]
 
-#: Floating-point operations between two looks at the clock, a few hundredths of a second.
+#: Floating-point operations between two looks at the clock, and at what the user interrupts: a few hundredths of a
+#: second.
 PIECE = 2e8
 #: Largest excess and largest relative gap of a solution that counts as exact. Gaps are about 1e-10 unless the active
 #: part of the matrix is nearly singular: its inverse takes rounding errors of y along.
@@ -106,7 +107,7 @@ def homotopy_columns(
     paths = Paths(R, columns, lams, ridge, allowance, few + each * len(R))
     ended = False
     while not ended and perf_counter() < deadline:
-        ended = paths.advance(PIECE if deadline < inf else inf)
+        ended = paths.advance(PIECE)
     if not ended:
         paths.finish()
     sizes = np.zeros_like(paths.violations)

@@ -1,15 +1,18 @@
 """One connected component of a graphical lasso: sweeps over its columns, and its certificate."""
 
 from collections.abc import Callable
-from math import inf, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from pgmx._ext._gram_lasso import ColumnAscent
 from pgmx.solvers.glasso_certificate import (
     HALVINGS,
     NEAR,
+    duality_gap,
+    gap_of_clipped,
     gap_of_near_inverses,
     log_determinant,
     shrinkage_into_box,
@@ -33,6 +36,11 @@ OF_MOVED, APART = 0.6, 3.0
 POLISH = 30
 #: Sweeps after which a certificate is computed in any case.
 PATIENCE = 12
+#: Where the solution lacks edges that join the component, columns are solved to this share of the slack before, down to
+#: this share of λ, at which a correlation is as good as λ.
+FINER, FINEST = 1e-2, 1e-15
+#: Beyond this share of its objective a precision counts as worse than no edges: more than rounding.
+WORSE = 1e-10
 
 
 class DualAscent:
@@ -51,6 +59,8 @@ class DualAscent:
         As last certified; the gap is the component's share of the whole.
     converged : bool
         Whether the gap met the last tolerance asked for.
+    connected : bool
+        Whether the edges of Θ join all variables, as they do in the solution, or those lacking are of rounding size.
     n_iter : int
         Sweeps at the present λ.
 
@@ -69,7 +79,7 @@ class DualAscent:
             + \frac{t^2}{2} \left(1 + \frac{2}{3} \frac{t}{1 - t}\right)
 
     by the series of the logarithm: a bound without cancellation, at the price of one more sweep instead of a
-    factorisation of W. For larger t the left side is computed as it stands.
+    factorisation of W. For larger t the gap is computed from factors of both, without cancellation either.
     """
 
     def __init__(self, R: np.ndarray, nodes: np.ndarray):
@@ -78,7 +88,9 @@ class DualAscent:
         self._ascent = ColumnAscent(R)
         self._dense = np.empty(R.shape)
         self._lam = inf
-        self._share = 1.0  # what is left of the precision off its diagonal
+        # what is left of the precision: off its diagonal, of all, and whether nothing is but what R has on the diagonal
+        self._share, self._scale, self._bare = 1.0, 1.0, False
+        self.connected = False
         self._safe = False
         self._apart = inf
         self.objective, self.gap, self.converged, self.n_iter = inf, inf, False, 0
@@ -150,12 +162,19 @@ class DualAscent:
             if not (over or OF_MOVED * sqrt(moved) <= tol * scale or unchecked >= PATIENCE or proved >= POLISH):
                 continue
             definite = self._certify()
+            slow = unchecked >= PATIENCE
             unchecked, scale = 0, max(1.0, abs(self.objective))
             self.converged = self.gap <= tol * scale
             if over or (self.converged and (APART * self._apart <= tol * scale or proved >= POLISH)):
-                return
+                self.connected = self._slack <= FINEST * self._lam or self._joined()
+                if over or self.connected:
+                    return
+                self._slack *= FINER
+                continue
             if not definite and not self._safe:
                 self._begin_safely()
+            elif slow:  # near singular W sweeps that leave errors undo what others gain
+                self._slack = max(FINER * self._slack, 1e-3 * FINE * self._lam)
             elif moved < 1e-3 * self.gap:  # what columns may miss is what is left of the gap
                 self._slack = max(0.1 * self._slack, 1e-3 * FINE * self._lam)
 
@@ -166,50 +185,54 @@ class DualAscent:
         trace, size, _ = self._ascent.precision(self._dense)
         slack, squares, self._apart = self._ascent.residual(self._lam, self._dense)
         logdet = log_determinant(self._dense, overwrite=True)
-        self._share = 1.0
-        if logdet is None:
-            trace, size, logdet = self._towards_diagonal()
-        self.objective = -logdet + trace + self._lam * size
-        distance = sqrt(squares)
-        if self._share == 1.0 and distance < NEAR:
+        self._share, self._scale, self._bare = 1.0, 1.0, False
+        bare = float(np.log(self._R.diagonal()).sum()) + len(self.nodes)
+        self.objective = inf if logdet is None else -logdet + trace + self._lam * size
+        # the diagonal alone is at hand whatever the columns say
+        if not self.objective <= bare + WORSE * max(1.0, abs(bare)):
+            self.objective = min(bare, self._towards_diagonal(bare))
+        elif (distance := sqrt(squares)) < NEAR:
             self.gap = slack + gap_of_near_inverses(distance)
             return True
-        found = log_determinant(np.array(self._ascent.dual), overwrite=True)
-        definite = found is not None
-        if not definite:
-            found = self._nearest_dual()
-        self.gap = inf if found is None else self.objective - found - len(self.nodes)
-        return definite
+        theta = self._precision()
+        W = np.array(self._ascent.dual)
+        gap = duality_gap(self._R, self._lam, theta, W)
+        self.gap = gap_of_clipped(self._R, self._lam, theta, W) if gap is None else gap
+        return gap is not None
 
-    def _towards_diagonal(self) -> tuple[float, float, float]:
-        """Move Θ towards its diagonal until it is positive definite; return tr(RΘ), Σ|Θ_ij| and its log determinant."""
+    def _towards_diagonal(self, bare: float) -> float:
+        """Move Θ towards its diagonal while that helps, scaled as is best, or to what R has there; return F."""
+        p, best, share = len(self.nodes), bare, 1.0
+        self._bare = True
         for _ in range(HALVINGS):
-            self._share *= 0.5
             trace, size, _ = self._ascent.precision(self._dense)
             diagonal = self._dense.diagonal().copy()
             own = float(diagonal @ self._R.diagonal())
-            self._dense *= self._share
+            self._dense *= share
             np.fill_diagonal(self._dense, diagonal)
             logdet = log_determinant(self._dense, overwrite=True)
-            if logdet is not None:
-                self._ascent.precision(self._dense)
-                return own + self._share * (trace - own), self._share * size, logdet
-        self._share = 0.0
-        self._ascent.precision(self._dense)
-        return own, 0.0, float(np.log(diagonal).sum())
+            cost = own + share * (trace - own + self._lam * size)
+            if logdet is not None and 0.0 < cost < inf:
+                value = -logdet + p * log(cost / p) + p
+                if not value < best:
+                    break
+                best, self._share, self._scale, self._bare = value, share, p / cost, False
+            share *= 0.5
+        return best
 
-    def _nearest_dual(self) -> float | None:
-        """Return log det of the first positive definite point on the way from W to shrunken correlations."""
-        share = shrinkage_into_box(self._R, self._lam)
-        safe = (1.0 - share) * self._R
-        np.fill_diagonal(safe, self._R.diagonal())
-        W = np.array(self._ascent.dual)
-        for _ in range(HALVINGS):
-            W = 0.5 * (W + safe)
-            found = log_determinant(W)
-            if found is not None:
-                return found
-        return None
+    def _precision(self) -> np.ndarray:
+        """Return Θ as an array, which leaves what `triplets` reads intact."""
+        self._ascent.precision(self._dense)
+        if self._bare:
+            return np.diag(1.0 / self._R.diagonal())
+        theta = (self._share * self._scale) * self._dense
+        np.fill_diagonal(theta, self._scale * self._dense.diagonal())
+        return theta
+
+    def _joined(self) -> bool:
+        """Return whether the edges of Θ join all variables."""
+        graph = sparse.csr_array(self.triplets()[::-1], shape=self._R.shape)
+        return connected_components(graph, directed=False, return_labels=False) == 1
 
     # ---- results ----
 
@@ -220,4 +243,8 @@ class DualAscent:
 
     def triplets(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return Θ as arrays of a CSR matrix (indptr, indices, values)."""
-        return self._ascent.triplets(self._share, self._dense)
+        if self._bare:
+            places = np.arange(len(self.nodes) + 1, dtype=np.int32)
+            return places, places[:-1], 1.0 / self._R.diagonal()
+        indptr, indices, values = self._ascent.triplets(self._share, self._dense)
+        return indptr, indices, self._scale * values

@@ -12,14 +12,17 @@ from scipy import sparse
 
 from pgmx._ext import _gram_lasso
 from pgmx.solvers.dual_ascent import DualAscent
-from pgmx.solvers.glasso_certificate import NEAR, gap_of_near_inverses, inverse_and_determinant
+from pgmx.solvers.glasso_certificate import NEAR, gap_of_near_inverses, inverse_and_determinant, log_determinant
 
 __all__ = ["GraphicalLassoSolution", "graphical_lasso_path"]
 
 #: How often the components of a problem go on where their gaps together are above the tolerance.
 ROUNDS = 4
-#: Stand-in for a penalty of zero where R has no inverse, as a share of the largest correlation.
-LEAST_PENALTY = 1e-9
+#: Where R has no inverse to working precision, stand-ins for penalties below the last of them, as shares of the largest
+#: correlation. Rounding spoils smaller ones, as Θ grows with 1/λ; and the last may be too small already.
+STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
+#: The least share that is tried itself.
+LEAST_PENALTY = 1e-11
 
 Callback = Callable[[float, int, float, int], bool | None]
 
@@ -37,9 +40,11 @@ class GraphicalLassoSolution:
     objective : float
         −log det Θ + tr(RΘ) + λ Σ|Θ_ij|, in nats a row but for constants and the factor 1/2.
     dual_gap : float
-        Bound on how far the objective is above the optimum, from a feasible dual point; never clipped.
+        Bound on how far the objective is above the optimum, from a feasible dual point, as a sum of terms that are not
+        negative.
     converged : bool
-        Whether the gap is at most the tolerance times max(1, |objective|).
+        Whether the gap is at most the tolerance times max(1, |objective|), and the edges join what |R_ij| > λ joins, as
+        they do in the exact solution.
     n_iter : int
         Sweeps over the variables, of the component that took most.
     n_components : int
@@ -111,7 +116,12 @@ def graphical_lasso_path(
     So nothing oscillates, whatever R. A sweep takes O(p |E|) time; the certificate one Cholesky factorisation, O(p³/3).
     Memory: three p × p arrays beside R.
 
-    Where the precision that the columns make up is not positive definite, it is moved towards its diagonal until it is.
+    Where the precision that the columns make up is not positive definite, or worse than no edges, it is moved towards
+    its diagonal until it is.
+
+    For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, there is no solution,
+    or none that could be told from rounding errors: the best that small penalties give is returned, never as converged,
+    and the gap takes the eigenvalues of R for p times the unit of rounding at least.
 
     References
     ----------
@@ -145,6 +155,7 @@ class _Path:
 
     def __init__(self, R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback):
         self._R = R
+        self._largest = float(np.abs(R - np.diag(R.diagonal())).max())
         self._penalize_diagonal = penalize_diagonal
         self._tol, self._max_iter, self._deadline = tol, max_iter, deadline
         self._n_jobs = n_jobs
@@ -156,7 +167,7 @@ class _Path:
 
     def solutions(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
         for lam in penalties.tolist():
-            solution = self._solve(lam) if lam > 0 else self._inverse()
+            solution = self._solve(lam) if lam > STAND_INS[-1] * self._largest else self._nearly_free(lam)
             if self._callback is not None:
                 edges = (solution.precision.nnz - len(self._R)) // 2
                 self._stopped |= bool(self._callback(lam, solution.n_iter, solution.objective, edges))
@@ -190,7 +201,7 @@ class _Path:
             precision=precision,
             objective=objective,
             dual_gap=gap,
-            converged=bool(gap <= allowed),
+            converged=bool(gap <= allowed and all(block.connected for block in blocks)),
             n_iter=max((block.n_iter for block in blocks), default=0),
             n_components=len(blocks) + len(alone),
         )
@@ -260,18 +271,58 @@ class _Path:
                 W[np.ix_(block.nodes, block.nodes)] = block.dual
         self._last = (lam, W, precision)
 
-    def _inverse(self) -> GraphicalLassoSolution:
-        """Solve without a penalty: the inverse of R, and where there is none, nearly without a penalty."""
+    def _nearly_free(self, lam: float) -> GraphicalLassoSolution:
+        """Solve with hardly any penalty."""
+        inverse = self._inverse()
+        if inverse is None:
+            return self._singular(lam)
+        return self._solve(lam) if lam > 0 else inverse
+
+    def _inverse(self) -> GraphicalLassoSolution | None:
+        """Solve without a penalty; None where R has no inverse or one of rounding errors."""
         found = inverse_and_determinant(self._R)
-        distance = inf
-        if found is not None:
-            theta, logdet = found
-            error = np.eye(len(theta)) - self._R @ theta
-            distance = float(np.linalg.norm(error))
-        if distance >= NEAR:  # no inverse, or one of rounding errors
-            largest = float(np.abs(self._R - np.diag(self._R.diagonal())).max())
-            return replace(self._solve(LEAST_PENALTY * largest), lam=0.0, converged=False)
+        if found is None:
+            return None
+        theta = found[0]
+        error = np.eye(len(theta)) - self._R @ theta
+        distance, logdet = float(np.linalg.norm(error)), log_determinant(theta)
+        if logdet is None or not distance < NEAR:
+            return None
         gap = gap_of_near_inverses(distance)
-        objective = logdet + len(theta) + gap
+        objective = -logdet + len(theta) - float(np.trace(error))
         converged = gap <= self._tol * max(1.0, abs(objective))
         return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, converged, 0, 1)
+
+    def _singular(self, lam: float) -> GraphicalLassoSolution:
+        """Take the best of the solutions for small penalties that rounding allows.
+
+        The dual point is R with shrunken correlations. What of its eigenvalues is below the rounding of R is put to
+        that, without which there would be no bound for a penalty of zero.
+        """
+        R = self._R + lam * self._penalize_diagonal * np.eye(len(self._R))
+        best, sweeps = self._solve(self._largest), 0  # no edges
+        objective = self._objective(R, best.precision, lam)
+        own = [lam] if lam > LEAST_PENALTY * self._largest else []
+        for penalty in [share * self._largest for share in STAND_INS] + own:
+            found = self._solve(penalty)
+            sweeps += found.n_iter
+            value = self._objective(R, found.precision, lam)
+            if value < objective:
+                best, objective = found, value
+            if self._over():
+                break
+        W = (1.0 - lam / self._largest) * R
+        np.fill_diagonal(W, R.diagonal())
+        eigenvalues = np.linalg.eigvalsh(W)
+        least = len(R) * float(np.finfo(np.float64).eps) * float(eigenvalues[-1])
+        gap = objective - float(np.log(np.maximum(eigenvalues, least)).sum()) - len(R)
+        if best.lam == lam:
+            gap = min(gap, best.dual_gap)
+        return replace(best, lam=lam, objective=objective, dual_gap=max(gap, 0.0), converged=False, n_iter=sweeps)
+
+    @staticmethod
+    def _objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
+        theta = precision.toarray()
+        logdet = log_determinant(theta)
+        size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
+        return inf if logdet is None else -logdet + float(np.vdot(R, theta)) + lam * size

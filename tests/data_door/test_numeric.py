@@ -251,7 +251,7 @@ def test_broken_files(tmp_path):
         ([[1.0], [1.0]], r"one number a row, got the shape \(2, 1\)"),
         ([1.0], "1 weights for 4 rows"),
         ([1.0, -1.0, 1.0, 1.0], "not negative"),
-        ([0.0, 0.0, 0.0, 0.0], "some of them positive"),
+        ([0.0, 0.0, 0.0, 0.0], "not all of them zero"),
         ([1.0, np.nan, 1.0, 1.0], "must be finite"),
     ],
 )

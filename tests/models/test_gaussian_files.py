@@ -1,6 +1,7 @@
 """Gaussian networks written and read back, also by networkx's own reader."""
 
 import json
+from contextlib import suppress
 
 import networkx as nx
 import numpy as np
@@ -95,6 +96,18 @@ def test_damaged_files(tmp_path, name, content, what):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=what):
         load_gaussian_network(path)
+
+
+def test_flipped_bits(tmp_path):
+    """Wherever an archive is damaged, the error says so, or the damage is to what nobody reads."""
+    path = gaussian_chain_network(30).save(tmp_path / "chain.npz")
+    sound, read = path.read_bytes(), 0
+    for at in range(0, len(sound), 13):
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 0xFF]) + sound[at + 1 :])
+        with suppress(ValueError):
+            load_gaussian_network(path)
+            read += 1
+    assert read < len(sound) / 13 / 2
 
 
 def test_contradictory_files(tmp_path):

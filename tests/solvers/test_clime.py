@@ -147,3 +147,42 @@ def test_wrong_options(rng):
         clime_columns(None, np.arange(4), np.array([0.1]), factor=np.eye(4), solver="homotopy")
     with pytest.raises(ValueError, match="got neither"):
         ShiftedProduct()
+
+
+def test_wrong_problems():
+    """What the compiled path would take for memory of its own, or follow in the wrong direction."""
+    R = np.eye(4)
+    for columns in ([4], [-1]):
+        with pytest.raises(ValueError, match=rf"columns must be from 0 to 3, got {columns[0]}"):
+            clime_columns(R, np.array(columns), np.array([0.1]))
+    for lams in ([0.1, 0.3], [0.1, -0.1], [np.nan]):
+        with pytest.raises(ValueError, match="lams must be at least 0 and in descending order"):
+            clime_columns(R, np.arange(4), np.array(lams))
+    with pytest.raises(ValueError, match=r"square matrix, its shape is \(2, 4\)"):
+        clime_columns(np.ones((2, 4)), np.arange(2), np.array([0.1]))
+
+
+@pytest.mark.parametrize("number", [0, 2, 3])
+def test_steps_do_not_run_away_where_no_point_is_feasible(number):
+    """Multipliers go off along a ray, penalty after penalty: without a bound their steps end in infinity."""
+    R = np.corrcoef(np.random.default_rng(number).standard_normal((3, 6)).T)
+    R = (R + R.T + 1e-8 * np.eye(6)) / 2
+    estimates = clime_columns(R, np.arange(2), np.geomspace(0.3, 0.01, 20), solver="admm", max_iter=1000)
+    assert not estimates.converged[-1].any()
+    assert np.isfinite(estimates.violations).all() and (estimates.gaps >= -1e-9).all()
+
+
+@pytest.mark.parametrize("p", [1, 2, 30, 400])
+def test_the_norm_is_approached_and_passed(p):
+    """Also where few eigenvalues lie at the upper end, as those of few rows do, and with a ridge."""
+    eigenvalues = 1 - (np.arange(p) / p) ** (2 / 3)
+    axes = np.linalg.qr(np.random.default_rng(p).standard_normal((p, p)))[0]
+    R = (axes * eigenvalues) @ axes.T
+    for ridge in (0.0, 0.5):
+        assert 1.0 <= ShiftedProduct(R, ridge=ridge).norm() / (1.0 + ridge) <= 1.0201
+    assert ShiftedProduct(np.eye(p)).norm() == pytest.approx(1.02)
+
+
+def test_the_norm_is_found_from_a_start_far_from_it():
+    """Power iteration from cos(1), cos(2), ... does not find the eleventh axis in time: cos(11) is 0.004."""
+    assert ShiftedProduct(np.diag(np.where(np.arange(30) == 10, 1.05, 1.0))).norm() >= 1.05

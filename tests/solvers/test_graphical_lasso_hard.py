@@ -101,3 +101,19 @@ def test_scale():
     (one,) = graphical_lasso_path(R, [0.1], tol=1e-10)
     (large,) = graphical_lasso_path(1e6 * R, [1e5], tol=1e-10)
     np.testing.assert_allclose(1e6 * large.precision.toarray(), one.precision.toarray(), atol=1e-4)
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1e-9, 1e-12, 3e-14, 1e-14, 3e-15])
+def test_no_penalty_on_nearly_singular_correlations(ridge):
+    """The gap does not suffer from the cancellation of two large determinants, which once made it negative."""
+    factors = np.random.default_rng(0).standard_normal((20, 8, 3)) @ np.random.default_rng(1).standard_normal((3, 6))
+    for rows in factors:
+        R = (of_rows(rows) + ridge * np.eye(6)) / (1.0 + ridge)
+        np.fill_diagonal(R, 1.0)
+        (found,) = graphical_lasso_path(R, [0.0], max_iter=20)
+        assert np.linalg.eigvalsh(found.precision.toarray())[0] > 0
+        assert found.dual_gap >= -1e-12 * abs(found.objective)
+        if found.converged:
+            assert found.dual_gap <= 1e-6 * abs(found.objective)
+        elif ridge > 1e-11:
+            pytest.fail("it has an inverse")

@@ -146,6 +146,16 @@ def test_each_pair_over_the_rows_known_in_both(n_rows, p, number):
     np.testing.assert_array_equal(found.pairs, known.T @ known)
 
 
+@pytest.mark.parametrize(("n_columns", "missing"), [(3, "error"), (30, "error"), (3, "pairwise")])
+def test_a_part_without_weight(n_columns, missing, rng):
+    rows = rng.normal(size=(20, n_columns))
+    if missing == "pairwise":
+        rows[7, 0] = np.nan
+    sample = gaussian_sample(open_numeric(rows, missing=missing), weights=np.arange(20) >= 5)
+    with pytest.raises(ValueError, match="all rows of a part have the weight 0"):
+        sample.parts([np.arange(10), np.arange(5)])
+
+
 def test_whole_weights_are_repeated_rows(rng):
     rows = rng.normal(size=(30, 4)) + 5.0
     rows[rng.random(rows.shape) < 0.3] = np.nan

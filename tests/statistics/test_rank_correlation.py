@@ -174,6 +174,15 @@ def test_no_columns():
         assert function(np.empty((5, 0))).shape == (0, 0)
 
 
+def test_millions_of_rows_with_a_gap():
+    """Sums of squared ranks leave 64 bits at three million rows."""
+    n = 3_100_000
+    X = np.empty((n, 2))
+    X[:, 0], X[:, 1] = np.arange(n), (np.arange(n) + n // 2) % n
+    X[0, 0] = np.nan
+    assert spearman(X, missing="pairwise")[0, 1] == pytest.approx(-0.5, abs=1e-5)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_what_is_refused(function, rng):
     X = rng.normal(size=(10, 3))
