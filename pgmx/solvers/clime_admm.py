@@ -108,9 +108,9 @@ def admm_columns(
     column ends exact. Memory: sixteen arrays of at most 512 columns.
 
     Columns that have not converged after a fifth of `max_iter`, as where S is ill-conditioned, go on with exact
-    projections on S q = z (`ProjectedSteps`, 8 p² operations), if R fits in memory and its eigenvalues cost less
-    than the iterations left. What does not converge ends as the iterate that missed the radius by least, of those within `tol`
-    as the one with the smallest gap.
+    projections on S q = z (`ProjectedSteps`, 8 p² operations), if R fits in memory and its eigenvalues cost less than
+    the iterations left. What does not converge ends as the iterate that missed the radius by least, of those within
+    `tol` as the one with the smallest gap.
 
     References
     ----------
@@ -166,7 +166,7 @@ class _Block:
         self.product, self.columns = product, np.ascontiguousarray(columns, dtype=np.int64)
         self.points, self.multipliers = points, multipliers
         self.weights = np.full(len(columns), WEIGHT)
-        self.single = single
+        self.single = np.full(len(columns), single)
         self.n_iter = np.zeros(len(columns), dtype=np.int64)
         self.best = points.copy(), multipliers.copy()
         self.excess, self.gap = np.full(len(columns), inf), np.full(len(columns), inf)
@@ -188,14 +188,14 @@ class _Block:
         found = self.certify(at, lam)
         self.excess[at] = inf
         self.offer(at, found, tol, self.points[at], self.multipliers[at])
-        single = int(SINGLE_SHARE * max_iter) if self.single else 0
+        single = int(SINGLE_SHARE * max_iter)
         double = int(LINEAR_SHARE * max_iter) - single
         for make, most, bound in (
             (_Single, single, max(tol, SINGLE)),
             (_Double, double, tol),
             (_Projected, max_iter - single - double, tol),
         ):
-            left = np.flatnonzero(~found.good(tol))
+            left = np.flatnonzero(~found.good(tol) & (self.single[at] | (make is not _Single)))
             if not (most and len(left)) or perf_counter() >= deadline:
                 continue
             if make is _Projected and not projection_pays(self.product, len(left), most):
@@ -203,7 +203,7 @@ class _Block:
             self._iterate(make(self, at[left], lam), tol, bound, most, deadline)
             found.replace(left, self.certify(at[left], lam))
             if make is _Single:  # rounding holds dense columns up: smaller penalties need double all the more
-                self.single = bool(2 * np.count_nonzero(found.good(tol)[left]) >= len(left))
+                self.single[at[left]] = found.good(tol)[left]
         left = np.flatnonzero(~found.good(tol))
         if len(left):
             self.points[at[left]], self.multipliers[at[left]] = (kept[at[left]] for kept in self.best)
