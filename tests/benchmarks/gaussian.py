@@ -29,12 +29,13 @@ FILES = {
     "pgmx auto, columns alone": "pgmx",
     "scikit-learn": "sklearn",
     "scikit-learn tight": "sklearn",
+    "scikit-learn tuned": "sklearn",
     "gglasso": "gglasso",
     "skglm": "skglm",
     "HiGHS": "highs",
 }
 PGMX = ["pgmx", "pgmx from rows"]
-PEERS = ["scikit-learn", "scikit-learn tight", "gglasso", "skglm"]
+PEERS = ["scikit-learn", "scikit-learn tuned", "gglasso", "skglm"]
 ONE, PATH = [1.0], gaussian_data.descending(2.5, 0.75)
 CLIME_ONE, CLIME_PATH = [1.5], gaussian_data.descending(4.0, 1.0)
 DENSE = [1.5, 1.0, 0.7, 0.5, 0.35, 0.25]

@@ -19,7 +19,7 @@ def solve(R, lam, **options):
     return next(graphical_lasso_path(R, [lam], **options))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=30)
 @given(
     p=st.integers(1, 7),
     n=st.sampled_from([2, 5, 50]),
@@ -40,7 +40,7 @@ def test_the_optimum_is_that_of_the_twin(p, n, lam, penalize_diagonal, number):
     assert value - slack <= found.objective <= value + 1e-8 * max(1.0, abs(value))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     p=st.integers(2, 60),
     n=st.sampled_from([10, 40, 200]),

@@ -12,13 +12,13 @@ from solvers.gaussian_samples import correlation, of_rows
 ONE = 1 - 2.0**-53
 ROWS = np.random.default_rng(0).standard_normal((50, 6)) @ (np.eye(6) + np.diag([1.0, 1.0, 0, 0, 0], 1))
 CODES = np.random.default_rng(9).integers(0, 2, (10, 10))
-NEARLY = np.repeat(CODES, 4, axis=1) + 1e-7 * np.random.default_rng(10).standard_normal((10, 40))
+NEARLY = np.repeat(CODES, 3, axis=1) + 1e-7 * np.random.default_rng(10).standard_normal((10, 30))
 SINGULAR = {
     "collinear": of_rows(np.column_stack([ROWS, ROWS[:, 0], -ROWS[:, 1], ROWS[:, :3].sum(axis=1)])),
     "one column": of_rows(np.repeat(ROWS[:, :1], 5, axis=1)),
     "duplicates": of_rows(np.repeat(ROWS[:30, :3], 3, axis=1)),
-    "wide": of_rows(np.random.default_rng(2).standard_normal((8, 40))),
-    "groups": of_rows(np.repeat(CODES, 4, axis=1)),
+    "wide": of_rows(np.random.default_rng(2).standard_normal((8, 24))),
+    "groups": of_rows(np.repeat(CODES, 3, axis=1)),
     "groups but for noise": of_rows(NEARLY),
 }
 BY_ROUNDING = {
