@@ -12,7 +12,7 @@ from pgmx.estimators._parallel import SharedArrays, spread
 from pgmx.solvers.column_estimates import ColumnEstimates
 
 #: Blocks a worker gets, and the fewest columns of a block.
-BLOCKS, LEAST_COLUMNS = 16, 8
+BLOCKS, LEAST_COLUMNS = 16, 64
 
 
 @dataclass(frozen=True)

@@ -158,11 +158,17 @@ class CLIME(GaussianLearner):
 
 def symmetrised(columns: csc_array) -> csr_array:
     """Return of each pair of entries (i, j), (j, i) the smaller in magnitude, with its sign; of equals the upper."""
-    one, other = csr_array(columns), csr_array(columns.T)
-    own, mirrored = one.multiply(other != 0).tocoo(), other.multiply(one != 0).tocoo()  # zero where one of them is
-    sizes, others = np.abs(own.data), np.abs(mirrored.data)
-    kept = (sizes < others) | ((sizes == others) & (own.row <= own.col))
-    return csr_array((np.where(kept, own.data, mirrored.data), (own.row, own.col)), shape=columns.shape)
+    entries = columns.tocoo()
+    i, j, own = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    order = np.lexsort((i, j))
+    i, j, own = i[order], j[order], own[order]
+    numbers, mirrored = j * len(columns.indptr) + i, i * len(columns.indptr) + j
+    at = np.minimum(np.searchsorted(numbers, mirrored), len(numbers) - 1) if len(numbers) else numbers
+    both = numbers[at] == mirrored  # where one is zero, so is the result
+    other = own[at]
+    smaller = (np.abs(own) < np.abs(other)) | ((np.abs(own) == np.abs(other)) & (i <= j))
+    values = np.where(smaller, own, other)
+    return csr_array((values[both], (i[both], j[both])), shape=columns.shape)
 
 
 def _estimate(found: ColumnEstimates, k: int) -> GaussianEstimate:
