@@ -26,7 +26,7 @@ from markov_report import table
 WRAPPED = (
     ("opening the rows", "pgmx.estimators._gaussian_learner", None, ("open_numeric",)),
     ("correlations", "pgmx.estimators._gaussian_learner", None, ("gaussian_sample",)),
-    ("largest penalty", "pgmx.estimators.graphical_lasso", None, ("off_diagonal_maximum",)),
+    ("largest penalty", "pgmx.estimators.graphical_lasso", None, ("largest_correlation",)),
     ("components", "pgmx.solvers.graphical_lasso._gram_lasso", None, ("components",)),
     ("start", "pgmx.solvers.dual_ascent", "DualAscent", ("begin", "begin_at", "go_on", "_begin_safely")),
     ("certificate: residual and bookkeeping", "pgmx.solvers.dual_ascent", "DualAscent", ("_certify",)),
