@@ -7,29 +7,21 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-SOURCE = "cython_ext"
+SOURCE = Path("cython_ext")
 
-# Listed by name: a glob would build a wheel without kernels, and without an error, when files are missing.
-KERNELS = [
-    "_encode",
-    "_rows",
-    "_counts",
-    "_families",
-    "_gaussian",
-    "_weighted",
-    "_dag_moves",
-    "_spanning",
-    "_branching",
-    "_edge_heap",
-    "_belief",
-    "_bethe",
-    "_gibbs",
-    "_pseudolikelihood",
-    "_pair_tables",
-    "_ranks",
-    "_gram_lasso",
-    "_clime",
-]
+# Listed by name, folder by folder: a glob would build a wheel without kernels, and without an error, when files are
+# missing. A folder bears the name of the package (of `markov` and `gaussian`: of the solvers) that its kernels serve;
+# headers of several folders are in common/.
+KERNELS = {
+    "data": ["_encode", "_rows", "_counts"],
+    "statistics": ["_pair_tables", "_ranks"],
+    "scores": ["_families", "_gaussian", "_weighted"],
+    "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap"],
+    "inference": ["_belief", "_gibbs"],
+    "markov": ["_pseudolikelihood", "_bethe"],
+    "gaussian": ["_gram_lasso", "_clime"],
+}
+FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 
 # PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.
 DEBUG = os.environ.get("PGMX_DEBUG", "0") == "1"
@@ -52,17 +44,16 @@ else:
 
 def extensions() -> list[Extension]:
     """Return one extension per kernel, refusing to go on when a source is missing."""
-    headers = sorted(str(p) for pattern in ("*.pxd", "*.h") for p in Path(SOURCE).glob(pattern))
-    sources = {name: f"{SOURCE}/{name}.pyx" for name in KERNELS}
-    missing = [path for path in sources.values() if not Path(path).is_file()]
+    sources = {name: SOURCE / folder / f"{name}.pyx" for folder, names in KERNELS.items() for name in names}
+    missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise FileNotFoundError(f"kernel sources are missing: {', '.join(missing)}")
-    depends = headers + sorted(sources.values())
+    depends = sorted(str(path) for pattern in ("*.pxd", "*.h", "*.pyx") for path in SOURCE.rglob(pattern))
     return [
         Extension(
             f"pgmx._ext.{name}",
-            [path],
-            include_dirs=[SOURCE],
+            [str(path)],
+            include_dirs=FOLDERS,
             extra_compile_args=COMPILE_ARGS,
             depends=depends,
         )
@@ -73,7 +64,7 @@ def extensions() -> list[Extension]:
 setup(
     ext_modules=cythonize(
         extensions(),
-        include_path=[SOURCE],
+        include_path=FOLDERS,
         compiler_directives=DIRECTIVES,
         build_dir="build/cython",
         force=DEBUG,

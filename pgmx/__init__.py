@@ -1,7 +1,18 @@
 """Structure learning of probabilistic graphical models at the speed of the machine, for pgmpy users.
 
 ``from pgmx.estimators import HillClimbSearch``, fit a frame, query the model. Importing ``pgmx`` itself stays light:
-pgmpy is loaded by the submodules that hand back its objects.
+pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
+
+- `_ext`: the compiled kernels; `checks`: checks of arguments
+- `data`: tables in; `runs`: clock, limits, progress and checkpoint of one run
+- `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
+- `inference`: answers of networks given as arrays
+- `models`: native pgmpy and networkx objects, and files of them
+- `scores`: scores of Bayesian networks, and scores bound to a table
+- `search`: searches over graphs; `solvers`: convex objectives and how they are minimised
+- `estimators`: the learners
+- `datasets`, `metrics`, `plotting`: networks to learn from, quality of what was learned, pictures
+- `cli`: the command line; `__main__`: ``python -m pgmx``
 """
 
 import logging

@@ -14,7 +14,7 @@ from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 
 from pgmx.estimators import BaseStructureLearner
-from pgmx.scores import DiscreteScore
+from pgmx.scores.discrete.base import DiscreteScore
 
 PACKAGES = ("data", "datasets", "estimators", "inference", "metrics", "models", "plotting", "scores", "statistics")
 
@@ -30,7 +30,7 @@ LEFT_OUT = {
 OF_METHODS = {"GL08", "SS02", "SS03", "SS05", "PR02", "PR04", "PR07", "RT03"}
 
 EXEMPT = {
-    ("pgmx.estimators._base.BaseStructureLearner", "PR01"): "numpydoc reads pgmpy's constructor, which is never called",
+    ("pgmx.estimators.base.BaseStructureLearner", "PR01"): "numpydoc reads pgmpy's constructor, which is never called",
     ("pgmx.cli.main", "PR01"): "click turns the function into a command; its options have help texts",
 }
 
@@ -62,7 +62,7 @@ METHODS = {
     for method, member in vars(thing).items()
     if not method.startswith("_") and (inspect.isfunction(member) or isinstance(member, property | classmethod))
 }
-OWNERS = (*LEARNERS, "pgmx.estimators._base.BaseStructureLearner")
+OWNERS = (*LEARNERS, "pgmx.estimators.base.BaseStructureLearner")
 LEARNER_METHODS = [
     name for name, method in METHODS.items() if inspect.isfunction(method) and name.startswith(tuple(OWNERS))
 ]

@@ -1,9 +1,13 @@
 """The command line: ``pgmx learn``, ``bootstrap``, ``score`` and ``compare``.
 
-This module and `options` declare options and help alone, so that ``pgmx --help`` is quick; `inputs` checks what the
-user gave, `sources` opens the data, `learners` makes the learner; `job` (Markov networks: `markov`, Gaussian graphs:
-`gaussian`), `resample` and `evaluate` do the work of the commands, `query` asks the network one question, `console` and
-`report` print.
+- `console`: what the user sees when something is wrong: one line on standard error, exit status 2, no traceback
+- `options`: options that several commands share, written once
+- `report`: lines of the reports
+- `learners`: from options to a learner, and the options that a method does not take
+- `inputs`: what the user names on the command line: files, tables, networks, knowledge
+- `learn`: the command ``pgmx learn``, one module per family of models
+- `evaluate`: the work of ``pgmx score`` and ``pgmx compare``
+- `resample`: the work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are
 """
 
 from pathlib import Path
@@ -118,7 +122,7 @@ def learn(source, **options):
       age,smoker
     """  # noqa: D301 (as above)
     with user_errors(shared.missing_choices(options)):
-        from pgmx.cli.job import run
+        from pgmx.cli.learn.command import run
 
         run(source, **options)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from pgmx.cli.inputs import find_source
-from pgmx.cli.networks import read_network, with_text_names
+from pgmx.cli.inputs.networks import read_network, with_text_names
+from pgmx.cli.inputs.paths import find_source
 from pgmx.cli.report import line
 
 
@@ -147,7 +147,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
 
 def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
     """Print how well a Gaussian graph predicts rows."""
-    from pgmx.cli.gaussian import of_scores, read_numbers, with_names_of
+    from pgmx.cli.learn.gaussian import of_scores, read_numbers, with_names_of
 
     _refuse_scores(names, model, "a Gaussian graph")
     where = _table(source)
@@ -203,7 +203,7 @@ def _with_states_of(network, table, order: Sequence[int]):
     import numpy as np
 
     from pgmx.data import DiscreteTable
-    from pgmx.data.missing import refuse_marked
+    from pgmx.data.columns.missing import refuse_marked
 
     refuse_marked(table, "code it with 'drop' or 'category'")
     names, states, lookups = list(network.nodes()), [], []

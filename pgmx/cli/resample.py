@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from pgmx.cli.inputs import GRAPH_SUFFIXES, check_targets
+from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
+from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.options import MARKOV_METHODS
 from pgmx.cli.report import data_line, edge_count, edges_of, line, strength_lines
-from pgmx.cli.sources import load, open_source
 
 
 def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
@@ -62,7 +62,7 @@ def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
     line("edges", f"{edge_count(edges)} in at least {share:.1%} of the resamples")
     line("seconds", f"{seconds:.3f}")
     if data.truth is not None:
-        from pgmx.cli.markov import moral_graph
+        from pgmx.cli.learn.markov import moral_graph
         from pgmx.metrics import skeleton_scores
 
         truth, what = data.truth, "the true graph"

@@ -1,11 +1,24 @@
-"""Data: coded tables, and the one door by which every table comes in."""
+"""Data: coded tables, and the one door by which every table comes in.
 
-from pgmx.data.door import encode, open_any, open_frame, write_table
-from pgmx.data.files import read_table
+- `errors`: words shared by the error messages about data
+- `table`: the coded table: what every discrete learner and score works on
+- `columns`: coding of single columns: values to state codes
+- `files`: tables in files
+- `memory`: what a run will need in memory, told before it
+- `sources`: what may come in: every accepted input taken apart into names and columns, without a copy of the cells
+- `weights`: weights of rows: what a caller gives, checked, and those of the rows that are kept
+- `frame`: a table of any accepted kind as columns, and its coding
+- `pieces`: tables that arrive in pieces, or are larger than memory
+- `inputs`: the one door for data: any accepted table in, a coded table or a clean pandas frame out
+- `numbers`: tables of numbers
+"""
+
+from pgmx.data.files.plane_file import open_table
+from pgmx.data.files.readers import read_table
 from pgmx.data.frame import Frame
+from pgmx.data.inputs import encode, open_any, open_frame, write_table
 from pgmx.data.memory import MemoryEstimate, estimate_memory
-from pgmx.data.numeric import NumericTable, open_numeric
-from pgmx.data.plane_file import open_table
+from pgmx.data.numbers.table import NumericTable, open_numeric
 from pgmx.data.table import MISSING, DiscreteTable
 
 __all__ = [

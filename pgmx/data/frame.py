@@ -1,22 +1,22 @@
 """A table of any accepted kind as columns, and its coding."""
 
-import sys
 import warnings
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from pgmx.data.columns import (
+from pgmx.checks import caller_level, join_names
+from pgmx.data.columns.declared import checked_state_names, recoded
+from pgmx.data.columns.kinds import (
     code_column,
     code_integers,
     column_kind,
     float_cells,
     is_float_column,
 )
-from pgmx.data.declared import checked_state_names, recoded
-from pgmx.data.messages import FloatColumnsError, MissingCellsError, listed
-from pgmx.data.missing import code_known_cells, missing_mask, take_rows, with_marker
+from pgmx.data.columns.missing import code_known_cells, missing_mask, take_rows, with_marker
+from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.table import DiscreteTable
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
@@ -79,7 +79,7 @@ class Frame:
             True for a float dtype and for Python objects that are numbers, some of them floats.
         """
         if name not in self.names:
-            raise ValueError(f"no column {name!r}: the columns are {listed(self.names)}")
+            raise ValueError(f"no column {name!r}: the columns are {join_names(self.names)}")
         return name in self.float_columns
 
     def known_floats(self):
@@ -186,7 +186,9 @@ class Frame:
                 stated.append(v)
         infinite = [name for name in self.float_columns if not np.isfinite(kept[name]).all()]
         if infinite:
-            raise ValueError(f"infinite cells (inf) in column(s) {listed(infinite)}: replace them or drop their rows")
+            raise ValueError(
+                f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
+            )
         if stated:
             part = Frame(tuple(self.names[v] for v in stated), [self.columns[v] for v in stated], self.n_rows)
             categories = part.encode().to_pandas()
@@ -205,7 +207,7 @@ class Frame:
 
         Returns
         -------
-        list of pgmx.data.columns.Coded
+        list of pgmx.data.columns.kinds.Coded
             One per column.
         """
         n_workers = 1
@@ -252,7 +254,7 @@ class Frame:
             ("have missing cells (NaN)", incomplete),
             ("have infinite cells (inf)", infinite),
         )
-        hints = "".join(f" Column(s) {listed(found)} {note}." for note, found in notes if found)
+        hints = "".join(f" Column(s) {join_names(found)} {note}." for note, found in notes if found)
         raise FloatColumnsError(names, hints)
 
     def complete_mask(self):
@@ -325,7 +327,7 @@ def _assembled(codes, coded):
 def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
     """Refuse an unknown value of the option `missing`."""
     if missing not in options:
-        raise ValueError(f"missing must be one of {listed(options)}{where}, got {missing!r}")
+        raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
 
 
 def check_rows_left(n_left, n_rows, missing_columns):
@@ -333,7 +335,7 @@ def check_rows_left(n_left, n_rows, missing_columns):
     if n_left < 2:
         raise ValueError(
             f"{n_left} of {n_rows} rows have no missing cell (NaN), at least 2 are needed: leave out columns that are "
-            f"mostly missing, or fill them (columns with missing cells: {listed(missing_columns())})"
+            f"mostly missing, or fill them (columns with missing cells: {join_names(missing_columns())})"
         )
 
 
@@ -350,11 +352,3 @@ def warn_of_many_states(names, states, n_rows):
             UserWarning,
             stacklevel=caller_level(),
         )
-
-
-def caller_level():
-    """Number of frames between the caller of this function and the code outside pgmx."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":
-        level, frame = level + 1, frame.f_back
-    return level

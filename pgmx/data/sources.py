@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pgmx.data.messages import listed
+from pgmx.checks import join_names
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
@@ -103,7 +103,7 @@ def _check_has_columns(source):
 def _check_names(names):
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
-        raise ValueError(f"duplicate column name(s) {listed(twice)}: rename or drop the columns that repeat a name")
+        raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
 
 
 def _taken_apart(X):
@@ -167,7 +167,7 @@ def _from_array(X):
         if masked.any():
             culprits = [name for name, mask in zip(names, masked, strict=True) if mask]
             raise ValueError(
-                f"masked cells in column(s) {listed(culprits)}: pandas.DataFrame(X) turns them into missing cells"
+                f"masked cells in column(s) {join_names(culprits)}: pandas.DataFrame(X) turns them into missing cells"
             )
     X = np.asarray(X)
     block = X if X.dtype.kind in "iub" and X.size else None
@@ -187,7 +187,9 @@ def _from_rows(rows):
     if cells.ndim == 1 and len(cells):
         lengths = sorted({len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray))})
         if len(lengths) > 1:
-            raise ValueError(f"the rows have different lengths, {listed(lengths)}: give every row one cell per column")
+            raise ValueError(
+                f"the rows have different lengths, {join_names(lengths)}: give every row one cell per column"
+            )
         if isinstance(rows[0], dict):
             raise TypeError("a list of dicts is not a table: use pandas.DataFrame(X)")
     return _from_array(cells)
@@ -213,7 +215,7 @@ def _from_protocol(X):
             return _taken_apart(frame.to_native())
         opaque = [name for name, dtype in frame.schema.items() if dtype == nw.Object]
         if opaque:
-            raise TypeError(f"column(s) {listed(opaque)} hold Python objects: cast them to strings or integers")
+            raise TypeError(f"column(s) {join_names(opaque)} hold Python objects: cast them to strings or integers")
         if frame.implementation.is_polars():
             # The codes of a Categorical count how often polars met a string anywhere: no order that a user stated.
             names = [name for name, dtype in frame.schema.items() if dtype == nw.Categorical]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx._ext import _rows
-from pgmx.data.messages import listed
+from pgmx.checks import join_names
 
 #: Largest number of states a variable may have: codes are at most 16 bits wide.
 MAX_STATES = 65535
@@ -240,7 +240,7 @@ class DiscreteTable:
         try:
             return self._positions[name]
         except (KeyError, TypeError):
-            raise ValueError(f"no variable {name!r}: the variables are {listed(self._columns)}") from None
+            raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
 
     def repeated(self, weights):
         """Return the table in which row i stands ``weights[i]`` times, the order of the rows kept.

@@ -1,9 +1,10 @@
 """Networks to learn from, random or bundled with pgmpy, and rows sampled from any network.
 
-- `bundled`, `sampling`: Bayesian networks that ship inside pgmpy, and rows by forward sampling
-- `markov`: random discrete Markov networks, and rows by Gibbs sampling
-- `gaussian`: random Gaussian Markov networks
-- `reservoir`: how good the best edge of a reservoir is
+- `bundled`: the discrete networks of the Bayesian network repository, as the installed pgmpy carries them
+- `markov`: random Markov networks to learn from, and rows sampled from them
+- `sampling`: forward sampling of Bayesian networks as frames
+- `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
+- `gaussian`: gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
 """
 
 from pgmx.datasets.bundled import list_networks, load_network

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.datasets.markov import _attachment_edges, _generator, _natural
+from pgmx.checks import check_natural
+from pgmx.datasets.markov import _attachment_edges, _generator
 
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
@@ -56,7 +57,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     >>> gaussian_chain_network(4).covariance["x0"].round(6).tolist()
     [1.0, 0.5, 0.25, 0.125]
     """
-    n = _natural(n_variables, "n_variables", 1)
+    n = check_natural(n_variables, "n_variables", 1)
     if not -1.0 < correlation < 1.0:
         raise ValueError(f"correlation must be between -1 and 1, got {correlation!r}")
     edges = [(v, v + 1) for v in range(n - 1)] if correlation else []
@@ -123,7 +124,7 @@ def gaussian_random_network(
     >>> network.simulate(500).shape
     (500, 100)
     """
-    n = _natural(n_variables, "n_variables", 1)
+    n = check_natural(n_variables, "n_variables", 1)
     if not 0.0 <= mean_degree < np.inf:
         raise ValueError(f"mean_degree must be a number of at least 0, got {mean_degree!r}")
     rng = _generator(random_state)
@@ -176,8 +177,8 @@ def gaussian_preferential_attachment_network(
     >>> gaussian_preferential_attachment_network(100)
     GaussianMarkovNetwork(100 variables, 99 edges)
     """
-    attached = _natural(edges_per_node, "edges_per_node", 1)
-    n = _natural(n_variables, "n_variables", attached + 1)
+    attached = check_natural(edges_per_node, "edges_per_node", 1)
+    n = check_natural(n_variables, "n_variables", attached + 1)
     rng = _generator(random_state)
     return _random_network(n, _attachment_edges(n, attached, rng), weights, rng)
 
@@ -222,7 +223,7 @@ def gaussian_hub_network(
     >>> network.degree("x20")
     19
     """
-    n, size = _natural(n_variables, "n_variables", 1), _natural(hub_size, "hub_size", 1)
+    n, size = check_natural(n_variables, "n_variables", 1), check_natural(hub_size, "hub_size", 1)
     edges = [(v - v % size, v) for v in range(n) if v % size]
     return _random_network(n, edges, weights, _generator(random_state))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pgmx.checks import check_natural
 from pgmx.inference import PairwisePotentials
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def preferential_attachment_network(
     >>> max(dict(network.degree()).values()) > 8
     True
     """
-    attached = _natural(edges_per_node, "edges_per_node", 1)
-    n = _natural(n_variables, "n_variables", attached + 1)
+    attached = check_natural(edges_per_node, "edges_per_node", 1)
+    n = check_natural(n_variables, "n_variables", attached + 1)
     rng = _generator(random_state)
     edges = _attachment_edges(n, attached, rng)
     return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
@@ -130,7 +130,7 @@ def chain_network(
     >>> list(chain_network(3).edges())
     [('x0', 'x1'), ('x1', 'x2')]
     """
-    n = _natural(n_variables, "n_variables", 1)
+    n = check_natural(n_variables, "n_variables", 1)
     edges = [(v, v + 1) for v in range(n - 1)]
     return _random_network(n, edges, n_states, node_scale, edge_scale, _generator(random_state))
 
@@ -172,7 +172,7 @@ def tree_network(
     >>> tree_network(400)
     PairwiseMarkovNetwork(400 variables, 399 edges)
     """
-    n = _natural(n_variables, "n_variables", 1)
+    n = check_natural(n_variables, "n_variables", 1)
     rng = _generator(random_state)
     edges = [(int(rng.integers(v)), v) for v in range(1, n)]
     return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
@@ -216,7 +216,7 @@ def grid_network(
     >>> grid_network(10, 10)
     PairwiseMarkovNetwork(100 variables, 180 edges)
     """
-    rows, columns = _natural(n_rows, "n_rows", 1), _natural(n_columns, "n_columns", 1)
+    rows, columns = check_natural(n_rows, "n_rows", 1), check_natural(n_columns, "n_columns", 1)
     ids = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
     down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
@@ -286,12 +286,12 @@ def sample_markov_network(
 
     return sample(
         network,
-        _natural(n_rows, "n_rows", 1),
+        check_natural(n_rows, "n_rows", 1),
         method="gibbs",
-        burn_in=_natural(burn_in, "burn_in", 0),
-        thinning=_natural(thinning, "thinning", 1),
-        n_chains=_natural(n_chains, "n_chains", 1),
-        seed=None if random_state is None else _natural(random_state, "random_state", 0),
+        burn_in=check_natural(burn_in, "burn_in", 0),
+        thinning=check_natural(thinning, "thinning", 1),
+        n_chains=check_natural(n_chains, "n_chains", 1),
+        seed=None if random_state is None else check_natural(random_state, "random_state", 0),
         n_jobs=n_jobs,
     )
 
@@ -320,7 +320,7 @@ def _random_network(
 ) -> PairwiseMarkovNetwork:
     from pgmx.models import PairwiseMarkovNetwork
 
-    s = _natural(n_states, "n_states", 1)
+    s = check_natural(n_states, "n_states", 1)
     for name, scale in (("node_scale", node_scale), ("edge_scale", edge_scale)):
         if not 0.0 <= scale < np.inf:
             raise ValueError(f"{name} must be a number of at least 0, got {scale!r}")
@@ -335,12 +335,4 @@ def _random_network(
 
 
 def _generator(random_state: int | None) -> np.random.Generator:
-    return np.random.default_rng(None if random_state is None else _natural(random_state, "random_state", 0))
-
-
-def _natural(value, name: str, least: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
-    return int(value)
+    return np.random.default_rng(None if random_state is None else check_natural(random_state, "random_state", 0))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgmx.checks import check_natural
+
 __all__ = ["ReservoirRanks", "reservoir_ranks"]
 
 
@@ -88,9 +90,9 @@ def reservoir_ranks(
     >>> bool(abs(ranks.mean - ranks.expected).max() < 0.02)
     True
     """
-    n = _positive(n_items, "n_items")
-    trials = _positive(n_trials, "n_trials")
-    held = np.array([_positive(size, "sizes") for size in sizes], dtype=np.int64)
+    n = check_natural(n_items, "n_items", 1)
+    trials = check_natural(n_trials, "n_trials", 1)
+    held = np.array([check_natural(size, "sizes", 1) for size in sizes], dtype=np.int64)
     if not len(held):
         raise ValueError("sizes is empty: give at least one size of a reservoir")
     if held.max() > n:
@@ -123,11 +125,3 @@ def _least_ranks(n: int, size: int, uniforms: np.ndarray) -> np.ndarray:
         high = np.where(reached, middle, high)
         low = np.where(reached, low, middle + 1.0)
     return low
-
-
-def _positive(value, name: str) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-    return int(value)

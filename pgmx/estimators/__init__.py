@@ -1,19 +1,32 @@
-"""Learners: scikit-learn estimators that hand back native pgmpy and networkx objects."""
+"""Learners: scikit-learn estimators that hand back native pgmpy and networkx objects.
 
-from pgmx.estimators._base import BaseStructureLearner
-from pgmx.estimators.annealing import SimulatedAnnealing
-from pgmx.estimators.best_first import BestFirstSearch
-from pgmx.estimators.bootstrap import BootstrapStructure
-from pgmx.estimators.chow_liu import ChowLiuForest
-from pgmx.estimators.clime import CLIME
-from pgmx.estimators.edge_grafting import EdgeGrafting, FeatureGrafting, GraftingLight
-from pgmx.estimators.graphical_lasso import GraphicalLasso
-from pgmx.estimators.group_lasso import GroupLassoMarkovNetwork
-from pgmx.estimators.hill_climb import HillClimbSearch
-from pgmx.estimators.neighborhood_lasso import NeighborhoodLasso
-from pgmx.estimators.nonparanormal import Nonparanormal
-from pgmx.estimators.online_grafting import BestChoiceEdgeGrafting, FirstHitEdgeGrafting, OnlineEdgeGrafting
-from pgmx.estimators.selected_graph import SelectedGraph
+- `_documented`: descriptions of parameters and attributes that several learners share, put into their docstrings by
+  name
+- `_options`: constructors that add options to those of a base class, written once
+- `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
+- `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
+  criterion
+- `bayesian`: learners of Bayesian networks
+- `gaussian`: learners of Gaussian graphical models
+- `markov`: learners of discrete Markov networks
+- `resampling`: the same learner on many resamples
+- `selection`: the choice of a penalty for Gaussian graphical models
+"""
+
+from pgmx.estimators.base import BaseStructureLearner
+from pgmx.estimators.bayesian.annealing import SimulatedAnnealing
+from pgmx.estimators.bayesian.best_first import BestFirstSearch
+from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
+from pgmx.estimators.gaussian.clime import CLIME
+from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
+from pgmx.estimators.gaussian.neighborhood_lasso import NeighborhoodLasso
+from pgmx.estimators.gaussian.nonparanormal import Nonparanormal
+from pgmx.estimators.markov.edge_grafting import EdgeGrafting, FeatureGrafting, GraftingLight
+from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork
+from pgmx.estimators.markov.online_grafting import BestChoiceEdgeGrafting, FirstHitEdgeGrafting, OnlineEdgeGrafting
+from pgmx.estimators.resampling.bootstrap import BootstrapStructure
+from pgmx.estimators.selection.selected_graph import SelectedGraph
 
 __all__ = [
     "CLIME",

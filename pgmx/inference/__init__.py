@@ -1,19 +1,24 @@
 """Inference in discrete Markov networks that are given as arrays: exact, by belief propagation, by sampling.
 
-- `potentials`, `factors`: networks as arrays of log-values, pairwise ones and any others
-- `elimination`: what exact inference costs, told before anything is allocated
-- `exact`: marginals, most probable states and samples from a calibrated junction tree (`junction_tree`)
-- `loopy`, `gibbs`: belief propagation and Gibbs sampling, for networks too wide for that
-- `queries`: the same questions by name, to any discrete Markov network (`answers`, `problem`, `decoding`, `imputation`)
+- `answers`: what questions to a network are answered with
+- `networks`: networks as arrays of log-values
+- `exact`: exact inference by elimination and junction trees
+- `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
+- `problem`: a network as arrays together with its names: what the functions by name work on
+- `approximate`: inference in networks too wide for exact answers
+- `engines`: which engine answers a question about a network: a junction tree, or belief propagation where that is too
+  large
+- `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
+  samples
 """
 
 from pgmx.inference.answers import InferenceCost, Marginals
-from pgmx.inference.elimination import EliminationPlan, TreewidthError, min_fill_order
-from pgmx.inference.exact import ExactInference, MostProbable, elimination_plan
-from pgmx.inference.factors import LogFactors, NamedFactors, read_network
-from pgmx.inference.gibbs import gibbs_sample
-from pgmx.inference.loopy import BeliefResult, loopy_belief_propagation
-from pgmx.inference.potentials import PairwisePotentials
+from pgmx.inference.approximate.gibbs import gibbs_sample
+from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
+from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError, min_fill_order
+from pgmx.inference.exact.exact import ExactInference, MostProbable, elimination_plan
+from pgmx.inference.networks.factors import LogFactors, NamedFactors, read_network
+from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.queries import estimate_cost, joint, log_partition, map_assignment, marginals, sample
 
 __all__ = [

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pgmx.data.frame import caller_level
-from pgmx.data.messages import listed
-from pgmx.inference.arrays import check_natural
-from pgmx.inference.elimination import TreewidthError
-from pgmx.inference.exact import ExactInference
-from pgmx.inference.gibbs import gibbs_sample
-from pgmx.inference.loopy import BeliefResult, loopy_belief_propagation
+from pgmx.checks import caller_level, check_natural, join_names
+from pgmx.inference.approximate.gibbs import gibbs_sample
+from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
+from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.problem import Problem
 
 __all__ = [
@@ -44,8 +42,8 @@ def check_options(options: Mapping, known: Sequence[str], method: str) -> None:
     """Refuse an option that no engine would read."""
     unknown = [name for name in options if name not in known]
     if unknown:
-        told = f"takes {listed(known)}" if known else "takes none"
-        raise TypeError(f"unknown option(s) {listed(unknown)}: method={method!r} {told}")
+        told = f"takes {join_names(known)}" if known else "takes none"
+        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {told}")
 
 
 def most_bytes(method: str, memory: int | None) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
-from pgmx.data.messages import listed
-from pgmx.inference.elimination import EliminationPlan
-from pgmx.inference.exact import ExactInference, elimination_plan
-from pgmx.inference.factors import LogFactors, read_network
-from pgmx.inference.potentials import PairwisePotentials
+from pgmx.checks import join_names
+from pgmx.inference.exact.elimination import EliminationPlan
+from pgmx.inference.exact.exact import ExactInference, elimination_plan
+from pgmx.inference.networks.factors import LogFactors, read_network
+from pgmx.inference.networks.potentials import PairwisePotentials
 
 __all__ = ["Problem", "check_method"]
 
@@ -53,7 +53,7 @@ class Problem:
         try:
             return self._positions[name]
         except (KeyError, TypeError):
-            raise ValueError(f"no variable {name!r}: the variables are {listed(self.names)}") from None
+            raise ValueError(f"no variable {name!r}: the variables are {join_names(self.names)}") from None
 
     def codes_of(self, evidence: Mapping | None) -> dict[int, int]:
         """Return evidence by number of variable and of state, or raise for names that do not exist."""
@@ -63,7 +63,7 @@ class Problem:
         for name, state in (evidence or {}).items():
             v = self.position(name)
             if state not in self.states[v]:
-                raise ValueError(f"{name!r} has no state {state!r}: its states are {listed(self.states[v])}")
+                raise ValueError(f"{name!r} has no state {state!r}: its states are {join_names(self.states[v])}")
             codes[v] = self.states[v].index(state)
         return codes
 
@@ -78,7 +78,7 @@ class Problem:
             raise ValueError(f"variables names one more than once: {list(variables)!r}")
         observed = [self.names[v] for v in ids if v in codes]
         if observed:
-            raise ValueError(f"{listed(observed)} cannot be both in variables and in evidence")
+            raise ValueError(f"{join_names(observed)} cannot be both in variables and in evidence")
         return ids
 
     def plan(self, codes: Mapping[int, int]) -> EliminationPlan:
@@ -105,4 +105,4 @@ class Problem:
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:
     """Refuse an unknown method."""
     if method not in known:
-        raise ValueError(f"{option} must be one of {listed(known)}, got {method!r}")
+        raise ValueError(f"{option} must be one of {join_names(known)}, got {method!r}")

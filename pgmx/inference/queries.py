@@ -13,14 +13,14 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from pgmx.checks import check_natural, check_seed
 from pgmx.data import DiscreteTable
 from pgmx.inference.answers import InferenceCost, Marginals
-from pgmx.inference.arrays import check_natural, check_seed
-from pgmx.inference.decoding import decoded
-from pgmx.inference.elimination import TreewidthError
+from pgmx.inference.approximate.decoding import decoded
+from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS, believed, check_options, drawn, most_bytes, solved
-from pgmx.inference.exact import ExactInference
-from pgmx.inference.gibbs import gibbs_sample
+from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.problem import Problem, check_method
 
 __all__ = ["estimate_cost", "joint", "log_partition", "map_assignment", "marginals", "sample"]

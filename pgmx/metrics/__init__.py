@@ -1,10 +1,10 @@
 """How good a learned network is: against another graph, against rows it has not seen, against the true distribution.
 
-- `arrays`: discrete networks as arrays, which the others read
-- `graphs`: distances between graphs, shares of edges found, lists of what differs
-- `likelihood`: log-likelihood of rows under a network
-- `divergence`: Kullback-Leibler divergence of two networks, by exact inference (`elimination`) or from samples
-- `curve`: the divergence of learned networks against the number of rows they were learned from
+- `graphs`: how far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared
+- `likelihood`: log-likelihood of rows under a fitted network
+- `divergence`: kullback-Leibler divergence between two discrete Bayesian networks over the same variables
+- `curve`: the learning curve of a known network: how far what is learned stays from the truth, against the number of
+  rows
 """
 
 from pgmx.metrics.curve import learning_curve

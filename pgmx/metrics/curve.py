@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.metrics.arrays import NetworkArrays
+from pgmx.checks import check_natural
+from pgmx.inference.exact.family_marginals import Marginals
+from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
 from pgmx.metrics.divergence import divergence_of
-from pgmx.metrics.elimination import Marginals
 from pgmx.metrics.graphs import cpdag_shd
-from pgmx.metrics.likelihood import discrete_arrays, natural
+from pgmx.metrics.likelihood import discrete_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -111,15 +112,15 @@ def learning_curve(
 
     true = discrete_arrays(network, "network").normalised()
     chosen = _checked_learners(learners, network)
-    rows = sorted({natural(size, "each of the sizes", 2) for size in sizes})
+    rows = sorted({check_natural(size, "each of the sizes", 2) for size in sizes})
     if not rows:
         raise ValueError("sizes is empty: give at least one number of rows")
     if not isinstance(pseudo_count, Real) or not 0.0 <= pseudo_count < np.inf:
         raise ValueError(f"pseudo_count must be a number of at least 0, got {pseudo_count!r}")
-    marginals = Marginals(true, natural(max_cells, "max_cells", 0))
-    options = (float(pseudo_count), natural(n_samples, "n_samples", 2))
-    seeds = np.random.SeedSequence(natural(random_state, "random_state", 0)).generate_state(
-        natural(n_repeats, "n_repeats", 1), np.uint64
+    marginals = Marginals(true, check_natural(max_cells, "max_cells", 0))
+    options = (float(pseudo_count), check_natural(n_samples, "n_samples", 2))
+    seeds = np.random.SeedSequence(check_natural(random_state, "random_state", 0)).generate_state(
+        check_natural(n_repeats, "n_repeats", 1), np.uint64
     )
     found = Parallel(n_jobs=n_jobs)(
         delayed(_one_repeat)(network, true, marginals, rows, chosen, options, int(seed)) for seed in seeds
@@ -147,14 +148,15 @@ def _checked_learners(learners, network) -> dict:
 
 def _one_repeat(network, true: NetworkArrays, marginals, rows, learners, options, seed: int) -> dict:
     """Return (divergence, standard error, shd, number of edges) by label and number of rows for one sample."""
-    from pgmx.data import encode
-    from pgmx.datasets.sampling import sample
+    from pgmx.data import DiscreteTable
+    from pgmx.inference.sampling import draw_codes
 
     pseudo_count, n_samples = options
-    frame = sample(network, rows[-1], random_state=seed)
+    arrays = network_arrays(network)
+    codes = draw_codes(arrays, rows[-1], seed)
     results = {}
     for n in rows:
-        table = encode(frame.iloc[:n])
+        table = DiscreteTable(arrays.names, arrays.states, [drawn[:n] for drawn in codes])
         for label, learner in learners.items():
             graph = _learned_graph(learner, table, label)
             fitted = _fitted_arrays(table, _positions_of(graph, true.names, label), pseudo_count)
@@ -179,7 +181,7 @@ def _learned_graph(learner, table: DiscreteTable, label) -> nx.DiGraph:
 
 def _positions_of(graph: nx.DiGraph, names: Sequence, label) -> list[tuple[int, ...]]:
     """Return the parents of each variable by position, or raise when the graph has a cycle."""
-    from pgmx.search.constraints import find_cycle
+    from pgmx.search.knowledge.constraints import find_cycle
 
     at = {name: v for v, name in enumerate(names)}
     edges = sorted((at[u], at[v]) for u, v in graph.edges())

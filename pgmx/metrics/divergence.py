@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.metrics.arrays import NetworkArrays
-from pgmx.metrics.elimination import Marginals
+from pgmx.checks import check_natural
+from pgmx.inference.exact.family_marginals import Marginals
+from pgmx.inference.networks.bayesian import NetworkArrays
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -109,12 +110,14 @@ def kl_divergence(
     >>> round(kl_divergence(truth, other).nats, 6)
     0.082283
     """
-    from pgmx.metrics.likelihood import discrete_arrays, natural
+    from pgmx.metrics.likelihood import discrete_arrays
 
     true = discrete_arrays(p, "p").normalised()
     other = aligned(true, discrete_arrays(q, "q").normalised())
-    max_cells, n_samples = natural(max_cells, "max_cells", 0), natural(n_samples, "n_samples", 2)
-    return divergence_of(Marginals(true, max_cells), true, other, n_samples, natural(random_state, "random_state", 0))
+    max_cells, n_samples = check_natural(max_cells, "max_cells", 0), check_natural(n_samples, "n_samples", 2)
+    return divergence_of(
+        Marginals(true, max_cells), true, other, n_samples, check_natural(random_state, "random_state", 0)
+    )
 
 
 def aligned(true: NetworkArrays, other: NetworkArrays) -> NetworkArrays:
@@ -208,12 +211,12 @@ def _expected_log(joint: np.ndarray, table: np.ndarray) -> float:
 
 def _from_samples(true: NetworkArrays, other: NetworkArrays, variables: list, n_samples: int, random_state: int):
     """Return mean and standard error of the variables' log-ratio, and the variables at which `other` has a zero."""
-    from pgmx.datasets.sampling import sample_codes
+    from pgmx.inference.sampling import draw_codes
     from pgmx.metrics.likelihood import log_terms, logarithms
 
     # Other rows than `sample` draws with the same seed: `other` may have been learned from those.
     seed = int(np.random.SeedSequence([random_state, _STREAM]).generate_state(1, np.uint64)[0])
-    codes = sample_codes(true, n_samples, seed)
+    codes = draw_codes(true, n_samples, seed)
     ratio = np.zeros(n_samples)
     zeros = []
     for v in variables:

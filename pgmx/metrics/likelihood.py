@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, log, pi
-from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.metrics.arrays import NetworkArrays, network_arrays
+from pgmx.checks import join_names
+from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-__all__ = ["HeldOutLikelihood", "discrete_arrays", "held_out_log_likelihood", "log_terms", "logarithms", "natural"]
+__all__ = [
+    "HeldOutLikelihood",
+    "discrete_arrays",
+    "held_out_log_likelihood",
+    "log_terms",
+    "logarithms",
+]
 
 _CHUNK = 16_384  # rows whose sums stay in the cache
 
@@ -100,7 +106,7 @@ def held_out_log_likelihood(
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     from pgmx.data import encode
-    from pgmx.data.missing import refuse_marked
+    from pgmx.data.columns.missing import refuse_marked
 
     if isinstance(model, LinearGaussianBayesianNetwork):
         return _gaussian_likelihood(model, X, missing)
@@ -117,15 +123,6 @@ def discrete_arrays(model, name: str) -> NetworkArrays:
     if not isinstance(model, DiscreteBayesianNetwork):
         raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
     return network_arrays(model)
-
-
-def natural(value, name: str, least: int) -> int:
-    """Return an integer of at least `least`, or raise."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
-    return int(value)
 
 
 def logarithms(table: np.ndarray) -> np.ndarray:
@@ -194,14 +191,10 @@ def _positions(names: Sequence, columns: Sequence) -> list[int]:
     lacking = [name for name in names if name not in at]
     if lacking or len(at) > len(names):
         extra = [name for name in columns if name not in set(names)]
-        told = [f"lacks {_listed(lacking)}"] if lacking else []
-        told += [f"has {_listed(extra)} besides"] if extra else []
+        told = [f"lacks {join_names(lacking)}"] if lacking else []
+        told += [f"has {join_names(extra)} besides"] if extra else []
         raise ValueError(f"the columns must be the variables of the network, but X {' and '.join(told)}")
     return [at[name] for name in names]
-
-
-def _listed(names: Sequence) -> str:
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
@@ -210,7 +203,7 @@ def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
     codes = np.array([known.get(state, len(known)) for state in states])
     if codes.min() == len(known) and any(str(state) in known for state in states):
         raise ValueError(
-            f"column {arrays.names[v]!r} holds {_listed(states)}, which the network knows as text: convert it with "
+            f"column {arrays.names[v]!r} holds {join_names(states)}, which the network knows as text: convert it with "
             "astype(str)"
         )
     return codes.astype(np.min_scalar_type(len(known)))

@@ -1,9 +1,15 @@
 """Pictures of learned graphs and of learning, with matplotlib alone.
 
-``layout`` places integer vertices in layers (no matplotlib there), ``marks`` reads nodes and edges of any supported
-graph, ``draw`` puts the two on an axes and into files, ``strengths`` tells how strong edges are and ``edge_styles`` how
-that looks, ``history`` draws quality against time, ``curves`` against the number of rows, ``paths`` along a path of
-penalties.
+- `crossings`: crossing reduction between the layers of a layered drawing
+- `marks`: nodes and edges of any graph that pgmx or pgmpy hands back, as integers
+- `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
+- `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, and the legends that tell it
+- `history`: curves of learning: quality against time, edges or tests, one line for each learner
+- `layout`: layered layout of a graph with integer vertices
+- `paths`: paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen
+- `curves`: curves of quality against the number of rows learned from
+- `draw`: drawing of a layered layout with matplotlib's collections: a handful of artists, whatever the size of the
+  graph
 """
 
 from pgmx.plotting.curves import plot_learning_curve

@@ -1,21 +1,27 @@
 """Decomposable scores of Bayesian networks: pgmpy's score classes over compiled counts and moments.
 
-They stand wherever pgmpy takes a ``BaseStructureScore``, in its own searches as well as in pgmx's.
+- `compiled`: the pgmpy face of every compiled score
+- `gains`: where a search gets its gains from
+- `priors`: prior probabilities of graphs, as what a move changes in their logarithm
+- `discrete`: scores of discrete Bayesian networks
+- `gaussian`: scores of linear Gaussian networks
+- `registry`: scores by name
+- `binding`: scores bound to a table: what a search asks for gains
 """
 
-from pgmx.scores._base import DiscreteScore
-from pgmx.scores._gaussian import GaussianScore, gaussian_scorer
-from pgmx.scores._terms import ScoreTerms, family_scorer
-from pgmx.scores.aic import AIC
-from pgmx.scores.aic_gauss import AICGauss
-from pgmx.scores.bde import BDe
-from pgmx.scores.bdeu import BDeu
-from pgmx.scores.bds import BDs
-from pgmx.scores.bic import BIC
-from pgmx.scores.bic_gauss import BICGauss
-from pgmx.scores.k2 import K2
-from pgmx.scores.log_likelihood import LogLikelihood
-from pgmx.scores.log_likelihood_gauss import LogLikelihoodGauss
+from pgmx.scores.discrete.aic import AIC
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.bde import BDe
+from pgmx.scores.discrete.bdeu import BDeu
+from pgmx.scores.discrete.bds import BDs
+from pgmx.scores.discrete.bic import BIC
+from pgmx.scores.discrete.k2 import K2
+from pgmx.scores.discrete.log_likelihood import LogLikelihood
+from pgmx.scores.discrete.terms import ScoreTerms, family_scorer
+from pgmx.scores.gaussian.aic import AICGauss
+from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
+from pgmx.scores.gaussian.bic import BICGauss
+from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
 
 __all__ = [

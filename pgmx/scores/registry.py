@@ -3,17 +3,17 @@
 from pgmpy import structure_score as pgmpy
 from pgmpy.structure_score import BaseStructureScore
 
-from pgmx.scores._base import DiscreteScore
-from pgmx.scores._gaussian import GaussianScore
-from pgmx.scores.aic import AIC
-from pgmx.scores.aic_gauss import AICGauss
-from pgmx.scores.bdeu import BDeu
-from pgmx.scores.bds import BDs
-from pgmx.scores.bic import BIC
-from pgmx.scores.bic_gauss import BICGauss
-from pgmx.scores.k2 import K2
-from pgmx.scores.log_likelihood import LogLikelihood
-from pgmx.scores.log_likelihood_gauss import LogLikelihoodGauss
+from pgmx.scores.discrete.aic import AIC
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.bdeu import BDeu
+from pgmx.scores.discrete.bds import BDs
+from pgmx.scores.discrete.bic import BIC
+from pgmx.scores.discrete.k2 import K2
+from pgmx.scores.discrete.log_likelihood import LogLikelihood
+from pgmx.scores.gaussian.aic import AICGauss
+from pgmx.scores.gaussian.base import GaussianScore
+from pgmx.scores.gaussian.bic import BICGauss
+from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 
 #: Names of pgmx's own scores of states: pgmpy's and short ones.
 DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {

@@ -1,13 +1,20 @@
-"""Sufficient statistics: counts of coded tables, distributions of pairs, moments and correlations of numbers."""
+"""Sufficient statistics: counts of coded tables, distributions of pairs, moments and correlations of numbers.
+
+- `counts`: marginal and pairwise counts of a coded table
+- `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
+- `ranks`: rank correlations and marginal transforms
+- `gaussian`: correlation matrices of tables of numbers
+- `pairs`: joint distributions of pairs of discrete variables
+"""
 
 from pgmx.statistics.counts import marginal_counts, pair_counts
-from pgmx.statistics.covariance_sample import sample_of_covariance
-from pgmx.statistics.gaussian_sample import GaussianSample, gaussian_sample
-from pgmx.statistics.marginal_transforms import MarginalTransforms
+from pgmx.statistics.gaussian.covariance import sample_of_covariance
+from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
+from pgmx.statistics.gaussian.sample import GaussianSample, gaussian_sample
 from pgmx.statistics.moments import Moments, moments
-from pgmx.statistics.nearest_correlation import nearest_correlation
-from pgmx.statistics.pair_tables import PairTables
-from pgmx.statistics.rank_correlation import kendall_tau_matrix, latent_correlation, spearman
+from pgmx.statistics.pairs.tables import PairTables
+from pgmx.statistics.ranks.correlation import kendall_tau_matrix, latent_correlation, spearman
+from pgmx.statistics.ranks.transforms import MarginalTransforms
 
 __all__ = [
     "GaussianSample",

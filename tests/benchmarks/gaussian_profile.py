@@ -24,15 +24,20 @@ from markov_report import table
 
 #: What is wrapped: part, module, class or None, names.
 WRAPPED = (
-    ("opening the rows", "pgmx.estimators._gaussian_learner", None, ("open_numeric",)),
-    ("correlations", "pgmx.estimators._gaussian_learner", None, ("gaussian_sample",)),
-    ("largest penalty", "pgmx.estimators.graphical_lasso", None, ("largest_correlation",)),
-    ("components", "pgmx.solvers.graphical_lasso._gram_lasso", None, ("components",)),
-    ("start", "pgmx.solvers.dual_ascent", "DualAscent", ("begin", "begin_at", "go_on", "_begin_safely")),
-    ("certificate: residual and bookkeeping", "pgmx.solvers.dual_ascent", "DualAscent", ("_certify",)),
-    ("certificate: Cholesky", "pgmx.solvers.dual_ascent", None, ("log_determinant",)),
-    ("sparse result", "pgmx.solvers.graphical_lasso", "_Path", ("_assemble", "_keep")),
-    ("network (model_)", "pgmx.estimators._gaussian_results", None, ("network_of",)),
+    ("opening the rows", "pgmx.estimators.gaussian.learner", None, ("open_numeric",)),
+    ("correlations", "pgmx.estimators.gaussian.learner", None, ("gaussian_sample",)),
+    ("largest penalty", "pgmx.estimators.gaussian.graphical_lasso", None, ("largest_correlation",)),
+    ("components", "pgmx.solvers.gaussian.glasso.path._gram_lasso", None, ("components",)),
+    (
+        "start",
+        "pgmx.solvers.gaussian.glasso.dual_ascent",
+        "DualAscent",
+        ("begin", "begin_at", "go_on", "_begin_safely"),
+    ),
+    ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
+    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("log_determinant",)),
+    ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
+    ("network (model_)", "pgmx.estimators.gaussian.results", None, ("network_of",)),
 )
 SWEEPS = "sweeps of the columns"
 REST = "the rest"
@@ -93,7 +98,7 @@ def instrument(clock):
     """Wrap all parts."""
     import importlib
 
-    from pgmx.solvers import dual_ascent
+    from pgmx.solvers.gaussian.glasso import dual_ascent
 
     for part, module, owner, names in WRAPPED:
         try:

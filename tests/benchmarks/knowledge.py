@@ -24,7 +24,7 @@ from hill_climb import HERE, machine
 
 import data
 from pgmx._ext._counts import SIMD_LEVEL
-from pgmx.data.door import encode
+from pgmx.data.inputs import encode
 from pgmx.estimators import ChowLiuForest, HillClimbSearch
 
 

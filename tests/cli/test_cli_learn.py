@@ -167,7 +167,7 @@ def test_errors_that_are_our_own_keep_their_traceback(monkeypatch):
     def broken(*args, **kwargs):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("pgmx.cli.job.open_source", broken)
+    monkeypatch.setattr("pgmx.cli.learn.command.open_source", broken)
     assert isinstance(pgmx("learn", "asia").exception, KeyError)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.cli.query import MAX_CELLS, ask, choose_question
+from pgmx.cli.learn.query import MAX_CELLS, ask, choose_question
 from pgmx.datasets import load_network
-from pgmx.metrics.elimination import ancestors, elimination
+from pgmx.inference.exact.family_marginals import ancestors, elimination
 
 
 @pytest.fixture(autouse=True)

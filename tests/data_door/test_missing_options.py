@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles.encoding import encode_incomplete_column
 from pgmx.data import MISSING, DiscreteTable, encode, open_frame
-from pgmx.data.messages import MissingCellsError
+from pgmx.data.errors import MissingCellsError
 
 FRAME = pd.DataFrame(
     {

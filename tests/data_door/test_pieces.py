@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame, read_table, streaming, write_table
+from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame, read_table, write_table
+from pgmx.data.pieces import streaming
 
 FRAME = pd.DataFrame({"sky": ["grey", "blue", "grey", "red"], "wet": [True, False, True, True], "days": [3, 1, 3, 2]})
 FLOATS = FRAME.assign(size=[0.5, 1.5, 2.5, 3.0])

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgmx.data import chunks, encode, open_table, plane_file, read_table, write_table
+from pgmx.data import encode, open_table, read_table, write_table
+from pgmx.data.files import plane_file
+from pgmx.data.pieces import chunks
 
 OPTIONS = ["error", "drop", "category", "pairwise"]
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -101,7 +103,7 @@ def laws(max_examples=80):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("pgmx.data.streaming.BLOCK_ROWS", 512)
+    monkeypatch.setattr("pgmx.data.pieces.streaming.BLOCK_ROWS", 512)
     monkeypatch.setattr(plane_file, "BLOCK_ROWS", 512)
 
 

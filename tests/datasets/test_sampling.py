@@ -134,7 +134,7 @@ def test_rounded_tables_never_reach_an_impossible_last_state(monkeypatch):
     model.add_node("x")
     model.add_cpds(TabularCPD("x", 4, [[0.3333333], [0.3333333], [0.3333333], [0.0]]))
     largest = np.nextafter(1.0, 0.0)
-    monkeypatch.setattr("pgmx.datasets.sampling._uniforms", lambda entropy, position, n: np.full(n, largest))
+    monkeypatch.setattr("pgmx.inference.sampling._uniforms", lambda entropy, position, n: np.full(n, largest))
     assert set(sample(model, 4)["x"].cat.codes) == {2}
 
 
@@ -150,9 +150,9 @@ def test_odd_names_and_no_rows():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"n_rows": -1}, ValueError, "n_rows must not be negative, got -1"),
+        ({"n_rows": -1}, ValueError, "n_rows must be at least 0, got -1"),
         ({"n_rows": 2.5}, TypeError, "n_rows must be an integer, got 2.5"),
-        ({"n_rows": 2, "random_state": -4}, ValueError, "random_state must not be negative, got -4"),
+        ({"n_rows": 2, "random_state": -4}, ValueError, "random_state must be at least 0, got -4"),
         ({"n_rows": 2, "random_state": "x"}, TypeError, "random_state must be an integer, got 'x'"),
     ],
 )

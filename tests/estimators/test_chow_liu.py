@@ -11,7 +11,7 @@ from oracles.family_scores import dag_score, family_score
 from oracles.forests import best_weight
 from pgmx.data import encode
 from pgmx.datasets import load_network, sample
-from pgmx.estimators.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 
 ORACLE = {"mutual_info": "ll", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
 every_weight = pytest.mark.parametrize("weight", ORACLE)

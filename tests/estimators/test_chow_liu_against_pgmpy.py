@@ -6,7 +6,7 @@ import pytest
 
 from estimators.learning_tables import dependent_frame
 from pgmx.datasets import load_network, sample
-from pgmx.estimators.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # pgmpy.estimators warns of its own move

@@ -8,7 +8,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from estimators.learning_tables import dependent_frame
 from estimators.test_chow_liu import gain_matrix
 from oracles.forests import best_weight
-from pgmx.estimators.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 
 NAMES = ["a", "b", "c", "d", "e"]
 

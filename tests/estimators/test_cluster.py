@@ -17,7 +17,7 @@ from estimators.resampled import boot, same
 from pgmx.data import DiscreteTable, encode, write_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
-from pgmx.estimators._parallel import SENT_AS_ARRAYS, spread
+from pgmx.parallel.spread import SENT_AS_ARRAYS, spread
 
 RESTARTS = HillClimbSearch(scoring_method="bic", n_restarts=300, n_restart_moves=20, show_progress=False)
 

@@ -15,7 +15,7 @@ from estimators.gaussian_tables import (
 )
 from oracles import graphical_lasso as oracle
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
-from pgmx.estimators._base import random_draws
+from pgmx.estimators.base import random_draws
 
 ROWS = random_rows(8, 120, seed=5, units=True)
 every_selection = pytest.mark.parametrize("selection", ["ebic", "cv", "stars"])

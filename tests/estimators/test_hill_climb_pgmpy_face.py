@@ -10,7 +10,7 @@ from sklearn.base import clone
 from estimators.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
-from pgmx.estimators._base import StructureEstimator  # pgmpy.estimators warns where it is imported
+from pgmx.estimators.base import StructureEstimator  # pgmpy.estimators warns where it is imported
 from pgmx.scores import BIC
 
 

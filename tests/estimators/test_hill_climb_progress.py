@@ -5,8 +5,8 @@ from pgmpy import config
 
 from estimators.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import HillClimbSearch
-from pgmx.estimators._progress import ProgressBar
-from pgmx.search.hill_climb import Progress
+from pgmx.runs.progress import ProgressBar
+from pgmx.search.dag.hill_climb import Progress
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_weights_of_one_and_rows_that_weigh_nothing():
     same(EdgeGrafting(lam=0.02).fit(more, sample_weight=weights), plain)
 
 
-def test_weights_of_kept_rows():
+def test_weights_weights_of_complete_rows():
     data = ROWS.astype("Int64")
     data.iloc[::9, 2] = pd.NA
     whole = data.notna().all(axis=1).to_numpy()

@@ -10,8 +10,8 @@ from estimators.learning_tables import dependent_frame, edge_set, gaussian_frame
 from oracles.other_scores import node_average
 from pgmx.data import encode, open_frame
 from pgmx.estimators import HillClimbSearch
-from pgmx.estimators._scoring import resolve_scoring
 from pgmx.scores import BIC, ParameterPrior
+from pgmx.scores.binding.resolve import resolve_scoring
 
 PENALTY = {"ll": lambda n: 0.0, "aic": lambda n: 1.0, "bic": lambda n: 0.5 * n**0.75}
 

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 from joblib import parallel_config
 
 from estimators.array_tasks import describe, fail
-from pgmx.estimators._parallel import SENT_AS_ARRAYS, SharedArrays, npy_path, sendable, spread
+from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, npy_path, sendable, spread
 from pgmx.statistics import gaussian_sample
 
 

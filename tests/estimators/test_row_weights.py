@@ -13,9 +13,10 @@ from pgmpy.models import DiscreteBayesianNetwork
 from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.other_scores import gaussian_score, weighted_score
 from pgmx.data import encode, open_frame
-from pgmx.estimators._bound_scores import GaussianScoring, WeightedScoring
-from pgmx.estimators._scoring import DiscreteScoring, resolve_scoring
-from pgmx.scores import BDe, BDeu, BICGauss, ParameterPrior
+from pgmx.scores import BDeu, BICGauss, ParameterPrior
+from pgmx.scores.binding.native import GaussianScoring, WeightedScoring
+from pgmx.scores.binding.resolve import DiscreteScoring, resolve_scoring
+from pgmx.scores.discrete.bde import BDe
 
 DISCRETE = ["ll", "aic", "bic", "k2", "bdeu", "bds"]
 GAUSSIAN = ["ll-g", "aic-g", "bic-g"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inference.random_networks import as_list, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import PairwisePotentials, min_fill_order
-from pgmx.inference.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
+from pgmx.inference.exact.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
 
 
 def tree_of(network):

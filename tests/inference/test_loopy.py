@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from inference.random_networks import as_list, table_of
 from oracles import belief_propagation, enumeration
-from pgmx.inference import PairwisePotentials, loopy, loopy_belief_propagation
+from pgmx.inference import PairwisePotentials, loopy_belief_propagation
+from pgmx.inference.approximate import loopy
 
 
 @st.composite

@@ -11,7 +11,7 @@ import numpy as np
 from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
 from pgmx.data import DiscreteTable
-from pgmx.search.hill_climb import ClimbLimits
+from pgmx.search.dag.hill_climb import ClimbLimits
 from pgmx.statistics import PairTables
 from search.climbing import hill_climb
 

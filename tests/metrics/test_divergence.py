@@ -9,9 +9,9 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from metrics.networks import joint_table, random_network
 from pgmx.datasets import load_network
+from pgmx.inference.exact.family_marginals import Marginals, plan_elimination
+from pgmx.inference.networks.bayesian import network_arrays
 from pgmx.metrics import kl_divergence
-from pgmx.metrics.arrays import network_arrays
-from pgmx.metrics.elimination import Marginals, plan_elimination
 
 
 def summed_divergence(p, q):

@@ -11,7 +11,8 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmpy.parameter_estimator import DiscreteMLE
 
 from pgmx.data.table import DiscreteTable
-from pgmx.models import bayesian_network, fit_discrete, to_dag, to_linear_gaussian, to_pdag
+from pgmx.models import fit_discrete, to_dag, to_linear_gaussian, to_pdag
+from pgmx.models.bayesian import networks as bayesian_network
 
 NAMES = ["d", "a", "c", "b"]
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.bootstrap import shares, threshold
+from pgmx.graphs.consensus import Marks, averaged_edges, count_pairs, extended, marks_of, significance_threshold
 from pgmx.models import cpdag
-from pgmx.models.consensus import Marks, averaged_edges, count_pairs, extended, marks_of, significance_threshold
-from pgmx.models.strengths import direction_matrix, strength_matrix, strength_table
+from pgmx.models.bayesian.strengths import direction_matrix, strength_matrix, strength_table
 
 NONE = np.empty((0, 2), dtype=np.int32)
 SOME = st.integers(1, 8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pgmpy.base import DAG
 
 from oracles import equivalence as oracle
-from pgmx.models.equivalence import cpdag
+from pgmx.graphs.equivalence import cpdag
 
 
 @st.composite

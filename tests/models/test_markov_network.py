@@ -95,7 +95,7 @@ def test_factors_are_scaled_potentials(network):
 
 
 def test_wide_network_is_scaled_by_bethe(monkeypatch):
-    from pgmx.models import markov_factors
+    from pgmx.models.markov import factors as markov_factors
 
     exact = ring(5, isolated=2)
     monkeypatch.setattr(markov_factors, "AUTO_MEMORY", 16)

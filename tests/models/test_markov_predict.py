@@ -10,8 +10,9 @@ from models.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network, tree_network
-from pgmx.inference import PairwisePotentials, TreewidthError, imputation
-from pgmx.inference.imputation import imputed
+from pgmx.inference import PairwisePotentials, TreewidthError
+from pgmx.inference.approximate import imputation
+from pgmx.inference.approximate.imputation import imputed
 
 
 @given(networks(), st.integers(0, 2**32), st.sampled_from(["map", "marginal"]), st.booleans())

@@ -14,7 +14,8 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from oracles.other_scores import bde
 from pgmx.data import DiscreteTable
-from pgmx.scores import BDe, BDeu
+from pgmx.scores import BDeu
+from pgmx.scores.discrete.bde import BDe
 
 
 def random_network(rng, cards, n_edges, *, uniform=False):

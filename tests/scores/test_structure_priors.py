@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from pgmx.scores import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
-from pgmx.scores.priors import check_structure_prior
+from pgmx.scores import EdgePrior, ParameterPrior, UniformPrior
+from pgmx.scores.priors import StructurePrior, check_structure_prior
 
 PRIORS = [UniformPrior(), EdgePrior(0.25), EdgePrior(np.float64(0.9)), ParameterPrior(2), ParameterPrior(0.0)]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pgmx.search.hill_climb import climb
-from pgmx.search.run import Run, Stopped
-from pgmx.search.state import DagState
+from pgmx.search.dag.course import Run, Stopped
+from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.state import DagState
 
 
 def hill_climb(

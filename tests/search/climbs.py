@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from pgmx.search.gains import FunctionGains
-from pgmx.search.hill_climb import ClimbLimits
+from pgmx.scores.gains import FunctionGains
+from pgmx.search.dag.hill_climb import ClimbLimits
 from search.climbing import hill_climb
 
 

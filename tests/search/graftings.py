@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.search.exhaustive_edges import ExhaustiveEdges
+from pgmx.search.edges.exhaustive import ExhaustiveEdges
 from pgmx.solvers import PseudolikelihoodLoss
 from pgmx.statistics import PairTables
 

@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from oracles.graphs import is_acyclic
-from pgmx.search.annealing import anneal
-from pgmx.search.best_first import best_first
-from pgmx.search.gains import FunctionGains
-from pgmx.search.hill_climb import climb
-from pgmx.search.problem import DagProblem
-from pgmx.search.restarts import restart
-from pgmx.search.run import Run, Stopped
-from pgmx.search.thorough import search_thoroughly
+from pgmx.scores.gains import FunctionGains
+from pgmx.search.dag.annealing import anneal
+from pgmx.search.dag.best_first import best_first
+from pgmx.search.dag.course import Run, Stopped
+from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.problem import DagProblem
+from pgmx.search.dag.restarts import restart
+from pgmx.search.dag.thorough import search_thoroughly
 from search.climbs import arcs, graph_score, integer_score, limits
 
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.all_dags import best_score
-from pgmx.search.annealing import N_LEVELS, anneal, usual_temperature
-from pgmx.search.gains import FunctionGains
-from pgmx.search.run import Run
-from pgmx.search.state import DagState
+from pgmx.scores.gains import FunctionGains
+from pgmx.search.dag.annealing import N_LEVELS, anneal, usual_temperature
+from pgmx.search.dag.course import Run
+from pgmx.search.dag.state import DagState
 from search.climbs import integer_score
 from search.searches import annealed, greedy, random_problem, search_with
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pgmx.search.checkpoint import Checkpoint
+from pgmx.runs.checkpoint import Checkpoint
 
 SNAPSHOT = {
     "n_iter": 3,
@@ -60,7 +60,7 @@ def test_remove(path):
 
 def test_when_the_next_one_is_due(path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("pgmx.search.checkpoint.monotonic", lambda: now[0])
+    monkeypatch.setattr("pgmx.runs.checkpoint.monotonic", lambda: now[0])
     checkpoint = Checkpoint(path, 5.0, "a")
     for seconds, due in [(4.9, False), (5.0, True)]:
         now[0] = 100.0 + seconds
@@ -81,7 +81,7 @@ def test_a_write_that_fails_leaves_the_old_snapshot(path, monkeypatch, moment):
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"pgmx.search.checkpoint.os.{moment}", fail)
+        patched.setattr(f"pgmx.runs.checkpoint.os.{moment}", fail)
         with pytest.raises(OSError, match="no space left"):
             checkpoint.save({"n_iter": 2})
     assert checkpoint.load() == {"n_iter": 1}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.graphs import is_acyclic
-from pgmx.search.gains import FunctionGains
-from pgmx.search.hill_climb import Progress
+from pgmx.scores.gains import FunctionGains
+from pgmx.search.dag.hill_climb import Progress
 from search.climbing import hill_climb
 from search.climbs import arcs, graph_score, integer_score, limits, problems
 

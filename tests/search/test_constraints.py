@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.search.constraints import EdgeConstraints, constraints_from_knowledge, find_cycle
+from pgmx.graphs.cycles import find_cycle
+from pgmx.search.knowledge.constraints import EdgeConstraints, constraints_from_knowledge
 
 NAMES = ["a", "b", "c", "d"]
 

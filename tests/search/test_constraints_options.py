@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.search.constraints import constraints_from_options
+from pgmx.search.knowledge.constraints import constraints_from_options
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kernels.tables import SCORES, make_scorer, random_codes
 from oracles.graphs import is_acyclic
-from pgmx.search.gains import FunctionGains, RememberedRows
-from pgmx.search.state import DagState, candidate_parents
+from pgmx.scores.gains import FunctionGains, RememberedRows
+from pgmx.search.dag.state import DagState, candidate_parents
 from search.climbs import arcs, integer_score
 from search.move_twins import random_dag
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmx.search.exhaustive_edges import ExhaustiveEdges
+from pgmx.search.edges.exhaustive import ExhaustiveEdges
 
 
 class DriftingLoss:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernels.tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
-from pgmx.search.gains import FunctionGains
+from pgmx.scores.gains import FunctionGains
 from search.climbs import integer_score
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernels.tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
 from oracles.graphs import is_acyclic
-from pgmx.search.gains import FunctionGains
+from pgmx.scores.gains import FunctionGains
 from search.climbing import hill_climb
 from search.climbs import arcs, climb_integers, graph_score, integer_score, limits, problems
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.hubs import HubRule
+from pgmx.search.edges.hubs import HubRule
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=6, max_size=6), max_size=8), st.none() | st.floats(0, 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.estimators import HillClimbSearch
-from pgmx.search.hill_climb import partners_first
+from pgmx.search.dag.hill_climb import partners_first
 
 
 def test_more_partners_go_first():

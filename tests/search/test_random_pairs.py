@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.random_pairs import RandomOrder, RandomPairs, ends_of, id_of
+from pgmx.search.edges.random_pairs import RandomOrder, RandomPairs, ends_of, id_of
 
 
 @given(st.integers(2, 70), st.integers(-(2**70), 2**70))

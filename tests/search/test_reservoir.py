@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.reservoir import Reservoir
+from pgmx.search.edges.reservoir import Reservoir
 
 N = 30
 SCORES = st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.7, 1e-300, 5e300])

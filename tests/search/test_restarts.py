@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 
 from oracles.all_dags import best_score
-from pgmx.search.restarts import shake
-from pgmx.search.run import Run
+from pgmx.search.dag.course import Run
+from pgmx.search.dag.restarts import shake
 from search.searches import greedy, random_problem, restarted, search_with
 
 

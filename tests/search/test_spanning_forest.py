@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.forests import best_weight
-from pgmx.search.branching import maximum_branching
-from pgmx.search.constraints import EdgeConstraints
-from pgmx.search.pair_weights import StoredWeights
-from pgmx.search.spanning_forest import check_forest_constraints, spanning_forest
+from pgmx.search.forest.branching import maximum_branching
+from pgmx.search.forest.pair_weights import StoredWeights
+from pgmx.search.forest.spanning_forest import check_forest_constraints, spanning_forest
+from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
 @st.composite

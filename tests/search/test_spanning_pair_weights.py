@@ -5,9 +5,10 @@ import pytest
 
 from oracles.family_scores import family_score
 from pgmx.data import DiscreteTable
-from pgmx.scores import ScoreTerms, family_scorer
-from pgmx.search.pair_weights import CountedWeights, can_be_counted
-from pgmx.search.spanning_forest import spanning_forest
+from pgmx.scores import ScoreTerms
+from pgmx.scores.discrete.terms import family_scorer
+from pgmx.search.forest.pair_weights import CountedWeights, can_be_counted
+from pgmx.search.forest.spanning_forest import spanning_forest
 
 
 def coded(rng, n=12, n_rows=700, most=6):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kernels.tables import EQUIVALENT_SCORES, make_scorer, random_codes
 from oracles.forests import best_weight
-from pgmx.search.starts import grow_at_random, grow_tree
-from pgmx.search.state import DagState
+from pgmx.search.dag.starts import grow_at_random, grow_tree
+from pgmx.search.dag.state import DagState
 from search.searches import random_problem
 
 

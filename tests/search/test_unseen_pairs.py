@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.edge_queue import EdgeQueue
-from pgmx.search.random_pairs import RandomPairs, ends_of, id_of
-from pgmx.search.unseen_pairs import HubPartners, PassedOver, UnseenPairs
+from pgmx.search.edges.pair_queue import EdgeQueue
+from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
+from pgmx.search.edges.unseen_pairs import HubPartners, PassedOver, UnseenPairs
 
 
 def unseen_pairs(n, seed=0, skip=None):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.solvers.active_edges import ActiveEdges
+from pgmx.solvers.markov.active_edges import ActiveEdges
 from solvers.moment_tables import all_pairs
 
 

@@ -6,11 +6,11 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-import pgmx.solvers.clime as clime
+import pgmx.solvers.gaussian.clime.columns as clime
 from oracles.clime import excess, shifted
-from pgmx.solvers.clime import clime_columns, clime_lam_max
-from pgmx.solvers.clime_vertex import Certificates, vertices
-from pgmx.solvers.shifted_product import ShiftedProduct
+from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
+from pgmx.solvers.gaussian.clime.vertices import Certificates, vertices
+from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
 
 def sample(rng, p, n):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-import pgmx.solvers.clime as clime
-from pgmx.solvers.clime import clime_columns, clime_lam_max
-from pgmx.solvers.clime_projection import ProjectedSteps, projection_pays
-from pgmx.solvers.clime_vertex import Certificates
-from pgmx.solvers.shifted_product import ShiftedProduct
+import pgmx.solvers.gaussian.clime.columns as clime
+from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
+from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, projection_pays
+from pgmx.solvers.gaussian.clime.vertices import Certificates
+from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
 
 def correlation(rows):

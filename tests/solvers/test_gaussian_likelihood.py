@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian_likelihood import maximum_likelihood_precision
+from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
 from solvers.gaussian_samples import correlation
 
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.covariance import graphical_lasso as foreign
 
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.glasso_certificate import graphical_lasso_certificate
-from pgmx.solvers.graphical_lasso import graphical_lasso_path
+from pgmx.solvers.gaussian.glasso.certificate import graphical_lasso_certificate
+from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
 from solvers.gaussian_samples import correlation
 
 

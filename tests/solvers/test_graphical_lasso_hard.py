@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.graphical_lasso import graphical_lasso_path
+from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
 from solvers.gaussian_samples import correlation, normal_numbers_of_r, of_rows
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.neighborhood import neighborhood_columns
+from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from solvers.gaussian_samples import correlation, of_rows
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.glasso_certificate import duality_gap, graphical_lasso_certificate
-from pgmx.solvers.graphical_lasso import graphical_lasso_path
-from pgmx.solvers.neighborhood import neighborhood_columns
+from pgmx.solvers.gaussian.glasso.certificate import duality_gap, graphical_lasso_certificate
+from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from solvers.gaussian_samples import correlation, of_rows
 
 ONE = 1 - 2.0**-53

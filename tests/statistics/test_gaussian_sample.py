@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.data import numeric, open_numeric
+from pgmx.data import open_numeric
+from pgmx.data.numbers import table as numeric
 from pgmx.statistics import GaussianSample, gaussian_sample
 
 
@@ -120,7 +121,7 @@ def test_numbers_without_squares(rng, n_rows, missing):
 
 def test_few_rows_of_many_columns(rng, monkeypatch):
     """The square of the number of columns would be 80 GB."""
-    monkeypatch.setattr("pgmx.statistics._sample_passes.Moments", None)
+    monkeypatch.setattr("pgmx.statistics.gaussian.passes.Moments", None)
     sample = gaussian_sample(rng.normal(size=(3, 100_000)))
     assert sample.factor.shape == (3, 100_000)
     assert sample.singular

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pgmx.data import open_numeric
 from pgmx.statistics import gaussian_sample, sample_of_covariance
-from pgmx.statistics.pairwise_moments import PairwiseMoments
-from pgmx.statistics.thin_factor import RowStore
+from pgmx.statistics.gaussian.pairwise_moments import PairwiseMoments
+from pgmx.statistics.gaussian.thin_factor import RowStore
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_no_file_stays_after_an_error(rng, temporary_folder):
 
 
 def test_rows_on_disk_come_back_in_blocks(rng, monkeypatch):
-    monkeypatch.setattr("pgmx.statistics.thin_factor._BLOCK_CELLS", 10)
+    monkeypatch.setattr("pgmx.statistics.gaussian.thin_factor._BLOCK_CELLS", 10)
     store, rows = RowStore(3, on_disk=True), rng.normal(size=(11, 3))
     for part in np.split(rows, [1, 1, 8]):
         store.add(part)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgmx.statistics import MarginalTransforms
-from pgmx.statistics.marginal_transforms import MOST_KNOTS, normal_scores
+from pgmx.statistics.ranks.transforms import MOST_KNOTS, normal_scores
 
 METHODS = ("shrinkage", "truncation", "kendall", "spearman")
 

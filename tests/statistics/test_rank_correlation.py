@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pgmx._ext import _ranks
-from pgmx.statistics import kendall_tau_matrix, latent_correlation, nearest_correlation, rank_correlation, spearman
-from pgmx.statistics._ranked_columns import ranked_columns
+from pgmx.statistics import kendall_tau_matrix, latent_correlation, nearest_correlation, spearman
+from pgmx.statistics.ranks import correlation as rank_correlation
+from pgmx.statistics.ranks.columns import ranked_columns
 
 METHODS = ("kendall", "spearman", "shrinkage", "truncation")
 FUNCTIONS = {

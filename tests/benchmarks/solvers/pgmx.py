@@ -1,7 +1,7 @@
 """pgmx: greedy hill climbing with its defaults, returning a DAG as the others do."""
 
 from pgmx._ext._counts import SIMD_LEVEL
-from pgmx.data.door import encode
+from pgmx.data.inputs import encode
 from pgmx.estimators import HillClimbSearch
 
 KERNEL = SIMD_LEVEL  # the instruction set that was chosen when the kernels were loaded

@@ -1,7 +1,7 @@
 """pgmx: ChowLiuForest with mutual information, one thread."""
 
 from pgmx._ext._counts import SIMD_LEVEL
-from pgmx.data.door import encode
+from pgmx.data.inputs import encode
 from pgmx.estimators import ChowLiuForest
 
 KERNEL = SIMD_LEVEL  # the instruction set that was chosen when the kernels were loaded

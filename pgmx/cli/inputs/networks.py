@@ -1,0 +1,90 @@
+"""Networks that the user names: files, or those bundled with pgmpy."""
+
+from pathlib import Path
+from typing import Any
+
+from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, NETWORK_SUFFIXES
+
+_READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
+
+
+def read_network(text: str) -> Any:
+    """Read a graph or a network.
+
+    Parameters
+    ----------
+    text : str
+        The name of a bundled network, or a file: .bif, .xmlbif, .json, .npz, .uai, or .graphml, which holds a graph
+        alone unless it is that of a Markov network or a Gaussian one.
+
+    Returns
+    -------
+    networkx graph or pgmpy network
+        As the file holds it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or the file cannot be read.
+    """
+    from pgmx.datasets import list_networks, load_network
+
+    names = list_networks()
+    if text in names:
+        return load_network(text)
+    path = Path(text)
+    if path.is_dir():
+        raise ValueError(f"{text} is a folder: give a file ending in {', '.join(_READ)}")
+    if not path.is_file():
+        if path.suffix or len(path.parts) > 1:
+            raise ValueError(f"no such file: {text}")
+        raise ValueError(f"{text!r} is neither a file nor a bundled network ({', '.join(names)})")
+    suffix = path.suffix.lower()
+    if suffix not in _READ:
+        raise ValueError(f"{text}: the suffix must be one of {', '.join(_READ)}")
+    if suffix == ".graphml":
+        return _read_graphml(path)
+    from pgmx.models import read_model
+
+    try:
+        model = read_model(path)
+    except OSError:
+        raise
+    except Exception as error:  # pgmpy's parsers raise whatever they stumble over
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if not len(model):
+        raise ValueError(f"{path} holds no variables: is it a {suffix} file?")
+    return model
+
+
+def _read_graphml(path: Path):
+    import networkx as nx
+
+    try:
+        graph = nx.read_graphml(path)
+    except Exception as error:  # the parsers of XML and of networkx have classes of their own
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if graph.is_multigraph():
+        raise ValueError(f"{path} has parallel edges: it is no graph of a network")
+    if len(graph) and all("log_potentials" in own for _, own in graph.nodes(data=True)):
+        from pgmx.models import load_markov_network
+
+        return load_markov_network(path)
+    if graph.graph.get("type") == "GaussianMarkovNetwork":
+        from pgmx.models import load_gaussian_network
+
+        return load_gaussian_network(path)
+    return graph
+
+
+def with_text_names(graph, text: str):
+    """Return the graph alone, its nodes named by their text: files differ in what types they keep."""
+    import networkx as nx
+
+    names = {node: str(node) for node in graph.nodes()}
+    if len(set(names.values())) < len(names):
+        raise ValueError(f"{text}: two variables have the same text for a name, rename one of them")
+    plain = nx.DiGraph() if graph.is_directed() else nx.Graph()
+    plain.add_nodes_from(names.values())
+    plain.add_edges_from((names[u], names[v]) for u, v in graph.edges())
+    return plain

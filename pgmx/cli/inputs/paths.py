@@ -1,0 +1,108 @@
+"""Checks of what the user gave, before any work: the source, and the files to write."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pgmx.plotting.draw import check_picture_path
+
+NETWORK_SUFFIXES = (".bif", ".xmlbif")
+GRAPH_SUFFIXES = (".graphml", ".json")
+MARKOV_SUFFIXES = (".uai", ".npz", ".json", ".graphml")
+GAUSSIAN_SUFFIXES = (".npz", ".json", ".graphml")
+
+
+class Source(NamedTuple):
+    """A table (a file, or a folder of Parquet files) or a bundled network: `path` is None for the latter."""
+
+    name: str
+    path: Path | None
+
+
+def find_source(text: str) -> Source:
+    """Tell a bundled network from a file.
+
+    Parameters
+    ----------
+    text : str
+        What the user typed. A bundled name wins; ``./alarm`` is always a file.
+
+    Returns
+    -------
+    Source
+        The name of the network, or the path of the file and its stem.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a bundled network nor an existing file.
+    FileNotFoundError
+        If it is a folder without Parquet files.
+    """
+    from pgmx.datasets import list_networks
+
+    names = list_networks()
+    if text in names:
+        return Source(text, None)
+    path = Path(text)
+    if path.is_file():
+        return Source(path.stem, path)
+    if path.is_dir():
+        from pgmx.data.files.readers import table_files
+
+        table_files(path)
+        return Source(path.absolute().name, path)
+    if path.suffix or len(path.parts) > 1:
+        raise ValueError(f"no such file: {text}")
+    raise ValueError(f"{text!r} is neither a file nor a bundled network ({', '.join(names)})")
+
+
+def check_targets(
+    out: Path | None,
+    plot: Path | None,
+    suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES,
+    history: Path | None = None,
+) -> None:
+    """Refuse files that could not be written, before the learning.
+
+    Parameters
+    ----------
+    out, plot : Path or None
+        Where the user wants the model and the picture.
+    suffixes : sequence of str
+        What `out` may end in.
+    history : Path or None
+        Where the user wants the picture of the curves.
+
+    Raises
+    ------
+    ValueError
+        For a wrong suffix, a folder that does not exist, a place without permission to write, or one file named twice.
+    """
+    targets = {"--out": out, "--plot": plot, "--plot-history": history}
+    named: dict[Path, str] = {}
+    for option, path in targets.items():
+        if path is None:
+            continue
+        if option == "--out" and path.suffix.lower() not in suffixes:
+            raise ValueError(f"--out {path}: the suffix must be one of {', '.join(suffixes)}")
+        if option != "--out":
+            try:
+                check_picture_path(path)
+            except ValueError as error:
+                raise ValueError(f"{option} {path}: {error}") from None
+        check_writable(path, option)
+        other = named.setdefault(path.absolute(), option)
+        if other != option:
+            raise ValueError(f"{other} and {option} name the same file {path}")
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Refuse a file that could not be written, naming the option that asks for it."""
+    if path.is_dir():
+        raise ValueError(f"{option} {path}: this is a folder, name a file in it")
+    if not path.parent.is_dir():
+        raise ValueError(f"{option} {path}: there is no folder {path.parent}, make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{option} {path}: no permission to write there")

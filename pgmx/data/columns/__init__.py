@@ -1,0 +1,7 @@
+"""Coding of single columns: values to state codes.
+
+- `objects`: coding of columns of Python objects: strings, integers and booleans, alone or mixed
+- `kinds`: the kinds of columns, and the coding of one column of each kind
+- `declared`: states declared by the user: checking them, and coding a column by them
+- `missing`: missing cells: where they are, and the coding of columns that have some
+"""

@@ -1,0 +1,112 @@
+"""States declared by the user: checking them, and coding a column by them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.data.columns.kinds import Coded
+from pgmx.data.columns.objects import is_missing
+from pgmx.data.errors import UnknownColumnsError
+from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
+
+
+def checked_state_names(state_names, columns):
+    """Check the argument `state_names`.
+
+    Parameters
+    ----------
+    state_names : mapping of column name to sequence of states, or None
+        What the user declared.
+    columns : tuple
+        Names of the columns of the data.
+
+    Returns
+    -------
+    dict of tuple
+        The declared states by column.
+
+    Raises
+    ------
+    TypeError
+        If it is no mapping to sequences.
+    ValueError
+        If a column is unknown, or its states are none, too many, missing or not distinct.
+    """
+    if state_names is None:
+        return {}
+    if not isinstance(state_names, Mapping):
+        raise TypeError(f"state_names must be a dict of lists of states, got {type(state_names).__name__}")
+    known = set(columns)
+    unknown = [name for name in state_names if name not in known]
+    if unknown:
+        raise UnknownColumnsError(
+            f"state_names has unknown column(s) {join_names(unknown)}: the columns are {join_names(columns)}", unknown
+        )
+    return {name: _checked_states(states, name) for name, states in state_names.items()}
+
+
+def _checked_states(states, name):
+    """Check the states declared for one column."""
+    if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
+        raise TypeError(f"state_names[{name!r}] must be a list of states, got {states!r}")
+    states = tuple(python_scalar(state) for state in states)
+    if not 0 < len(states) <= MAX_STATES:
+        raise ValueError(f"state_names[{name!r}] must hold 1 to {MAX_STATES} states, got {len(states)}")
+    if any(map(is_missing, states)):
+        raise ValueError(f"state_names[{name!r}] holds a missing value (None or NaN), which cannot be a state")
+    try:
+        twice = [state for state, count in Counter(states).items() if count > 1]
+    except TypeError:
+        raise TypeError(f"state_names[{name!r}] holds an unhashable state: use strings, booleans or integers") from None
+    if twice:
+        raise ValueError(f"state_names[{name!r}] repeats the state(s) {join_names(twice)}: name each state once")
+    return states
+
+
+def recoded(coded, row, states, name):
+    """Code a column by declared states.
+
+    Parameters
+    ----------
+    coded : Coded
+        The column with the states it came with; the code after the last one stands for missing cells.
+    row : ndarray of uint8, shape (n_rows,)
+        The column's codes where `coded` has none of its own; receives the new codes when they fit.
+    states : tuple
+        The declared states in order.
+    name : hashable
+        The column's name, for messages.
+
+    Returns
+    -------
+    Coded
+        The column with the declared states.
+
+    Raises
+    ------
+    ValueError
+        If the column holds a state that is not declared.
+    """
+    codes = row if coded.codes is None else coded.codes
+    position = {state: i for i, state in enumerate(states)}
+    undeclared = [i for i, state in enumerate(coded.states) if state not in position]
+    if undeclared:
+        counts = np.bincount(codes, minlength=len(coded.states))
+        observed = [coded.states[i] for i in undeclared if counts[i]]
+        if observed:
+            raise undeclared_error(name, observed, states)
+    rank = np.array([*(position.get(state, 0) for state in coded.states), len(states)], dtype=np.uint16)
+    if len(states) > MAX_BYTE_STATES:
+        return Coded(states, rank[codes])
+    row[:] = rank.astype(np.uint8)[codes]
+    return Coded(states)
+
+
+def undeclared_error(name, observed, states):
+    """Error for a column that holds the states `observed` beside the declared `states`."""
+    return ValueError(
+        f"column {name!r} holds the state(s) {join_names(observed)}, which state_names[{name!r}] does not declare: it "
+        f"declares {join_names(states)}"
+    )

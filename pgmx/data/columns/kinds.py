@@ -1,0 +1,328 @@
+"""The kinds of columns, and the coding of one column of each kind.
+
+A column is one of: a 1-D numpy array, a pandas extension array, an Arrow chunked array. `column_kind` names what its
+cells are, `code_column` turns it into states and codes. Distinct values are sorted here, so that neither row order nor
+the hash seed can show in the result.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pgmx._ext import _encode
+from pgmx.data.columns.objects import code_objects, objects_are_floats
+from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
+
+#: Kinds of columns that hold states.
+DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
+
+_KIND_OF_LETTER = {
+    "i": "integer",
+    "u": "integer",
+    "b": "boolean",
+    "f": "float",
+    "O": "object",
+    "U": "string",
+    "T": "string",
+}
+
+
+class Coded(NamedTuple):
+    """One coded column."""
+
+    states: tuple
+    #: Codes of a column with more than 255 states; None when they were written to the byte row of the caller.
+    codes: np.ndarray | None = None
+    #: Why there are no codes: "missing" cells, "float" cells among objects, or None.
+    obstacle: str | None = None
+
+
+INCOMPLETE = Coded((), None, "missing")
+FLOAT = Coded((), None, "float")
+
+
+def column_kind(values):
+    """Name what a column holds.
+
+    Parameters
+    ----------
+    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
+        The column.
+
+    Returns
+    -------
+    str
+        One of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them.
+    """
+    if isinstance(values, np.ndarray):
+        return _KIND_OF_LETTER.get(values.dtype.kind, str(values.dtype))
+    if isinstance(values, pa.ChunkedArray):
+        return _arrow_kind(values.type)
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if isinstance(dtype, pd.StringDtype):
+        return "string"
+    if isinstance(values, (pd.arrays.IntegerArray, pd.arrays.BooleanArray, pd.arrays.FloatingArray)):
+        return _KIND_OF_LETTER[dtype.kind]
+    return str(dtype)
+
+
+def _arrow_kind(dtype):
+    """Kind of an Arrow column."""
+    kinds = {
+        "category": pa.types.is_dictionary,
+        "integer": pa.types.is_integer,
+        "boolean": pa.types.is_boolean,
+        "string": _is_arrow_string,
+        "float": pa.types.is_floating,
+        "empty": pa.types.is_null,
+    }
+    return next((kind for kind, test in kinds.items() if test(dtype)), str(dtype))
+
+
+def _is_arrow_string(dtype):
+    return pa.types.is_string(dtype) or pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype)
+
+
+def is_float_column(values):
+    """Tell whether a column holds floats, be it in a float dtype or as Python objects."""
+    kind = column_kind(values)
+    return kind == "float" or (kind == "object" and objects_are_floats(values))
+
+
+def code_column(values, out, name):
+    """Code one column.
+
+    Parameters
+    ----------
+    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray, shape (n_rows,)
+        The column, of a kind in `DISCRETE_KINDS`.
+    out : ndarray of uint8, shape (n_rows,), C-contiguous
+        Receives the codes when there are at most 255 states.
+    name : hashable
+        The column's name, for messages.
+
+    Returns
+    -------
+    Coded
+        States in their stated order and, when there are more than 255, the codes; or the obstacle.
+
+    Raises
+    ------
+    TypeError
+        If the dtype or a cell cannot be a state.
+    ValueError
+        If there are more than 65535 states.
+
+    Notes
+    -----
+    One to two sequential passes over the cells.
+    """
+    kind = column_kind(values)
+    if kind == "float":
+        return FLOAT
+    if kind not in DISCRETE_KINDS:
+        remedy = "densify it with X.sparse.to_dense()" if kind.startswith("Sparse") else "convert it to str or category"
+        raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}, or leave it out")
+    if kind == "empty":
+        return INCOMPLETE
+    if isinstance(values, pa.ChunkedArray):
+        return _code_arrow(values, out, name)
+    if kind == "category":
+        return _code_categories(values.codes, _category_states(values.categories), out, name)
+    if kind == "string":
+        return _code_strings(values, out, name)
+    if kind == "object":
+        return _labelled(code_objects(values, name), out, name)
+    if not isinstance(values, np.ndarray):  # nullable integers and booleans
+        if values.isna().any():
+            return INCOMPLETE
+        values = values.to_numpy(dtype=values.dtype.numpy_dtype)
+    return code_integers(values[:, None], out[None], [name])[0]
+
+
+def declared_categories(values):
+    """States that a categorical column declares; none for any other."""
+    if column_kind(values) != "category":
+        return ()
+    if isinstance(values, pa.ChunkedArray):
+        chunks = values.unify_dictionaries().chunks
+        states = chunks[0].dictionary.drop_null().to_pylist() if chunks else []
+        return tuple(dict.fromkeys(states))
+    return tuple(_category_states(values.categories))
+
+
+def code_integers(cells, out, names):
+    """Code integer or boolean columns.
+
+    Parameters
+    ----------
+    cells : ndarray of int or bool, shape (n_rows, n_columns)
+        The columns, in any memory order.
+    out : ndarray of uint8, shape (n_columns, n_rows), C-contiguous
+        Receives the codes of columns with at most 255 states.
+    names : sequence of hashable
+        The columns' names, for messages.
+
+    Returns
+    -------
+    list of Coded
+        One per column.
+    """
+    boolean = cells.dtype == bool
+    cells = _plain(cells.view(np.uint8) if boolean else cells)
+    coded = []
+    for j, found in enumerate(_encode.code_integers(cells, out)):
+        if found is None:
+            coded.append(_code_spread_integers(cells[:, j], out[j], names[j]))
+            continue
+        low, present = found
+        states = tuple(low + i for i, mark in enumerate(present) if mark)
+        wide = out[j].astype(np.uint16) if len(states) > MAX_BYTE_STATES else None  # the bytes hold 256 of them
+        coded.append(Coded(tuple(map(bool, states)) if boolean else states, wide))
+    return coded
+
+
+def _code_spread_integers(values, out, name):
+    """Code one integer column of a wide range."""
+    raw = np.empty(len(values), dtype=np.uint16)
+    return _labelled((_encode.code_spread_integers(values, raw), raw), out, name)
+
+
+def _category_states(categories):
+    """List the categories of a pandas column as Python objects."""
+    if isinstance(categories.dtype, pd.StringDtype) and categories.dtype.storage == "pyarrow":
+        return categories.array.__arrow_array__().to_pylist()  # a fifth of the time of tolist
+    return [python_scalar(value) for value in categories.tolist()]
+
+
+def _code_categories(codes, categories, out, name):
+    """Code a column that comes with codes and declared states; a negative code is a missing cell."""
+    if len(categories) > MAX_STATES:
+        raise_too_many(name)
+    if len(categories) <= MAX_BYTE_STATES:
+        missing = _encode.narrow_categories(_plain(codes), out)
+        return INCOMPLETE if missing else Coded(tuple(categories))
+    return INCOMPLETE if codes.min() < 0 else Coded(tuple(categories), codes.astype(np.uint16))
+
+
+def _code_strings(values, out, name):
+    """Code a numpy or pandas string column."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "T":
+            return _labelled(code_objects(values.astype(object), name), out, name)
+        # Cells of fixed width, padded with zeros: equal texts are equal bytes.
+        values = np.ascontiguousarray(_plain(values))
+        starts = np.arange(len(values) + 1) * values.dtype.itemsize
+        return _code_bytes(starts, values.view(np.uint8), lambda row: str(values[row]), out, name)
+    if values.dtype.storage == "pyarrow":
+        return _code_arrow(values.__arrow_array__(), out, name)
+    return _labelled(code_objects(values.to_numpy(dtype=object, na_value=None), name), out, name)
+
+
+def _code_bytes(offsets, text, decoded, out, name):
+    """Code strings that lie in one buffer, the i-th from offsets[i] to offsets[i + 1]."""
+    raw = np.empty(len(offsets) - 1, dtype=np.uint16)
+    rows = _encode.code_strings(offsets, text, raw)
+    return _labelled((None if rows is None else [decoded(row) for row in rows], raw), out, name)
+
+
+def _code_arrow(column, out, name):
+    """Code an Arrow column."""
+    if column.null_count:
+        return INCOMPLETE
+    dtype = column.type
+    if pa.types.is_dictionary(dtype):
+        array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+        categories = array.dictionary.to_pylist()
+        if array.dictionary.null_count == 0 and len(set(categories)) == len(categories):
+            return _code_categories(array.indices.to_numpy(), categories, out, name)
+        return _code_arrow(column.cast(dtype.value_type), out, name)
+    if not _is_arrow_string(dtype):
+        return code_integers(column.to_numpy()[:, None], out[None], [name])[0]
+    if column.num_chunks > 1 or pa.types.is_string_view(dtype):
+        try:
+            column = column.cast(pa.large_string())  # chunks of 32-bit offsets may not fit in one
+        except pa.ArrowNotImplementedError:  # string views in older versions of Arrow
+            return _labelled(code_objects(np.array(column.to_pylist(), dtype=object), name), out, name)
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    _, offsets, text = array.buffers()
+    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    offsets = _plain(np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1])
+    text = np.frombuffer(text, np.uint8) if text is not None and text.size else np.empty(0, np.uint8)
+    return _code_bytes(offsets, text, lambda row: text[offsets[row] : offsets[row + 1]].tobytes().decode(), out, name)
+
+
+def _labelled(found, out, name):
+    """Number the states of a column coded by first occurrence in their sorted order."""
+    if isinstance(found, str):
+        return INCOMPLETE if found == "missing" else FLOAT
+    states, raw = found
+    if states is None:
+        raise_too_many(name)
+    order = sorted_states(states)
+    rank = np.empty(len(order), dtype=np.uint16)
+    rank[order] = np.arange(len(order), dtype=np.uint16)
+    ordered = tuple(states[i] for i in order)
+    if len(ordered) > MAX_BYTE_STATES:
+        return Coded(ordered, rank[raw])
+    _encode.relabel(raw, rank.astype(np.uint8), out)
+    return Coded(ordered)
+
+
+def sorted_states(states):
+    """Order of the states of a column: by value when all are of one type, else by type name and text.
+
+    Parameters
+    ----------
+    states : list of str, int or bool
+        Distinct states.
+
+    Returns
+    -------
+    list of int
+        Positions in `states`, in order.
+    """
+    if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool):
+        return sorted(range(len(states)), key=states.__getitem__)
+    return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
+
+
+def raise_too_many(name):
+    """Refuse a column with more states than codes can tell apart."""
+    raise ValueError(
+        f"column {name!r} has more than {MAX_STATES} distinct values: it looks like an identifier, drop it "
+        "(or discretise it)"
+    )
+
+
+def _plain(values):
+    """Return numbers or text aligned and in the byte order of this machine: the kernels rely on both."""
+    if values.flags.aligned and values.dtype.isnative:
+        return values
+    return values.astype(values.dtype.newbyteorder("="), order="A", copy=True)
+
+
+def float_cells(values):
+    """Return a column of floats as a new float64 array, missing cells as NaN.
+
+    Parameters
+    ----------
+    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
+        A column that `is_float_column` holds for.
+
+    Returns
+    -------
+    ndarray of float64
+        A copy.
+    """
+    if isinstance(values, pa.ChunkedArray):
+        return np.array(values.to_numpy(), dtype=np.float64)
+    if not isinstance(values, np.ndarray):
+        return np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    if values.dtype == object:
+        values = np.where(pd.isna(values), np.nan, values)
+    return np.array(values, dtype=np.float64)

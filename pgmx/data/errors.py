@@ -1,0 +1,84 @@
+"""Words shared by the error messages about data."""
+
+from pgmx.checks import join_names
+
+
+class FloatColumnsError(ValueError):
+    """Columns of floats in a table of discrete variables.
+
+    Parameters
+    ----------
+    names : list of hashable
+        The columns.
+    hints : str, default=""
+        What else to say.
+    scores : bool, default=True
+        Whether the caller can choose a score for numbers instead.
+    """
+
+    def __init__(self, names, hints="", scores=True):
+        self.names = names
+        self.hints = hints
+        self.scores = scores
+        super().__init__(names, hints, scores)
+
+    def __str__(self):
+        choice = ", or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns)" if self.scores else ""
+        return (
+            f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them, for "
+            f"example with "
+            f"pandas.qcut{choice}.{self.hints}"
+        )
+
+
+class MissingCellsError(ValueError):
+    """Columns with missing cells where none may be.
+
+    Parameters
+    ----------
+    names : list of hashable
+        The columns.
+    choices : tuple of str, default=("drop", "category", "pairwise")
+        Values of the option `missing` by which the caller may let them in.
+    option : str, default="missing={!r}"
+        How the caller writes that option.
+    """
+
+    def __init__(self, names, choices=("drop", "category", "pairwise"), option="missing={!r}"):
+        self.names = names
+        self.choices = tuple(choices)
+        self.option = option
+        super().__init__(names, self.choices, option)
+
+    def __str__(self):
+        purposes = {
+            "drop": "to leave out the rows that have them",
+            "category": "to make them a state",
+            "pairwise": "to score families on their complete rows",
+        }
+        ways = [f"{self.option.format(choice)} {purposes[choice]}" for choice in self.choices]
+        return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
+
+    def among(self, choices):
+        """Return the error for a caller who has but some of the choices."""
+        return type(self)(self.names, [choice for choice in self.choices if choice in choices], self.option)
+
+    def with_option(self, option):
+        """Return the error for a caller who writes the option in another way."""
+        return type(self)(self.names, self.choices, option)
+
+
+class UnknownColumnsError(ValueError):
+    """States declared for columns that the data lack.
+
+    Parameters
+    ----------
+    message : str
+        What to say.
+    names : sequence of hashable, default=()
+        The columns that the data lack.
+    """
+
+    def __init__(self, message, names=()):
+        self.names = tuple(names)
+        super().__init__(message)

@@ -1,0 +1,153 @@
+"""Reading a table from files."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from pgmx.checks import join_names
+
+CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+
+#: What the readers raise for a file that they cannot read.
+UNREADABLE = (OSError, EOFError, ValueError, pa.ArrowException)
+
+
+def read_table(path):
+    r"""Read a table from a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; its suffix tells the format: .csv (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip), .parquet or
+        .pq. A CSV file has a header line; empty cells and the usual words for them (NA, NaN, null, None, ...)
+        are missing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table, with nullable dtypes, so that integers with missing cells stay integers.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the suffix is unknown, the content cannot be read, or a CSV header names two columns alike.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pgmx.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "weather.csv")
+    ...     _ = path.write_text("rain,days\nyes,3\nno,\n")
+    ...     read_table(path).dtypes["days"]
+    Int64Dtype()
+    """
+    path = Path(path)
+    _check_suffix(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    try:
+        return _read_csv(path) if is_csv(path) else _read_parquet(path)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+
+
+def is_path(X):
+    """Tell whether an input is the path of a file or folder."""
+    return isinstance(X, (str, os.PathLike))
+
+
+def is_csv(path):
+    """Tell whether a path has a suffix of CSV files."""
+    return path.name.lower().endswith(CSV_SUFFIXES)
+
+
+def table_files(path):
+    """List the files that a path stands for.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A CSV or Parquet file, or a folder of Parquet files.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The file, or the Parquet files right in the folder sorted by name; names that begin with "." or "_" are passed
+        over.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file, or no Parquet file in the folder.
+    ValueError
+        If the suffix is unknown.
+    """
+    if path.is_dir():
+        files = sorted(
+            file
+            for file in path.iterdir()
+            if file.name.lower().endswith(PARQUET_SUFFIXES) and file.name[0] not in "._" and file.is_file()
+        )
+        if not files:
+            raise FileNotFoundError(
+                f"no Parquet file ({join_names(PARQUET_SUFFIXES)}) in the folder {path}; folders within it are not "
+                f"searched"
+            )
+        return files
+    _check_suffix(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    return [path]
+
+
+def read_whole(path):
+    """Read a table from a file, or from all Parquet files of a folder, into memory."""
+    files = table_files(path)
+    return read_table(files[0]) if len(files) == 1 else pd.concat(map(read_table, files), ignore_index=True)
+
+
+def unreadable(path, error):
+    """Error for a file that cannot be read, with the reason."""
+    return ValueError(f"{path} cannot be read: {str(error).strip() or type(error).__name__}")
+
+
+def _check_suffix(path):
+    if not path.name.lower().endswith(CSV_SUFFIXES + PARQUET_SUFFIXES):
+        raise ValueError(f"{path} has an unknown suffix: expected one of {join_names(CSV_SUFFIXES + PARQUET_SUFFIXES)}")
+
+
+#: What a missing cell of a CSV file may say: the words of pandas but "None", which many tables have for a state.
+MISSING_WORDS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)
+
+#: How every CSV file is read, whole or in pieces.
+CSV_OPTIONS = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
+
+
+def csv_header(path):
+    """Read the names in the first line of a CSV file, refusing one that occurs twice."""
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = header.iloc[0].tolist()
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:  # pandas would rename the second silently
+        raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
+    return names
+
+
+def _read_csv(path):
+    """Read a CSV file; the type of a column is told from all its cells."""
+    csv_header(path)
+    return pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS)
+
+
+def _read_parquet(path):
+    """Read a Parquet file."""
+    return pd.read_parquet(path, dtype_backend="numpy_nullable")

@@ -1,0 +1,267 @@
+"""The one door for data: any accepted table in, a coded table or a clean pandas frame out."""
+
+from itertools import chain
+from pathlib import Path
+
+from pgmx.checks import join_names
+from pgmx.data.columns.declared import checked_state_names
+from pgmx.data.errors import FloatColumnsError
+from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
+from pgmx.data.files.readers import is_csv, is_path, read_whole
+from pgmx.data.frame import Frame, check_missing_option
+from pgmx.data.pieces.chunks import CHUNK_ROWS, in_memory, is_iterator, parquet_has_floats
+from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
+from pgmx.data.sources import open_piece, open_source
+from pgmx.data.table import DiscreteTable
+
+
+def encode(X, *, state_names=None, missing="error", n_jobs=None):
+    """Code a table of discrete variables.
+
+    Parameters
+    ----------
+    X : table, array_like of shape (n_rows, n_columns), list of rows, DiscreteTable, path, or iterator of frames
+        The data, for example a pandas, polars or Arrow table, never changed. The columns of an array are named x0, x1,
+        ... A DiscreteTable is returned as it is, a plane file (.pgmx) opened. A CSV or Parquet file, a folder of
+        Parquet files (taken in the order of their names) or an iterator of frames may be larger than memory: it is
+        coded in one pass to a temporary plane file, which is deleted together with the table that is mapped from it.
+    state_names : mapping of column name to sequence of states, optional
+        States and their order for some or all columns, and states that do not occur in the data.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        What to do with missing cells (None, NaN, NA, NaT). "error": raise, naming the columns. "drop": leave out their
+        rows. "category": make them one more state of their column, the last, named "missing" ("missing_1", ... where a
+        state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` tells which state that is,
+        so that scores can leave those rows out family by family.
+    n_jobs : int, optional
+        Threads over the columns of a table of at least 4 million cells, as in joblib; None means 1. The result does not
+        depend on it.
+
+    Returns
+    -------
+    DiscreteTable
+        The coded table, in memory or mapped from a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file, or no Parquet file in the folder.
+    TypeError
+        If the input is no table, a column holds dates or another type that cannot be a state, or a cell is unhashable.
+    ValueError
+        If the table is empty or has one row, a column name occurs twice, a column holds floats, cells are missing, a
+        state is not declared in `state_names`, a column has more than 65535 states, pieces have different columns, or a
+        file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If a column has more states than ``max(20, n_rows / 20)``.
+
+    Notes
+    -----
+    The states of a categorical column (pandas category, polars Enum, Arrow dictionary) are its categories in their
+    declared order, also those that never occur; any other column has the sorted distinct values it holds (integers by
+    value, False before True, strings by code point, mixed types by type name and text). They are Python objects.
+
+    One to two passes over each column: per cell about 1 ns for categories and small integers, 3 to 5 ns for strings.
+    A table in pieces gives what the whole gives, for any size of the pieces; their declared categories are put together
+    in the order in which they come. It takes the memory of one piece, whatever the number of rows, and a byte a cell in
+    each of two files in the folder for temporary files (``tempfile.gettempdir()``).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.data import encode
+    >>> table = encode(pd.DataFrame({"rain": [False, True, True], "sky": ["blue", "grey", "blue"]}))
+    >>> table.states
+    ((False, True), ('blue', 'grey'))
+    >>> table.codes
+    array([[0, 1, 1],
+           [0, 1, 0]], dtype=uint8)
+    """
+    if isinstance(X, DiscreteTable):
+        check_missing_option(missing)
+        return _as_declared(X, state_names)
+    if _is_plane_file(X):
+        check_missing_option(missing)
+        return _as_declared(open_table(X), state_names)
+    if is_path(X) or is_iterator(X):
+        return stream_to_table(X, state_names=state_names, missing=missing, n_jobs=n_jobs)
+    return open_frame(X).encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
+
+
+def write_table(X, path, *, state_names=None, missing="error", chunk_rows=CHUNK_ROWS, n_jobs=None):
+    """Code a table into a plane file, which `open_table` maps into memory.
+
+    Parameters
+    ----------
+    X : anything that `encode` takes
+        The data.
+    path : str or path-like
+        The file to write, with the suffix .pgmx. One that is there already is replaced at once when all is written.
+    state_names : mapping of column name to sequence of states, optional
+        As for `encode`.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        As for `encode`.
+    chunk_rows : int, default=65536
+        Rows of a file that are read at a time, fewer for tables of more than 128 columns. The result does not depend on
+        it.
+    n_jobs : int, optional
+        As for `encode`.
+
+    Returns
+    -------
+    DiscreteTable
+        The table, mapped from the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the input is not there, or the folder of `path`.
+    TypeError, ValueError
+        As `encode` does; if the suffix is another, or a name or a state is neither string, number, boolean, None nor a
+        tuple of these.
+
+    Notes
+    -----
+    The file takes a byte a cell (two where a variable has more than 255 states) and an eighth of a byte for each row
+    and state. While it is written, as much again as the codes take lies in an unnamed file beside it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from pgmx.data import write_table
+    >>> chunks = (np.array([[0, 1], [1, k]]) for k in range(3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = write_table(chunks, pathlib.Path(folder, "chunks.pgmx"))
+    >>> table.states, table.n_rows
+    (((0, 1), (0, 1, 2)), 6)
+    """
+    path = Path(path)
+    if path.suffix.lower() != PLANE_SUFFIX:
+        raise ValueError(f"{path} must have the suffix {PLANE_SUFFIX}")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"no such folder: {path.absolute().parent}")
+    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
+        raise ValueError(f"chunk_rows must be a positive integer, got {chunk_rows!r}")
+    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
+        write_coded(encode(X, **options), path)
+    else:
+        stream_to_file(X, path, chunk_rows=chunk_rows, **options)
+    return open_table(path)
+
+
+def open_any(X, *, state_names=None, missing="error", n_jobs=None):
+    """Open data for a learner: a coded table where it can be, else columns.
+
+    Parameters
+    ----------
+    X : anything that `encode` takes
+        The data; also a file, or an iterator, of which columns hold floats. An iterator is used up.
+    state_names : mapping of column name to sequence of states, optional
+        As for `encode`, where the data are coded here.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        As for `encode`, where the data are coded here.
+    n_jobs : int, optional
+        As for `encode`.
+
+    Returns
+    -------
+    DiscreteTable or Frame
+        A coded table for a DiscreteTable, a plane file, and a file, folder or iterator of states. Columns for a table
+        in memory, and for a file in which some are floats or an iterator whose first frame has some: these are read
+        whole.
+
+    Raises
+    ------
+    FileNotFoundError, TypeError, ValueError
+        As `encode` and `open_frame` do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data import open_any
+    >>> open_any(iter([np.array([[0, 1], [1, 1]])]))
+    DiscreteTable(2 variables, 2 rows, 3 states, uint8)
+    >>> open_any(iter([np.array([[0.5, 1.5], [1.5, 2.5]])])).float_columns
+    ('x0', 'x1')
+    """
+    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    if isinstance(X, DiscreteTable) or _is_plane_file(X):
+        return encode(X, **options)
+    if is_path(X):
+        path = Path(X)
+        if not is_csv(path) and parquet_has_floats(path):
+            return open_frame(path)
+        try:
+            return stream_to_table(path, **options)
+        except FloatColumnsError:  # a CSV file has no types until it is read
+            return open_frame(path)
+    if is_iterator(X):
+        first = next(X, None)
+        if first is not None and Frame(*open_piece(first)).known_floats():
+            return Frame(*in_memory(first, X))
+        return stream_to_table(chain([] if first is None else [first], X), **options)
+    return open_frame(X)
+
+
+def open_frame(X):
+    """Open a table of any accepted kind as columns in memory.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), list of rows, path or iterator of frames
+        The data, never changed. A Frame is returned as it is. A file, a folder of Parquet files or an iterator is read
+        whole.
+
+    Returns
+    -------
+    Frame
+        The table behind one face. It refers to the cells of `X`: use it at once, do not keep it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If the input is no table, or coded already.
+    ValueError
+        If it is not two-dimensional, empty, has one row, or a column name occurs twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data import open_frame
+    >>> frame = open_frame(np.array([[0.5, 1.0], [0.25, np.nan]]))
+    >>> frame.names, frame.float_columns, frame.missing_columns()
+    (('x0', 'x1'), ('x0', 'x1'), ('x1',))
+    """
+    if isinstance(X, Frame):
+        return X
+    if _is_plane_file(X):
+        raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
+    if is_path(X):
+        return Frame(*open_source(read_whole(Path(X))))
+    if is_iterator(X):
+        first = next(X, None)
+        return Frame(*in_memory(first, X))
+    return Frame(*open_source(X))
+
+
+def _is_plane_file(X):
+    return is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX
+
+
+def _as_declared(table, state_names):
+    """Return a coded table whose states must be those that are declared."""
+    for name, declared in checked_state_names(state_names, table.columns).items():
+        states = table.states[table.index(name)]
+        if states != declared:
+            raise ValueError(
+                f"the table is coded already, with the states {join_names(states)} for {name!r}: give state_names "
+                f"when it "
+                "is coded"
+            )
+    return table

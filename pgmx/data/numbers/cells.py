@@ -1,0 +1,112 @@
+"""Cells of numeric tables: what is no number, what is missing or infinite, and float64 rows of the rest."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pgmx.checks import join_names
+from pgmx.data.columns.kinds import column_kind, float_cells
+from pgmx.data.errors import MissingCellsError
+from pgmx.data.pieces.chunks import CHUNK_CELLS
+
+#: What `pandas.api.types.infer_dtype` says of Python objects that are numbers; "empty" where all cells are missing.
+_NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
+
+
+class MissingNumbersError(MissingCellsError):
+    """Columns of numbers with missing cells where none may be.
+
+    Parameters
+    ----------
+    names : list of hashable
+        The columns.
+    choices : tuple of str, default=("drop", "pairwise")
+        Values of the option `missing` by which the caller may let them in.
+    option : str, default="missing={!r}"
+        How the caller writes that option.
+    """
+
+    def __init__(self, names, choices=("drop", "pairwise"), option="missing={!r}"):
+        super().__init__(names, choices, option)
+
+    def __str__(self):
+        purposes = {
+            "drop": "to leave out the rows that have them",
+            "pairwise": "to use for each pair of columns the rows that are known in both",
+        }
+        ways = [f"{self.option.format(choice)} {purposes[choice]}" for choice in self.choices]
+        return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
+
+
+def kinds_of_states(frame):
+    """Return what the columns hold that are no numbers, by name."""
+    kinds = {}
+    for name, values in zip(frame.names, frame.columns, strict=True):
+        kind = column_kind(values)
+        if kind == "object":
+            kind = pd.api.types.infer_dtype(values, skipna=True)
+            kind = "float" if kind in _NUMBERS else kind
+        if kind not in ("integer", "float", "empty"):
+            kinds[name] = "text" if kind == "string" else kind
+    return kinds
+
+
+def float_rows(frame):
+    """Return the cells of a frame of numbers as a new array, missing ones as NaN."""
+    rows = np.empty((frame.n_rows, frame.n_columns))
+    for v, values in enumerate(frame.columns):
+        if isinstance(values, pa.ChunkedArray):
+            values = values.cast(pa.float64(), safe=False)  # of integers, those above 2**53 are rounded
+            rows[:, v] = values.to_numpy()
+        elif isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+            rows[:, v] = values
+        else:
+            rows[:, v] = float_cells(values)
+    return rows
+
+
+def _columns_with(rows, test):
+    """Mark the columns in which some cell passes a test, in blocks of rows."""
+    found = np.zeros(rows.shape[1], dtype=bool)
+    step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
+    for first in range(0, len(rows), step):
+        found |= test(rows[first : first + step]).any(axis=0)
+    return found
+
+
+def missing_columns(rows):
+    """Mark the columns with missing cells (NaN)."""
+    return _columns_with(rows, np.isnan)
+
+
+def infinite_columns(rows):
+    """Mark the columns with infinite cells."""
+    return _columns_with(rows, np.isinf)
+
+
+def raise_of_states(names, kinds):
+    """Refuse columns that hold no numbers."""
+    if not kinds:
+        return
+    culprits = [name for name in names if name in kinds]
+    held = join_names(sorted(set(map(str, kinds.values())))).replace("'", "")
+    raise ValueError(
+        f"column(s) {join_names(culprits)} hold states or text, not numbers ({held}): leave them out, or turn them "
+        f"into "
+        "numbers, for example with astype(float)"
+    )
+
+
+def raise_of_cells(names, incomplete, infinite):
+    """Refuse infinite cells, and missing ones where `incomplete` is given."""
+    if infinite.any():
+        raise ValueError(
+            f"infinite cells (inf) in column(s) {join_names(named(names, infinite))}: replace them or drop their rows"
+        )
+    if incomplete is not None and incomplete.any():
+        raise MissingNumbersError(named(names, incomplete))
+
+
+def named(names, mask):
+    """Return the names of the columns that are marked."""
+    return [names[v] for v in np.flatnonzero(mask)]

@@ -1,0 +1,169 @@
+"""Tables that come in pieces: files, folders of files and iterators of frames, as frames of one set of columns."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pgmx.checks import join_names
+from pgmx.data.files.readers import CSV_OPTIONS, UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
+from pgmx.data.frame import Frame
+from pgmx.data.sources import Source, open_piece, open_source
+
+#: Rows of a file that are read at a time, fewer where the table is so wide that they hold more cells than the second.
+CHUNK_ROWS = 65_536
+CHUNK_CELLS = 1 << 23
+
+
+def is_iterator(X):
+    """Tell whether an input gives frames one after the other."""
+    return hasattr(X, "__next__")
+
+
+def open_chunks(X, chunk_rows):
+    """Open a table that comes in pieces.
+
+    Parameters
+    ----------
+    X : str, path-like or iterator
+        A CSV or Parquet file, a folder of Parquet files, or an iterator of frames.
+    chunk_rows : int
+        Rows of a file to read at a time.
+
+    Returns
+    -------
+    chunks : iterator of Frame
+        The pieces, all with the columns of the first in their order.
+    are_texts : bool
+        Whether all cells are words, whose types are not told apart yet.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file, or no Parquet file in the folder.
+    ValueError
+        If the suffix is unknown; from `chunks` also when a piece cannot be read or has other columns, or there is none.
+    TypeError
+        From `chunks`, if a piece is no table.
+    """
+    if not is_path(X):
+        return _aligned(X), False
+    files = table_files(Path(X))
+    are_texts = is_csv(files[0])
+    pieces = _csv_pieces if are_texts else _parquet_pieces
+    return _aligned(piece for file in files for piece in _guarded(file, pieces(file, chunk_rows))), are_texts
+
+
+def parquet_has_floats(path):
+    """Tell whether a column of a Parquet file, or of one in a folder of them, holds floats."""
+    return any(pa.types.is_floating(field.type) for file in table_files(path) for field in _guarded_schema(file))
+
+
+def in_memory(first, rest):
+    """Put frames together that came one by one.
+
+    Parameters
+    ----------
+    first : pandas, polars or Arrow table, ndarray, or None
+        The first of them; None when there is none.
+    rest : iterator
+        The others, of the same kind.
+
+    Returns
+    -------
+    Source
+        All rows.
+    """
+    if first is None:
+        raise _no_frame()
+    if isinstance(first, np.ndarray):
+        return open_source(np.concatenate([first, *rest]))
+    if isinstance(first, pd.DataFrame):
+        return open_source(pd.concat([first, *rest], ignore_index=True))
+    return open_source(pa.concat_tables([_as_arrow(first), *map(_as_arrow, rest)]))
+
+
+def _as_arrow(piece):
+    source = open_piece(piece)
+    return pa.table(dict(zip(source.names, source.columns, strict=True)))
+
+
+def _aligned(pieces):
+    """Yield the pieces as frames with the columns of the first."""
+    names = None
+    for number, piece in enumerate(pieces, 1):
+        frame = Frame(*open_piece(piece))
+        if names is None:
+            names = frame.names
+        elif frame.names != names:
+            frame = _reordered(frame, names, number)
+        yield frame
+    if names is None:
+        raise _no_frame()
+
+
+def _no_frame():
+    return ValueError("the iterator gave no frame: there is nothing in it, or it was used up before")
+
+
+def _reordered(frame, names, number):
+    """Return a piece with its columns in the order of the first, or raise when they are others."""
+    place = {name: v for v, name in enumerate(frame.names)}
+    new, gone = [name for name in frame.names if name not in set(names)], [name for name in names if name not in place]
+    if new or gone:
+        differences = [f"{what} {join_names(some)}" for what, some in (("lacks", gone), ("has besides", new)) if some]
+        raise ValueError(
+            f"chunk {number} has other columns than the first, it {' and '.join(differences)}: give all chunks the "
+            "same columns"
+        )
+    return Frame(names, [frame.columns[place[name]] for name in names], frame.n_rows)
+
+
+def _guarded(path, pieces):
+    """Yield what a reader yields; what goes wrong in it is told with the path."""
+    try:
+        yield from pieces
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+
+
+def _guarded_schema(path):
+    try:
+        return pq.read_schema(path)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+
+
+def _rows_at_a_time(chunk_rows, n_columns):
+    return max(1, min(chunk_rows, CHUNK_CELLS // max(1, n_columns)))
+
+
+def _csv_pieces(path, chunk_rows):
+    """Read a CSV file as words; the parser makes one object of equal words of a column."""
+    rows = _rows_at_a_time(chunk_rows, len(csv_header(path)))
+    with pd.read_csv(path, dtype=object, chunksize=rows, **CSV_OPTIONS) as reader:
+        yield from reader
+
+
+def _parquet_pieces(path, chunk_rows):
+    """Read a Parquet file; columns that pandas stored as its index are left out."""
+    # A mapped file keeps compressed columns out of the memory of the process.
+    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+        schema = file.schema_arrow
+        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+        kept = [i for i, name in enumerate(schema.names) if name not in stored]
+        names = _names(schema, kept)
+        yield Source(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
+        for batch in file.iter_batches(batch_size=_rows_at_a_time(chunk_rows, len(kept))):
+            yield Source(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)
+
+
+def _names(schema, kept):
+    """Names of the columns of a Parquet file, in the types that pandas had for them."""
+    if schema.pandas_metadata and len(set(schema.names)) == len(schema.names):
+        restored = tuple(schema.empty_table().to_pandas().columns)
+        if len(restored) == len(kept):
+            return restored
+    return tuple(schema.names[i] for i in kept)

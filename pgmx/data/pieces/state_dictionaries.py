@@ -1,0 +1,202 @@
+"""States that grow chunk by chunk: one dictionary a column, for tables that are seen in pieces."""
+
+import csv
+import io
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pgmx._ext import _rows
+from pgmx.data.columns.declared import undeclared_error
+from pgmx.data.columns.kinds import column_kind, declared_categories, raise_too_many, sorted_states
+from pgmx.data.columns.missing import code_known_cells, missing_name
+from pgmx.data.columns.objects import check_distinct
+from pgmx.data.errors import FloatColumnsError
+from pgmx.data.files.readers import CSV_OPTIONS
+from pgmx.data.table import MAX_STATES
+
+#: Codes of missing cells among the codes of a chunk, for codes of one and of two bytes.
+NARROW_MISSING = 255
+WIDE_MISSING = 65535
+
+
+class Final(NamedTuple):
+    """What became of a column when all its chunks were seen."""
+
+    states: tuple
+    #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
+    codes: list
+    #: Final code of missing cells, -1 without any.
+    missing_code: int
+
+
+class GrowingColumn:
+    """The states of one column, numbered in the order in which chunks bring them.
+
+    Parameters
+    ----------
+    name : hashable
+        The column's name.
+    texts : bool
+        Whether the cells are the words of a text file, whose type is told at the end from all of them.
+
+    Attributes
+    ----------
+    has_missing : bool
+        Whether a cell was missing so far.
+    """
+
+    def __init__(self, name, texts):
+        self.name = name
+        self.has_missing = False
+        self._texts = texts
+        self._kind = None
+        self._numbers: dict = {}  # (type, state): number
+        self._seen: set = set()  # numbers of states that occur
+        self._has_blank_floats = False
+
+    def recode(self, values, coded, row, counts=True):
+        """Return the codes of a chunk in the numbers of the whole column.
+
+        Parameters
+        ----------
+        values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray, shape (n_rows,)
+            The column's part in the chunk.
+        coded : pgmx.data.columns.kinds.Coded
+            Its states, and its codes or the obstacle to them, as `code_column` gives them.
+        row : ndarray of uint8, shape (n_rows,)
+            Its codes where `coded` has none of its own; it may be written to.
+        counts : bool, default=True
+            Whether its states are seen in the table; without, they are numbered only.
+
+        Returns
+        -------
+        ndarray of uint8 or uint16, shape (n_rows,)
+            The codes; `NARROW_MISSING` or `WIDE_MISSING` where a cell is missing.
+
+        Raises
+        ------
+        ValueError
+            If the kind of the cells differs from that of earlier chunks, or there are more than 65535 states.
+        """
+        incomplete = coded.obstacle is not None
+        self.note(coded.obstacle)
+        if coded.obstacle == "float":
+            return np.full(len(row), NARROW_MISSING, dtype=np.uint8)
+        if incomplete:
+            coded = code_known_cells(values, row, self.name)
+        self._check_kind(values, bool(coded.states))
+        codes = row if coded.codes is None else coded.codes
+        numbers = [self._number(state) for state in coded.states]
+        if self._kind == "category":
+            self._seen.update(np.array(numbers, dtype=int)[np.bincount(codes, minlength=len(numbers) + 1)[:-1] > 0])
+        elif counts:
+            self._seen.update(numbers)
+        if len(self._numbers) > NARROW_MISSING:
+            labels = np.array([*numbers, WIDE_MISSING], dtype=np.uint16)
+        else:
+            labels = np.array([*numbers, NARROW_MISSING], dtype=np.uint8)
+            if not incomplete and numbers == list(range(len(numbers))):
+                return codes
+        out = np.empty(len(codes), dtype=labels.dtype)
+        _rows.relabel(codes, labels, out)
+        return out
+
+    def note(self, obstacle):
+        """Remember what kept a chunk from being coded: missing cells, or floats of which all are missing."""
+        self.has_missing |= obstacle is not None
+        # pandas gives this type to a piece of any column in which all cells are missing
+        self._has_blank_floats |= obstacle == "float"
+
+    def declare(self, values):
+        """Enter the categories of a chunk without rows."""
+        if column_kind(values) == "category":
+            self._check_kind(values, True)
+            for state in declared_categories(values):
+                self._number(state)
+
+    def finished(self, declared, missing):
+        """Give the states their final order.
+
+        Parameters
+        ----------
+        declared : tuple or None
+            The states that the user declared for this column.
+        missing : {"error", "drop", "category", "pairwise"}
+            What to do with missing cells.
+
+        Returns
+        -------
+        Final
+            States and the codes of what was numbered.
+
+        Raises
+        ------
+        FloatColumnsError
+            If the column turns out to hold floats.
+        ValueError
+            If a state is not declared, there are too many, or two of them are equal but for their type.
+        """
+        values = self._typed()
+        if self._has_blank_floats and all(type(value) is int for value in values):
+            raise FloatColumnsError([self.name])
+        observed = sorted(self._seen)
+        if self._kind != "category":
+            found = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
+            check_distinct(found, self.name)
+            states = tuple(found[i] for i in sorted_states(found)) if found else ()
+        else:
+            states = tuple(values)
+        if declared is not None:
+            undeclared = [values[i] for i in observed if values[i] not in set(declared)]
+            if undeclared:
+                raise undeclared_error(self.name, dict.fromkeys(undeclared), declared)
+            states = declared
+        position = {state: i for i, state in enumerate(states)}
+        codes = [position.get(value, 0) for value in values]
+        if not self.has_missing or missing in ("error", "drop"):
+            return Final(states, codes, -1)
+        states = (*states, missing_name(states))
+        if len(states) > MAX_STATES:
+            raise_too_many(self.name)
+        return Final(states, codes, len(states) - 1)
+
+    def _check_kind(self, values, is_known):
+        """Refuse a chunk whose cells are of another kind than before; a chunk without known cells fits any."""
+        kind = column_kind(values)
+        if not is_known and kind != "category":
+            return
+        known = self._kind
+        if known in (None, kind) or (known == "object" and kind != "category"):
+            self._kind = known or kind
+        elif kind == "object" and known != "category":
+            self._kind = kind
+        else:
+            raise ValueError(
+                f"column {self.name!r} holds {known} cells in the first chunks and {kind} cells in a later one: give "
+                "all chunks the same types of columns"
+            )
+
+    def _number(self, state):
+        """Number of a state, entered when it is new."""
+        number = self._numbers.setdefault((type(state), state), len(self._numbers))
+        if number >= MAX_STATES:
+            if self._texts:
+                self._typed()  # they may be floats, which is the better thing to say
+            raise_too_many(self.name)
+        return number
+
+    def _typed(self):
+        """States in the order of their numbers; words of a text file in the type that fits all of them."""
+        values = [state for _, state in self._numbers]
+        if not self._texts or not values:
+            return values
+        # The parser which reads whole files decides: the type of a column depends on nothing but its distinct words.
+        text = io.StringIO()
+        csv.writer(text, quoting=csv.QUOTE_ALL).writerows([["words"], *([word] for word in values)])
+        text.seek(0)
+        typed = pd.read_csv(text, dtype_backend="numpy_nullable", **CSV_OPTIONS)["words"]
+        if typed.dtype.kind == "f":
+            raise FloatColumnsError([self.name])
+        return typed.tolist() if typed.dtype.kind in "iub" else values

@@ -1,0 +1,207 @@
+"""Coding of tables larger than memory, in one pass over their pieces.
+
+Each piece is coded as it comes, in the numbers of `GrowingColumn`, into an unnamed temporary file. When all states are
+known, each column is read back block by block, its codes put into their final order, and written to the plane file with
+its bit planes. Memory is bounded by a piece and a block, whatever the number of rows; the temporary file takes a byte a
+cell.
+"""
+
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+import numpy as np
+
+from pgmx._ext import _rows
+from pgmx.data.columns.declared import checked_state_names
+from pgmx.data.errors import FloatColumnsError, MissingCellsError
+from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
+from pgmx.data.frame import check_missing_option, check_rows_left, warn_of_many_states
+from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
+from pgmx.data.pieces.state_dictionaries import NARROW_MISSING, WIDE_MISSING, GrowingColumn
+from pgmx.data.sources import check_rows
+
+
+class ChunkCoder:
+    """Coder of a table in pieces.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where the temporary file goes.
+    state_names : mapping or None
+        States that the user declared.
+    missing : {"error", "drop", "category", "pairwise"}
+        What to do with missing cells.
+    are_texts : bool
+        Whether all cells are words whose types are told apart at the end.
+    n_jobs : int or None
+        Threads over the columns of a piece.
+    """
+
+    def __init__(self, folder, state_names, missing, are_texts, n_jobs):
+        self.n_rows = 0
+        self._rows_seen = 0
+        self._state_names = state_names
+        self._declared: dict = {}
+        self._missing = missing
+        self._are_texts = are_texts
+        self._n_jobs = n_jobs
+        self._columns: list[GrowingColumn] = []
+        self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and where each column begins, and the last one ends
+        self._file = tempfile.TemporaryFile(dir=folder, prefix=".pgmx-", buffering=0)  # noqa: SIM115
+        self._end = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._file.close()
+
+    def add(self, frame):
+        """Code one more piece.
+
+        Parameters
+        ----------
+        frame : Frame
+            The piece; all have the same columns.
+        """
+        if not self._columns:
+            self._columns = [GrowingColumn(name, self._are_texts) for name in frame.names]
+            self._declared = checked_state_names(self._state_names, frame.names)
+        self._rows_seen += frame.n_rows
+        if frame.n_rows == 0:
+            for column, values in zip(self._columns, frame.columns, strict=True):
+                column.declare(values)
+            return
+        row = np.empty((frame.n_columns, frame.n_rows), dtype=np.uint8)
+        coded = self._coded(frame, row)
+        if self._missing == "drop" and any(c.obstacle for c in coded):
+            for column, values, c, own in zip(self._columns, frame.columns, coded, row, strict=True):
+                column.note(c.obstacle)
+                if self._are_texts:  # words of rows that are left out still tell the type of their column
+                    column.recode(values, c, own, counts=False)
+            left = frame.complete_rows()
+            self._rows_seen -= left.n_rows
+            self.add(left)
+            return
+        bounds = [self._end]
+        for column, values, c, own in zip(self._columns, frame.columns, coded, row, strict=True):
+            rest = column.recode(values, c, own).data.cast("B")
+            bounds.append(bounds[-1] + len(rest))
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        self._end = bounds[-1]
+        self._chunks.append((frame.n_rows, np.array(bounds)))
+        self.n_rows += frame.n_rows
+
+    def _coded(self, frame, row):
+        """Code the columns of a piece by themselves; floats are refused, but for columns of missing cells alone."""
+        coded = frame.code_columns(row, self._n_jobs)
+        floats = frame.known_floats() if any(c.obstacle == "float" for c in coded) else ()
+        if floats:
+            raise FloatColumnsError(floats)
+        return coded
+
+    def finish(self, path, *, durable):
+        """Write the plane file.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            The file to write.
+        durable : bool
+            Whether to wait until the disk has the file.
+        """
+        names = tuple(column.name for column in self._columns)
+        check_rows(self._rows_seen, len(names))
+        finals = self._finals()
+        incomplete = [column.name for column in self._columns if column.has_missing]
+        if incomplete and self._missing == "error":
+            raise MissingCellsError(incomplete)
+        check_rows_left(self.n_rows, self._rows_seen, lambda: incomplete)
+        states = tuple(final.states for final in finals)
+        warn_of_many_states(names, states, self.n_rows)
+        of_missing = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
+        with PlaneWriter(path, names, states, of_missing, self.n_rows, durable=durable) as writer:
+            for v, final in enumerate(finals):
+                writer.write_column(v, self._blocks(v, final, writer.dtype))
+
+    def _finals(self):
+        """Finish all columns; those that turn out to be floats are named together."""
+        finals, floats = [], []
+        for column in self._columns:
+            try:
+                finals.append(column.finished(self._declared.get(column.name), self._missing))
+            except FloatColumnsError:
+                floats.append(column.name)
+        if floats:
+            raise FloatColumnsError(floats)
+        return finals
+
+    def _blocks(self, v, final, dtype):
+        """Yield the final codes of a column, `BLOCK_ROWS` at a time."""
+        labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
+        labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
+        labels[2][: len(final.codes)] = final.codes
+        labels[1][NARROW_MISSING] = labels[2][WIDE_MISSING] = max(final.missing_code, 0)
+        block = np.empty(min(BLOCK_ROWS, self.n_rows), dtype=dtype)
+        filled = 0
+        for n_rows, bounds in self._chunks:
+            at = int(bounds[v])
+            itemsize = (int(bounds[v + 1]) - at) // n_rows
+            first = 0
+            while first < n_rows:
+                n = min(n_rows - first, len(block) - filled)
+                codes = self._read(at + first * itemsize, n, itemsize)
+                _rows.relabel(codes, labels[itemsize], block[filled : filled + n])
+                first, filled = first + n, filled + n
+                if filled == len(block):
+                    yield block
+                    filled = 0
+        if filled:
+            yield block[:filled]
+
+    def _read(self, at, n, itemsize):
+        """Read codes back from the temporary file."""
+        codes = np.empty(n, dtype=f"u{itemsize}")
+        rest = codes.data.cast("B")
+        self._file.seek(at)
+        while rest:
+            n_read = self._file.readinto(rest)
+            if not n_read:
+                raise OSError("the temporary file of codes ended early")
+            rest = rest[n_read:]
+        return codes
+
+
+def stream_to_file(X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None, durable=True):
+    """Code what comes in pieces into a plane file."""
+    check_missing_option(missing)
+    chunks, are_texts = open_chunks(X, chunk_rows)
+    with ChunkCoder(Path(path).parent, state_names, missing, are_texts, n_jobs) as coder:
+        for frame in chunks:
+            coder.add(frame)
+        coder.finish(path, durable=durable)
+
+
+def stream_to_table(X, *, state_names, missing, n_jobs=None):
+    """Code what comes in pieces into a temporary plane file that goes with the table mapped from it."""
+    folder = Path(tempfile.mkdtemp(prefix="pgmx-"))
+    try:
+        path = folder / f"table{PLANE_SUFFIX}"
+        stream_to_file(X, path, state_names=state_names, missing=missing, n_jobs=n_jobs, durable=False)
+        table = open_table(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(table, _discard, folder, os.getpid())
+    return table
+
+
+def _discard(folder, owner):
+    """Remove the file of a table, in the process that made it: a forked one holds a copy of the table."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

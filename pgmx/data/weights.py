@@ -1,0 +1,42 @@
+"""Weights of rows: what a caller gives, checked, and those of the rows that are kept."""
+
+import numpy as np
+
+from pgmx.data.table import DiscreteTable
+
+
+def check_row_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+    """Return the weights as an array, None where all are 1, or raise ValueError."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight)
+        weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers, one a row: {error}") from None
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have the shape ({n_rows},), one weight a row, got {weights.shape}")
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}: weights must be finite and not negative; a row of "
+            "weight 0 is left out"
+        )
+    if not (weights > 0).any():
+        raise ValueError("all sample_weight are zero: no row is left to learn from")
+    if weights.sum() < 1:
+        raise ValueError(
+            f"sample_weight add up to {weights.sum():g}, less than one row: a weight says how many rows a row stands "
+            "for, so scale them to add up to the number of rows"
+        )
+    return None if (weights == 1).all() else weights
+
+
+def weights_of_complete_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray | None:
+    """Return the weights of the rows that `missing` keeps."""
+    if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
+        return weights
+    kept = weights[data.complete_mask()]
+    if not (kept > 0).any():
+        raise ValueError("all rows without missing cells have the sample_weight zero: no row is left to learn from")
+    return kept

@@ -1,0 +1,82 @@
+"""What learners of discrete Markov networks hand back."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from pgmx.estimators.base import BaseStructureLearner
+from pgmx.inference import PairwisePotentials
+from pgmx.models import PairwiseMarkovNetwork
+from pgmx.models.markov.factors import edge_strengths
+
+
+class MarkovResults(BaseStructureLearner):
+    """Graph and network of a learner, made from its arrays when they are asked for.
+
+    A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_made`.
+    """
+
+    edges_: np.ndarray
+    _potentials: PairwisePotentials
+    _names: list
+    _states: tuple
+    _made: dict[str, Any]
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """The learned graph."""
+        return self._once("graph", self._make_graph)
+
+    @property
+    def model_(self) -> PairwiseMarkovNetwork:
+        """The learned network, which answers queries."""
+        return self._once(
+            "model", lambda: PairwiseMarkovNetwork.from_potentials(self._names, self._states, self._potentials)
+        )
+
+    def _make_graph(self) -> nx.Graph:
+        graph = nx.Graph()
+        graph.add_nodes_from(self._names)
+        sizes = edge_strengths(self._potentials).tolist()
+        strength = dict(zip(map(tuple, self._potentials.edges.tolist()), sizes, strict=True))
+        for i, j in self.edges_.tolist():
+            graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))
+        return graph
+
+    @property
+    def adjacency_matrix_(self):
+        """Adjacency matrix of the graph, built on each access."""
+        return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
+
+    def _once(self, key: str, make):
+        if not hasattr(self, "edges_"):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def score(self, X, y=None):
+        """Return the mean log pseudolikelihood of rows, in nats; higher is better.
+
+        Parameters
+        ----------
+        X : DataFrame, array or DiscreteTable
+            Rows with the columns and states that were learned from.
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        float
+            (1 / N) Σ_m Σ_i log p(x_i | x_-i).
+        """
+        check_is_fitted(self, "edges_")
+        shape = np.shape(X)
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input: give the columns that were learned from"
+            )
+        return float(np.mean(self.model_.pseudo_log_likelihood(X)))

@@ -1,0 +1,5 @@
+"""The same learner on many resamples.
+
+- `resampler`: one resample of a table, and what a learner makes of it
+- `bootstrap`: confidence in edges: the same learner on many resamples of the rows
+"""

@@ -1,0 +1,278 @@
+"""Confidence in edges: the same learner on many resamples of the rows."""
+
+from math import inf
+from numbers import Integral, Real
+from time import time
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from pgmx.data import DiscreteTable, Frame
+from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
+from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
+from pgmx.estimators.resampling.resampler import Resampler, resampling_table, scoring_of
+from pgmx.graphs.consensus import averaged_edges, count_pairs, extended, significance_threshold
+from pgmx.models import to_dag, to_pdag
+from pgmx.models.bayesian.strengths import direction_matrix, strength_matrix, strength_table
+from pgmx.parallel.spread import spread
+from pgmx.runs.progress import ProgressBar
+
+
+class BootstrapStructure(DagLearner):
+    r"""How sure each edge is: a learner is run on resamples of the rows, and the graphs are compared.
+
+    Resample b takes as many rows as there are, drawn with replacement, and gives a graph :math:`G_b`. The strength of a
+    pair and the probability of a direction are
+
+    .. math::
+
+        p(u - v) = \frac1B \sum_b [u, v \text{ joined in } G_b], \qquad
+        p(u \to v) = \frac{\sum_b [u \to v \text{ in } G_b] + \frac12 [u - v \text{ undirected in } G_b]}
+                          {\sum_b [u, v \text{ joined in } G_b]}.
+
+    Parameters
+    ----------
+    estimator : BaseStructureLearner, default=None
+        The learner, with its options; it is cloned and never changed. ``HillClimbSearch()`` by default. Where its
+        graphs are PDAGs, an edge that the data cannot direct counts half for each direction. Its progress bar and
+        checkpoint are turned off, and a `random_state` of None is replaced by a seed for each resample.
+    n_resamples : int, default=100
+        Number of resamples B.
+    max_time : float, default=None
+        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    n_jobs : int, default=None
+        Resamples that run at the same time, through joblib and its backends; the result is the same for any number and
+        any backend.
+    random_state : int, RandomState, Generator or None, default=0
+        Resample b draws its rows from ``numpy.random.default_rng([random_state, b])``; of a generator, a seed is drawn
+        first.
+
+    Attributes
+    ----------
+    graph_ : pgmpy.base.PDAG, pgmpy.base.DAG or networkx.Graph
+        ``consensus_graph()``, of the kind that the learner gives; `causal_graph_` is the same object.
+    dag_ : pgmpy.base.DAG
+        `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
+    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+        The network of `dag_` with parameters by maximum likelihood on all rows, made on first access.
+    threshold_ : float
+        Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
+    strengths_ : DataFrame
+        ``from``, ``to``, ``strength``, ``direction`` of each pair that some resample joins, strongest first, each in
+        its more frequent direction.
+    edge_probability_ : DataFrame
+        Strengths of all pairs as a symmetric matrix; made on access, for at most 4,000 variables.
+    direction_probability_ : DataFrame
+        Of the graphs that join u and v the share with u → v, in row u and column v; NaN where none joins them. Made on
+        access, for at most 4,000 variables.
+    pairs_ : ndarray of shape (n_pairs, 2), int64
+        The pairs (u, v), u < v, that some resample joins, as positions in `variables_`.
+    pair_counts_ : ndarray of shape (n_pairs, 3), int64
+        In how many resamples the edge is u → v, v → u, and undirected.
+    n_resamples_ : int
+        Resamples done.
+    converged_ : bool
+        Whether all were done; False where `max_time` ended it.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For options out of range, and for whatever the learner does not take; the message names the culprit.
+
+    Notes
+    -----
+    The table is coded once. A resample draws integer weights of the rows and learns from the coded table with each row
+    repeated as often as its weight says, at about the cost of one run of the learner. With `sample_weight` the rows are
+    drawn in proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
+
+    Without a backend of your own (``joblib.parallel_config``), large problems run in threads, since the kernels let go
+    of Python's lock; very many short ones in processes. On a cluster (``parallel_config(backend="dask")``, the extra
+    ``[cluster]``) a worker that dies is replaced and its resamples are run again; a block of resamples under which four
+    workers died is an error (``distributed.scheduler.allowed-failures``). A table above 1 MB is sent as the path of a
+    plane file: pass one that all machines see (:func:`pgmx.data.write_table`), or let the environment variable
+    ``JOBLIB_TEMP_FOLDER`` name such a folder.
+
+    References
+    ----------
+    .. [1] Friedman, N., Goldszmidt, M. and Wyner, A. (1999). Data analysis with Bayesian networks: a bootstrap
+       approach. UAI, 196-205, section 3.
+    .. [2] Scutari, M. and Nagarajan, R. (2013). Identifying significant edges in graphical models of molecular
+       networks. Artificial Intelligence in Medicine 57, 207-217, equations 8-11.
+    .. [3] Dor, D. and Tarsi, M. (1992). A simple algorithm to construct a consistent extension of a partially oriented
+       graph. Technical report R-185, University of California, Los Angeles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.integers(0, 2, 500)
+    >>> wet = np.where(rng.random(500) < 0.9, rain, 1 - rain)
+    >>> data = pd.DataFrame({"rain": rain, "wet": wet, "coin": rng.integers(0, 2, 500)})
+    >>> boot = BootstrapStructure(HillClimbSearch(scoring_method="bic"), n_resamples=20).fit(data)
+    >>> float(boot.edge_probability_.loc["rain", "wet"])
+    1.0
+    >>> sorted(sorted(edge) for edge in boot.dag_.edges())
+    [['rain', 'wet']]
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "estimator": [BaseStructureLearner, None],
+        "n_resamples": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_resamples=100,
+        max_time=None,
+        show_progress=True,
+        n_jobs=None,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.n_resamples = n_resamples
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- what the learner within decides ----
+
+    @property
+    def data(self):
+        """The data that the learner is bound to; ``estimate()`` learns from them."""
+        return getattr(self.estimator, "data", None)
+
+    @property
+    def state_names(self):
+        """States that the learner was told of."""
+        return getattr(self.estimator, "state_names", None)
+
+    @property
+    def missing(self):
+        """What a missing cell means to the learner."""
+        return getattr(self.estimator, "missing", "error")
+
+    # ---- learning ----
+
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
+        deadline = inf if self.max_time is None else time() + self.max_time
+        learner = HillClimbSearch() if self.estimator is None else self.estimator
+        data, weights = resampling_table(learner, opened, sample_weight, self.n_jobs)
+        names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
+        # what is wrong with the data is found here, on all rows, and not on those that a resample happens to hold
+        scoring = scoring_of(learner, data, weights, self.n_jobs) if isinstance(learner, DagLearner) else None
+        seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
+        resampler = Resampler.of(learner, data.n_rows, weights, int(seed))
+        tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=deadline)
+        done = [found for _, found in self._watched(tasks)]
+        self._counts = count_pairs(len(names), [marks for _, marks in done])
+        self._names, self._kind, self._scoring, self._made = names, done[0][0], scoring, {}
+        self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
+        self.n_resamples_ = len(done)
+        self.converged_ = len(done) == self.n_resamples
+        self.threshold_ = significance_threshold(self._counts)
+        marks = averaged_edges(self._counts, self.threshold_)
+        self.edges_ = marks.undirected if self._kind == "graph" else extended(len(names), marks)
+
+    def _watched(self, tasks):
+        """Show a bar where the tasks take more than a second."""
+        if not (self.show_progress and config.SHOW_PROGRESS):
+            return tasks
+        from tqdm.auto import tqdm
+
+        return tqdm(tasks, total=self.n_resamples, desc=type(self).__name__, unit=" resamples", delay=ProgressBar.DELAY)
+
+    # ---- results ----
+
+    def consensus_graph(self, threshold=None):
+        """Return the averaged graph: the edges that are strong enough, in their more frequent direction.
+
+        Parameters
+        ----------
+        threshold : float, default=None
+            Least strength of an edge, between 0 and 1; `threshold_` by default.
+
+        Returns
+        -------
+        pgmpy.base.PDAG, pgmpy.base.DAG or networkx.Graph
+            Of the kind that the learner gives. An arc has the direction whose probability is above a half; where both
+            are exactly a half the edge is undirected in a PDAG, and directed as in `dag_` in a DAG. Of the arcs on a
+            cycle those that the fewest resamples hold are left out.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` does not lie between 0 and 1.
+        """
+        self._require_fit()
+        if threshold is None:
+            threshold = self.threshold_
+        if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
+            raise ValueError(f"threshold must be a number between 0 and 1, a share of resamples, got {threshold!r}")
+        marks = averaged_edges(self._counts, float(threshold))
+        if self._kind == "graph":
+            graph = nx.Graph()
+            graph.add_nodes_from(self._names)
+            graph.add_edges_from((self._names[u], self._names[v]) for u, v in marks.undirected.tolist())
+            return graph
+        if self._kind == "pdag":
+            return to_pdag(self._names, marks.directed.tolist(), marks.undirected.tolist())
+        return to_dag(self._names, extended(len(self._names), marks).tolist())
+
+    @property
+    def graph_(self):
+        """The consensus graph at `threshold_`."""
+        return self._once("graph", self.consensus_graph)
+
+    @property
+    def dag_(self):
+        """The consensus graph with all edges directed."""
+        self._require_directed("dag_")
+        return self._once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
+
+    @property
+    def model_(self):
+        """The network of `dag_` with its parameters."""
+        self._require_directed("model_")
+        return self._once("model", self._make_model)
+
+    def _require_directed(self, attribute: str) -> None:
+        self._require_fit()
+        if self._kind == "graph" or (attribute == "model_" and self._scoring is None):
+            raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} gives no network")
+
+    @property
+    def strengths_(self):
+        """One row for each pair that some resample joins, strongest first."""
+        return self._once("strengths", lambda: strength_table(self._names, self._counts))
+
+    @property
+    def edge_probability_(self):
+        """Share of the resamples that join each pair, as a symmetric matrix; built on each access."""
+        self._require_fit()
+        return strength_matrix(self._names, self._counts)
+
+    @property
+    def direction_probability_(self):
+        """Share of u → v among the resamples that join u and v, in row u and column v; built on each access."""
+        self._require_fit()
+        return direction_matrix(self._names, self._counts)

@@ -1,0 +1,165 @@
+"""One resample of a table, and what a learner makes of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from sklearn.base import clone
+
+from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.weights import check_row_weights
+from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
+from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.graphs.consensus import Marks, marks_of
+from pgmx.scores.binding.resolve import Scoring, resolve_scoring
+from pgmx.scores.binding.scoring import MOST_REPETITIONS
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.gaussian.base import GaussianScore
+from pgmx.scores.registry import GAUSSIAN_SCORES, PGMPY_SCORES
+
+#: Options that a resample sets, where a learner has them: nothing shows, and no two resamples share a file.
+_QUIET = {"show_progress": False, "checkpoint": None}
+
+
+@dataclass(frozen=True, eq=False)
+class Resampler:
+    """Draws the rows of resample b and learns from them; the work of one task.
+
+    Attributes
+    ----------
+    learner : BaseStructureLearner
+        The learner, quiet; each resample runs a clone.
+    n_rows : int
+        Rows of the data.
+    weights : ndarray of shape (n_rows,), or None
+        Weights of the rows; None means 1 each.
+    seed : int
+        Resample b draws from ``default_rng([seed, b])``.
+    seeds_learner : bool
+        Whether the learner gets a seed from there too, since it has none of its own.
+    """
+
+    learner: BaseStructureLearner
+    n_rows: int
+    weights: np.ndarray | None
+    seed: int
+    seeds_learner: bool
+
+    @classmethod
+    def of(cls, learner: BaseStructureLearner, n_rows: int, weights: np.ndarray | None, seed: int) -> "Resampler":
+        """Make a resampler with a quiet clone of the learner."""
+        quiet = clone(learner)
+        options = quiet.get_params()
+        quiet.set_params(**{option: value for option, value in _QUIET.items() if option in options})
+        return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
+
+    def __call__(self, data: DiscreteTable | Frame, b: int) -> tuple[str, Marks]:
+        """Return the kind of the graph of resample b, and its edges."""
+        rng = np.random.default_rng([self.seed, b])
+        counts = self.draw(rng)
+        learner = clone(self.learner)
+        if self.seeds_learner:
+            learner.random_state = int(rng.integers(2**31))
+        bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
+        if bound or counts.sum() > MOST_REPETITIONS * self.n_rows:
+            learner.fit(data, sample_weight=counts)
+        else:
+            learner.fit(_repeated(data, counts))
+        return _edges_of(learner)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Return how often each row is drawn, with replacement, int64.
+
+        As many rows are drawn as the weights add up to, in proportion to them: integer weights give the counts that
+        repeated rows would.
+        """
+        if self.weights is None:
+            return np.bincount(rng.integers(self.n_rows, size=self.n_rows), minlength=self.n_rows)
+        sums = np.cumsum(self.weights)
+        total = sums[-1]
+        size = round(float(total))
+        if size > MOST_REPETITIONS * self.n_rows:
+            return rng.multinomial(size, self.weights / total)
+        places = rng.integers(total, size=size) if self.weights.dtype.kind in "iu" else rng.random(size) * total
+        rows = np.searchsorted(sums, places, side="right")
+        # a place may be rounded up to the total itself
+        return np.bincount(np.minimum(rows, np.flatnonzero(self.weights)[-1]), minlength=self.n_rows)
+
+
+def resampling_table(
+    learner: BaseStructureLearner, opened: Frame | DiscreteTable, sample_weight, n_jobs
+) -> tuple[DiscreteTable | Frame, np.ndarray | None]:
+    """Return the data that all resamples share, coded once where the learner works on states, and the row weights."""
+    weights = check_row_weights(sample_weight, opened.n_rows)
+    method = getattr(learner, "scoring_method", None)
+    if isinstance(method, BaseStructureScore) and not _is_native(method):
+        raise ValueError(
+            f"scoring_method={type(method).__name__}(...) is a score of pgmpy that is bound to its rows and cannot be "
+            "resampled: give its name, or one of pgmx's scores"
+        )
+    if isinstance(opened, DiscreteTable):
+        return opened, weights
+    missing = getattr(learner, "missing", "error")
+    if missing == "drop" and opened.missing_columns():
+        keep = opened.complete_mask()
+        if keep.sum() > 1:  # if not, the coding says so
+            weights = check_row_weights(None if weights is None else weights[keep], int(keep.sum()))
+            opened = opened.rows(keep)
+    if not _works_on_states(method, opened):
+        return opened, weights
+    states = method.state_names if isinstance(method, DiscreteScore) else getattr(learner, "state_names", None)
+    return encode(opened, state_names=states, missing=missing, n_jobs=n_jobs), weights
+
+
+def _is_native(score: BaseStructureScore) -> bool:
+    return isinstance(score, DiscreteScore | GaussianScore) and score.is_compiled()
+
+
+def _works_on_states(method: Any, frame: Frame) -> bool:
+    if isinstance(method, BaseStructureScore):
+        return isinstance(method, DiscreteScore)
+    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **PGMPY_SCORES}
+    return not of_numbers and not frame.float_columns
+
+
+def scoring_of(learner: BaseStructureLearner, data: DiscreteTable | Frame, weights: np.ndarray | None, n_jobs):
+    """Return the score on all rows, from which parameters come; None where it has none of its own."""
+    method = getattr(learner, "scoring_method", None)
+    if weights is not None and isinstance(method, str) and method.lower() in PGMPY_SCORES:
+        return None
+    scoring: Scoring = resolve_scoring(
+        method,
+        data,
+        state_names=getattr(learner, "state_names", None),
+        missing=getattr(learner, "missing", "error"),
+        n_jobs=n_jobs,
+        sample_weight=weights,
+    )
+    return scoring
+
+
+def _repeated(data: DiscreteTable | Frame, counts: np.ndarray) -> DiscreteTable | Frame:
+    if isinstance(data, DiscreteTable):
+        return data.repeated(counts)
+    rows = np.repeat(np.arange(data.n_rows), counts)
+    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows))
+
+
+def _edges_of(learner: BaseStructureLearner) -> tuple[str, Marks]:
+    """Return whether a fitted learner gives a DAG, a PDAG or an undirected graph, and its edges as ids."""
+    if isinstance(learner, DagLearner) and hasattr(learner, "_wants_dag"):
+        if learner._wants_dag:
+            return "dag", marks_of(learner.edges_.tolist())
+        return "pdag", marks_of(*learner._class_edges())
+    graph = learner.graph_
+    place = {name: v for v, name in enumerate(learner.variables_)}
+
+    def ids(edges):
+        return [(place[u], place[v]) for u, v in edges]
+
+    if not isinstance(graph, nx.DiGraph):
+        return "graph", marks_of((), ids(graph.edges))
+    if hasattr(graph, "undirected_edges"):
+        return "pdag", marks_of(ids(graph.directed_edges), ids(graph.undirected_edges))
+    return "dag", marks_of(ids(graph.edges))

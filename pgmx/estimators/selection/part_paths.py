@@ -1,0 +1,75 @@
+"""Paths of a Gaussian learner over parts of the rows, by whatever workers there are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from pgmx.estimators.gaussian.estimate import GaussianEstimate
+from pgmx.estimators.gaussian.learner import GaussianLearner
+from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.runs.run import GaussianRun, local_deadline
+from pgmx.statistics import GaussianSample
+
+
+def paths_of_parts(
+    leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: GaussianRun, n_jobs: int | None
+) -> dict[int, list[GaussianEstimate]]:
+    """Return the estimates for the penalties of each part.
+
+    Parameters
+    ----------
+    leaf : GaussianLearner
+        Says how to solve.
+    parts : list of GaussianSample
+        Samples of some of the rows.
+    lams : ndarray of shape (k,)
+        Descending penalties.
+    run : GaussianRun
+        Its deadline leaves out parts not begun, but never all, and ends paths early.
+    n_jobs : int, optional
+        Workers over the parts.
+
+    Returns
+    -------
+    dict
+        From the number of a part to its estimates, one a penalty or fewer.
+    """
+    arrays = {}
+    for k, part in enumerate(parts):
+        arrays[f"mean{k}"], arrays[f"scale{k}"] = part.mean, part.scale
+        if part.factor is None:
+            arrays[f"correlation{k}"] = part.correlation
+        else:
+            arrays[f"factor{k}"] = part.factor
+    heads = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
+    solver = clone(leaf).set_params(n_jobs=None, callback=None, show_progress=False)
+    task = _Part(solver, lams, heads, run.wall_deadline)
+    return dict(spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The path of one part, as a task that can be sent."""
+
+    solver: GaussianLearner
+    lams: np.ndarray
+    heads: list[tuple[float, str, float, bool]]
+    wall_deadline: float
+
+    def __call__(self, arrays: SharedArrays, number: int) -> list[GaussianEstimate]:
+        n_rows, method, repaired, whole = self.heads[number]
+        mean = getattr(arrays, f"mean{number}")
+        matrix = "correlation" if whole else "factor"
+        sample = GaussianSample(
+            range(len(mean)),
+            n_rows,
+            mean,
+            getattr(arrays, f"scale{number}"),
+            method,
+            repaired=repaired,
+            **{matrix: getattr(arrays, f"{matrix}{number}")},
+        )
+        run = GaussianRun()
+        run.deadline = local_deadline(self.wall_deadline)
+        return self.solver._solve(sample, self.lams, run)

@@ -1,0 +1,217 @@
+"""A Gaussian graphical model whose penalty the data choose."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from pgmx.checks import caller_level
+from pgmx.estimators._documented import documented
+from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
+from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
+from pgmx.estimators.gaussian.path import GaussianPath
+from pgmx.estimators.gaussian.wrapping import WrappingLearner
+from pgmx.estimators.paths import path_of_penalties
+from pgmx.estimators.selection.criteria import CRITERIA, Criterion
+from pgmx.runs.progress import ProgressBar
+from pgmx.runs.run import GaussianRun
+from pgmx.statistics import GaussianSample
+
+#: A path is made longer at most so many times, and not beyond this share of its largest penalty.
+MOST_EXTENSIONS, LEAST_RATIO = 4, 1e-3
+
+
+@documented
+class SelectedGraph(WrappingLearner):
+    r"""Gaussian graphical model by any learner, its penalty chosen from a path.
+
+    .. math:: \hat\lambda = \arg\min_\lambda \; 2 n L(\lambda) + |E_\lambda| \ln n + 4 \gamma |E_\lambda| \ln p
+
+    for the extended Bayesian information criterion, with L the negative log-likelihood a row; or the smallest L on
+    held-out folds; or the smallest penalty whose edges are stable over subsamples.
+
+    Parameters
+    ----------
+    estimator : learner, default=None
+        GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Its
+        `lam` and `lam_ratio` are not used.
+    selection : {"ebic", "cv", "stars"}, default="ebic"
+        What is compared; see above.
+    n_lams : int, default=20
+        Penalties of the path, in equal ratios from `lam_max_` down.
+    lam_min_ratio : float, default=0.1
+        The last, as a share of `lam_max_`. Where its graph is chosen, the path is made longer by half, up to 4 times.
+    gamma : float, default=0.5
+        Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
+    n_folds : int, default=5
+        Of ``"cv"``.
+    n_subsamples : int, default=20
+        Of ``"stars"``: subsamples of 10 √n rows, without replacement.
+    stability : float, default=0.05
+        Of ``"stars"``: largest instability of the edges.
+    max_time : float, default=None
+        Seconds after which the choice is made from what was found so far.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds), a named tuple, as the estimator's would be; a true answer
+        ends the path.
+    n_jobs : int, default=None
+        Workers over folds or subsamples; the estimator has its own for columns. The result is the same for any number.
+    random_state : int, RandomState, Generator or None, default=0
+        Draws folds and subsamples.
+
+    Attributes
+    ----------
+    path_ : GaussianPath
+        All estimates, what the selection compared, and which was chosen.
+    estimator_ : learner
+        The estimator, fitted with the chosen penalty.
+    {gaussian_attributes}
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unusable data and unknown options. The message names the culprit.
+
+    Warns
+    -----
+    UserWarning
+        If the chosen penalty is the smallest of the longest path.
+    ConvergenceWarning
+        If the chosen estimate is not converged.
+
+    Notes
+    -----
+    EBIC takes the maximum of the likelihood under each graph, which is its definition; that of the penalised estimate
+    would choose far too many edges. Graphs without one (dense ones, for p >= n) are left out; of repaired correlations
+    R all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"`` compares estimates as they
+    are, and predicts well, but with too many edges as well for the graphical lasso without ``refit=True``; for CLIME
+    and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and ``"stars"`` need rows: a covariance
+    will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path, and n_folds or n_subsamples more of
+    them with their correlations; these end once edges are unstable, or the loss has risen over four penalties.
+
+    EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunken: for prediction
+    take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+
+    References
+    ----------
+    .. [1] Foygel, R. and Drton, M. (2010). Extended Bayesian information criteria for Gaussian graphical models.
+       Advances in Neural Information Processing Systems 23, 604-612, equation 1.
+    .. [2] Liu, H., Roeder, K. and Wasserman, L. (2010). Stability approach to regularization selection (StARS) for high
+       dimensional graphical models. Advances in Neural Information Processing Systems 23, 1432-1440, section 3.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import gaussian_chain_network
+    >>> rows = gaussian_chain_network(5, 0.6).simulate(500, random_state=1)
+    >>> learner = SelectedGraph(GraphicalLasso()).fit(rows)
+    >>> sorted(learner.graph_.edges())
+    [('x0', 'x1'), ('x1', 'x2'), ('x2', 'x3'), ('x3', 'x4')]
+    >>> learner.path_.at_end
+    False
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "estimator": [ContinuousLearner, None],
+        "selection": [StrOptions(set(CRITERIA))],
+        "n_lams": [Interval(Integral, 2, None, closed="left")],
+        "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "n_subsamples": [Interval(Integral, 2, None, closed="left")],
+        "stability": [Interval(Real, 0, 0.5, closed="both")],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "callback": [callable, None],
+        "n_jobs": N_JOBS,
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        selection="ebic",
+        n_lams=20,
+        lam_min_ratio=0.1,
+        gamma=0.5,
+        n_folds=5,
+        n_subsamples=20,
+        stability=0.05,
+        max_time=None,
+        show_progress=True,
+        callback=None,
+        n_jobs=None,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.selection = selection
+        self.n_lams = n_lams
+        self.lam_min_ratio = lam_min_ratio
+        self.gamma = gamma
+        self.n_folds = n_folds
+        self.n_subsamples = n_subsamples
+        self.stability = stability
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _wrapped(self) -> ContinuousLearner:
+        return GraphicalLasso() if self.estimator is None else self.estimator
+
+    def _open(self, X):
+        return self._wrapped()._open(X)
+
+    def _read(self, opened, sample_weight) -> GaussianSample:
+        return self._wrapped()._read(opened, sample_weight)
+
+    def _learn(self, sample: GaussianSample) -> None:
+        leaf = self._leaf()
+        self.lam_max_ = leaf._largest_penalty(sample)
+        _, seed = random_draws(1, self.random_state)
+        show = self.show_progress and config.SHOW_PROGRESS
+        with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
+            run = GaussianRun(self.max_time, bar.callback)
+            criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
+            path = self._chosen_path(leaf, sample, criterion, run)
+        self.path_ = path
+        self._accept(sample, path.estimates[path.selected])
+        self.converged_ &= not run.over  # a better penalty may be among those not tried
+        self.history_ = run.history
+        self._warn_unless_converged()
+
+    def _chosen_path(
+        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: GaussianRun
+    ) -> GaussianPath:
+        """Return a path with a penalty chosen, made longer while the choice falls on its end."""
+        lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
+        path = leaf._path(sample, lams, run)
+        path.criterion, path.selected = criterion.choose(path.estimates)
+        n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
+        for _ in range(MOST_EXTENSIONS):
+            if len(path) < 2 or not path.ends_in_chosen_graph or run.over or path.n_edges[-1] == n_pairs:
+                break
+            lams = longer(path.lams)
+            more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]
+            if not len(more):
+                break
+            path.estimates.extend(leaf._solve(sample, more, run))
+            path.criterion, path.selected = criterion.choose(path.estimates)
+        if path.at_end and path.n_edges[-1] < n_pairs and not run.over:
+            warnings.warn(
+                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
+                f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
+                stacklevel=caller_level(),
+            )
+        return path
+
+
+def longer(lams: np.ndarray) -> np.ndarray:
+    """Return penalties in equal ratios with half as many more at the end."""
+    ratio = (lams[-1] / lams[0]) ** (1 / (len(lams) - 1))
+    return np.concatenate([lams, lams[-1] * ratio ** np.arange(1, len(lams) // 2 + 1)])

@@ -1,0 +1,7 @@
+"""Inference in networks too wide for exact answers.
+
+- `decoding`: one configuration out of the max-beliefs of single variables and pairs
+- `gibbs`: gibbs sampling from discrete Markov networks with a compiled sweep
+- `loopy`: loopy belief propagation: marginals and Bethe's log-partition of networks too wide for exact inference
+- `imputation`: missing states of rows, filled by what is most probable given the rest of the row
+"""

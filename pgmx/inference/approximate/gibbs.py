@@ -1,0 +1,275 @@
+"""Gibbs sampling from discrete Markov networks with a compiled sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from pgmx._ext import _gibbs
+from pgmx.checks import check_natural, check_seed
+from pgmx.inference.networks.potentials import PairwisePotentials
+
+__all__ = ["gibbs_sample"]
+
+
+class _Conditionals(NamedTuple):
+    """Tables of a network copied for each of their variables; the kernel's first arguments, in its order."""
+
+    node_offsets: np.ndarray
+    node_logs: np.ndarray
+    node_scaled: np.ndarray
+    pointer: np.ndarray
+    first_row: np.ndarray
+    members: np.ndarray
+    member: np.ndarray
+    strides: np.ndarray
+    logs: np.ndarray
+    scaled: np.ndarray
+
+
+def gibbs_sample(
+    model,
+    n_samples: int,
+    *,
+    evidence: Mapping[int, int] | None = None,
+    burn_in: int = 1000,
+    thinning: int = 10,
+    n_chains: int = 1,
+    seed: int | None = 0,
+    start: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    r"""Draw configurations of a discrete Markov network by systematic-scan Gibbs sampling.
+
+    In a sweep each variable in turn is drawn from its conditional given all others,
+
+    .. math:: p(x_i \mid x_{-i}) \propto \exp\Big(\theta_i(x_i) + \sum_{c \ni i} \theta_c(x_c)\Big)
+
+    Parameters
+    ----------
+    model : PairwisePotentials or LogFactors
+        Log-potentials; cells may be minus infinity.
+    n_samples : int
+        Number of samples, over all chains together.
+    evidence : dict of {int: int}, optional
+        Variables that are held fixed, with their state codes.
+    burn_in : int, default=1000
+        Sweeps of each chain before its first sample is counted.
+    thinning : int, default=10
+        Sweeps from one sample to the next, at least 1.
+    n_chains : int, default=1
+        Independent chains; they share the samples evenly, each pays its own burn-in.
+    seed : int or None, default=0
+        Seed of the random streams, one a chain; None takes fresh entropy.
+    start : array_like of int, shape (n,) or (n, n_chains), optional
+        Codes from which the chains start; None draws them uniformly.
+    n_jobs : int, optional
+        Threads that run chains; None means one. The samples do not depend on it.
+
+    Returns
+    -------
+    ndarray of uint8 or uint16, shape (n, n_samples)
+        State codes, one row a variable as in :class:`pgmx.data.DiscreteTable`; the samples of a chain stand side by
+        side, in the order in which they were drawn. uint16 where a variable has more than 256 states.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range, evidence or start have no such variable or state, or no configuration of positive
+        probability was found.
+
+    Notes
+    -----
+    One sweep costs a multiplication for each state and incident table: about 50 ns a variable with five states and four
+    neighbours. Samples of one chain are correlated. Where cells are minus infinity, a chain that starts at an
+    impossible configuration looks for a possible one by drawing states that break the fewest tables, and then never
+    leaves the possible ones; but it may not reach all of them, since one variable changes at a time.
+
+    References
+    ----------
+    .. [1] Geman, S. and Geman, D. (1984). Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of
+       images. IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.inference import PairwisePotentials
+    >>> from pgmx.inference.approximate.gibbs import gibbs_sample
+    >>> agree = PairwisePotentials.build([2, 2], tables={(0, 1): [[1.0, 0.0], [0.0, 1.0]]})
+    >>> codes = gibbs_sample(agree, 20000, burn_in=100, thinning=1)
+    >>> codes.shape
+    (2, 20000)
+    >>> exact = np.e / (np.e + 1.0)
+    >>> bool(abs(np.mean(codes[0] == codes[1]) - exact) < 0.02)
+    True
+    """
+    tables = _of_pairs(model) if isinstance(model, PairwisePotentials) else _of_factors(model)
+    cards = np.asarray(model.cardinalities, dtype=np.int64)
+    n_samples, burn_in = check_natural(n_samples, "n_samples", 0), check_natural(burn_in, "burn_in", 0)
+    thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
+    fixed = check_evidence(evidence, cards)
+    sequence = np.random.SeedSequence(check_seed(seed))
+    states = _start(start, cards, n_chains, sequence.spawn(1)[0])
+    words = sequence.generate_state(n_chains, np.uint64)
+    free = np.setdiff1d(np.arange(len(cards)), list(fixed)).astype(np.int64)
+    for variable, code in fixed.items():
+        states[variable] = code
+    codes = np.empty((len(cards), n_samples), dtype=np.uint8 if cards.max() <= 256 else np.uint16)
+    bounds = [n_samples * c // n_chains for c in range(n_chains + 1)]
+
+    def chain(c: int) -> bool:
+        columns = codes[:, bounds[c] : bounds[c + 1]]
+        if not columns.shape[1]:
+            return True
+        possible = _gibbs.run_chain(
+            *tables,
+            free,
+            np.ascontiguousarray(states[:, c], dtype=np.int32),
+            words[c : c + 1],
+            np.empty(int(cards.max())),
+            burn_in,
+            thinning,
+            columns,
+        )
+        return possible and _is_possible(model, columns[:, :1])
+
+    if min(effective_n_jobs(n_jobs), n_chains) == 1:
+        found = [chain(c) for c in range(n_chains)]
+    else:
+        tasks = (delayed(chain)(c) for c in range(n_chains))
+        found = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(tasks)
+    if not all(found):
+        told = f" with evidence {fixed}" if fixed else ""
+        raise ValueError(
+            f"no configuration of positive probability was found{told} in {burn_in + thinning} sweeps: "
+            "check the evidence, raise burn_in, or give a possible configuration as start"
+        )
+    return codes
+
+
+def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
+    """Return evidence as plain integers, refusing unknown variables and states.
+
+    Parameters
+    ----------
+    evidence : dict of {int: int} or None
+        State codes of fixed variables.
+    cardinalities : ndarray of int64, shape (n,)
+        Number of states of each variable.
+
+    Returns
+    -------
+    dict of {int: int}
+        The same, empty for None.
+
+    Raises
+    ------
+    ValueError
+        If a variable or a state does not exist.
+    """
+    fixed: dict[int, int] = {}
+    for variable, code in ({} if evidence is None else evidence).items():
+        v, state = int(variable), int(code)
+        if v != variable or not 0 <= v < len(cardinalities):
+            raise ValueError(f"evidence names variable {variable!r}: ids are 0..{len(cardinalities) - 1}")
+        if state != code or not 0 <= state < cardinalities[v]:
+            raise ValueError(f"evidence gives variable {v} the state {code!r}: codes are 0..{cardinalities[v] - 1}")
+        fixed[v] = state
+    return fixed
+
+
+def _start(start, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSequence) -> np.ndarray:
+    """Return the first configuration of each chain, (n, n_chains)."""
+    shape = (len(cards), n_chains)
+    if start is None:
+        return np.random.default_rng(entropy).integers(0, cards[:, None], size=shape)
+    given = np.asarray(start)
+    if given.shape not in (shape, shape[:1]) or given.dtype.kind not in "iu":
+        raise ValueError(f"start must hold integers of shape {shape[:1]} or {shape}, got {given.shape}, {given.dtype}")
+    states = np.array(np.broadcast_to(given if given.ndim == 2 else given[:, None], shape), dtype=np.int64)
+    wrong = np.flatnonzero(((states < 0) | (states >= cards[:, None])).any(axis=1))
+    if wrong.size:
+        v = wrong[0]
+        raise ValueError(f"start gives variable {v} a state outside 0..{cards[v] - 1}: {states[v].tolist()}")
+    return states
+
+
+def _is_possible(model, column: np.ndarray) -> bool:
+    """Tell whether a configuration breaks no table; those between fixed variables are never looked at in a sweep."""
+    if isinstance(model, PairwisePotentials):
+        return bool(np.isfinite(model.log_score(column))[0])
+    return all(
+        np.asarray(table)[tuple(column[list(scope), 0])] > -np.inf
+        for scope, table in zip(model.scopes, model.tables, strict=True)
+    )
+
+
+def _scaled(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return exponentials of rows, the largest of each 1; rows of minus infinities become zeros."""
+    if not logs.size:
+        return logs
+    tops = np.maximum.reduceat(logs, starts)
+    tops[tops == -np.inf] = 0.0
+    return np.exp(logs - np.repeat(tops, np.diff(np.append(starts, logs.size))))
+
+
+def _of_pairs(potentials: PairwisePotentials) -> _Conditionals:
+    cards, edges = potentials.cardinalities, potentials.edges
+    pointer, neighbour, edge = potentials.neighbours()
+    own = np.repeat(np.arange(len(cards)), np.diff(pointer))
+    first, second = cards[edges[:, 0]], cards[edges[:, 1]]
+    offsets = potentials.edge_offsets
+    # Behind the tables as they stand, (i, j) with j side by side, come their transposes, with i side by side.
+    of_cell = np.repeat(np.arange(len(edges)), first * second)
+    row, column = np.divmod(np.arange(offsets[-1]) - offsets[of_cell], second[of_cell])
+    transposed = np.empty(offsets[-1])
+    transposed[offsets[of_cell] + column * first[of_cell] + row] = potentials.edge_values
+    logs = np.concatenate([potentials.edge_values, transposed])
+    lengths = np.concatenate([np.repeat(second, first), np.repeat(first, second)])
+    return _Conditionals(
+        potentials.node_offsets,
+        potentials.node_values,
+        _scaled(potentials.node_values, potentials.node_offsets[:-1]),
+        pointer,
+        offsets[edge] + np.where(own < neighbour, offsets[-1], 0),
+        np.arange(len(neighbour) + 1),
+        neighbour,
+        cards[own],
+        logs,
+        _scaled(logs, np.cumsum(lengths) - lengths),
+    )
+
+
+def _of_factors(factors) -> _Conditionals:
+    cards = np.asarray(factors.cardinalities, dtype=np.int64)
+    node_offsets = np.concatenate([[0], np.cumsum(cards)])
+    node_logs = np.zeros(node_offsets[-1])
+    incident: list[list[tuple[np.ndarray, list[int]]]] = [[] for _ in cards]
+    for scope, table in zip(factors.scopes, factors.tables, strict=True):
+        if len(scope) == 1:
+            node_logs[node_offsets[scope[0]] : node_offsets[scope[0] + 1]] += table
+            continue
+        for k, variable in enumerate(scope):
+            copied = np.ascontiguousarray(np.moveaxis(np.asarray(table, dtype=np.float64), k, -1))
+            incident[variable].append((copied, [other for other in scope if other != variable]))
+    copies = [copied for of_variable in incident for copied, _ in of_variable]
+    others = [rest for of_variable in incident for _, rest in of_variable]
+    strides = [stride // 8 for copied in copies for stride in copied.strides[:-1]]
+    sizes = np.array([copied.size for copied in copies], dtype=np.int64)
+    logs = np.concatenate([copied.ravel() for copied in copies]) if copies else np.empty(0)
+    lengths = np.concatenate([np.full(c.size // c.shape[-1], c.shape[-1]) for c in copies]) if copies else np.empty(0)
+    return _Conditionals(
+        node_offsets,
+        node_logs,
+        _scaled(node_logs, node_offsets[:-1]),
+        np.concatenate([[0], np.cumsum([len(of_variable) for of_variable in incident])]).astype(np.int64),
+        np.cumsum(sizes) - sizes,
+        np.concatenate([[0], np.cumsum([len(rest) for rest in others])]).astype(np.int64),
+        np.array([other for rest in others for other in rest], dtype=np.int64),
+        np.array(strides, dtype=np.int64),
+        logs,
+        _scaled(logs, (np.cumsum(lengths) - lengths).astype(np.int64)),
+    )

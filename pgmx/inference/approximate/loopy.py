@@ -1,0 +1,211 @@
+"""Loopy belief propagation: marginals and Bethe's log-partition of networks too wide for exact inference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+
+from pgmx._ext import _belief
+from pgmx.inference.approximate.gibbs import check_evidence
+from pgmx.inference.networks.potentials import PairwisePotentials
+
+__all__ = ["BeliefResult", "loopy_belief_propagation"]
+
+#: Damping that is tried, in turn, when messages do not settle.
+DAMPINGS = (0.5, 0.8, 0.95)
+#: Sweeps within which the residual must halve.
+PATIENCE = 100
+#: Sweeps between two looks at the clock.
+BLOCK = 10
+#: Finite cells further below the largest of their table than this (in nats) ask for logarithms.
+LINEAR_RANGE = 340.0
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefResult:
+    """What belief propagation found.
+
+    Parameters
+    ----------
+    node_beliefs : ndarray of float64, shape (sum of cardinalities,)
+        Marginals of the variables, laid out as ``node_values`` of the potentials. Of max-product: the largest
+        probability with the variable in each state, relative to the largest of all.
+    edge_beliefs : ndarray of float64, shape (sum over edges of s_i s_j,)
+        The same for pairs, laid out as ``edge_values``.
+    log_partition : float
+        Bethe's approximation of log Z in nats; with evidence, of the log of the sum over all that agrees with it. Of
+        max-product: of the largest unnormalised log-probability. Both are exact on forests.
+    converged : bool
+        Whether no message moved by more than `tol` in the last sweep.
+    n_iter : int
+        Sweeps, of all dampings together.
+    residual : float
+        The largest change of a message in the last sweep; the largest cell of a message is 1.
+    messages : ndarray of float64
+        The messages, a start for networks with the same edges.
+    damping : float
+        The damping of the last sweep.
+    """
+
+    node_beliefs: np.ndarray
+    edge_beliefs: np.ndarray
+    log_partition: float
+    converged: bool
+    n_iter: int
+    residual: float
+    messages: np.ndarray
+    damping: float
+
+
+def loopy_belief_propagation(
+    potentials: PairwisePotentials,
+    *,
+    evidence: Mapping[int, int] | None = None,
+    max_iter: int = 1000,
+    tol: float = 1e-8,
+    damping: float = 0.0,
+    messages: np.ndarray | None = None,
+    maximise: bool = False,
+    max_time: float | None = None,
+) -> BeliefResult:
+    r"""Approximate marginals by message passing; exact on forests.
+
+    The message from variable i to j is
+
+    .. math:: m_{ij}(x_j) \propto \sum_{x_i} \exp(\theta_i(x_i) + W_{ij}(x_i, x_j)) \prod_{k \ne j} m_{ki}(x_i)
+
+    and beliefs are products of potentials and incoming messages. A sweep sends every message once, backward and forward
+    through a breadth-first order of the variables.
+
+    Parameters
+    ----------
+    potentials : PairwisePotentials
+        Log-potentials; cells may be minus infinity.
+    evidence : dict of {int: int}, optional
+        Variables that are observed, with their state codes.
+    max_iter : int, default=1000
+        Largest number of sweeps, at least 1.
+    tol : float, default=1e-8
+        Change of a message, its largest cell being 1, under which it counts as settled.
+    damping : float, default=0.0
+        Share of the old message in the new one, in [0, 1). Where messages do not settle, 0.5, 0.8 and 0.95 are tried
+        after it.
+    messages : ndarray of float64, optional
+        ``messages`` of an earlier result for the same edges, to start from.
+    maximise : bool, default=False
+        Max-product: beliefs are max-marginals.
+    max_time : float, optional
+        Seconds after which the last messages are taken as they are.
+
+    Returns
+    -------
+    BeliefResult
+        Beliefs, Bethe's log-partition, and whether the messages settled.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range, or no configuration is possible under the evidence.
+
+    Notes
+    -----
+    A sweep costs the sum over edges of 2 s_i s_j multiplications, 0.2 ms for 1,800 edges between variables of five
+    states. Potentials or messages of a range beyond double precision, and max-product, are worked on in logarithms,
+    five to ten times slower. With cycles there may be several fixed points, and none may be reached; then ``converged``
+    is False and the beliefs are those of the last messages.
+
+    References
+    ----------
+    .. [1] Pearl, J. (1988). Probabilistic Reasoning in Intelligent Systems. Morgan Kaufmann, chapter 4.
+    .. [2] Yedidia, J. S., Freeman, W. T. and Weiss, Y. (2005). Constructing free-energy approximations and generalized
+       belief propagation algorithms. IEEE Transactions on Information Theory 51, 2282-2312, section V.
+
+    Examples
+    --------
+    >>> from pgmx.inference import PairwisePotentials
+    >>> from pgmx.inference.approximate.loopy import loopy_belief_propagation
+    >>> agree = [[1.0, 0.0], [0.0, 1.0]]
+    >>> chain = PairwisePotentials.build([2, 2, 2], [[0.5, 0.0], None, None], {(0, 1): agree, (1, 2): agree})
+    >>> found = loopy_belief_propagation(chain, evidence={2: 1})
+    >>> found.converged
+    True
+    >>> found.node_beliefs[:2].round(4).tolist()
+    [0.5165, 0.4835]
+    """
+    _check_options(max_iter, tol, damping)
+    fixed = check_evidence(evidence, potentials.cardinalities)
+    deadline = None if max_time is None else monotonic() + max_time
+    logs = maximise or _is_wide(potentials.node_values) or _is_wide(potentials.edge_values)
+    nodes = potentials.node_values
+    if fixed:
+        nodes = nodes.copy()
+        for v, code in fixed.items():
+            own = nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
+            own[np.arange(len(own)) != code] = -np.inf
+    wanted = int((np.diff(potentials.neighbours()[0]) * potentials.cardinalities).sum())
+    if messages is not None:
+        messages = np.asarray(messages, dtype=np.float64)
+        if messages.shape != (wanted,):
+            raise ValueError(f"messages must have shape ({wanted},) for these edges, got {messages.shape}")
+    while True:
+        passing = _belief.MessagePassing(
+            potentials.cardinalities,
+            nodes,
+            potentials.edges,
+            potentials.edge_values,
+            *potentials.neighbours(),
+            messages,
+            logs,
+            maximise,
+        )
+        n_iter, residual, status, used = _settle(passing, max_iter, tol, damping, deadline)
+        edge_beliefs = np.empty(len(potentials.edge_values))
+        if not status:
+            node_beliefs, log_partition, status = passing.collect(edge_beliefs)
+        if not status:
+            break
+        if logs:
+            told = f" together with the evidence {fixed}" if fixed else ""
+            raise ValueError(
+                f"no configuration has positive probability{told}: every state of some variable is ruled out"
+            )
+        logs = True
+    return BeliefResult(
+        node_beliefs, edge_beliefs, log_partition, residual <= tol, n_iter, residual, passing.messages_out(), used
+    )
+
+
+def _settle(passing, max_iter: int, tol: float, damping: float, deadline) -> tuple[int, float, int, float]:
+    """Sweep, damping more when the residual no longer falls; return sweeps, residual, status, damping."""
+    stages = [damping, *(d for d in DAMPINGS if d > damping)]
+    best, since, done, residual = np.inf, 0, 0, np.inf
+    while done < max_iter:
+        ran, residual, status = passing.run(min(BLOCK, max_iter - done), tol, stages[0])
+        done += ran
+        since += ran
+        if status or residual <= tol or (deadline is not None and monotonic() > deadline):
+            return done, residual, status, stages[0]
+        if residual < best / 2:
+            best, since = residual, 0
+        if since >= PATIENCE and len(stages) > 1:
+            del stages[0]
+            best, since = np.inf, 0
+    return done, residual, 0, stages[0]
+
+
+def _is_wide(values: np.ndarray) -> bool:
+    """Tell whether finite values differ by more than exponentials can hold."""
+    finite = values[np.isfinite(values)]
+    return bool(finite.size) and float(np.ptp(finite)) > LINEAR_RANGE
+
+
+def _check_options(max_iter: int, tol: float, damping: float) -> None:
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+    if not tol >= 0:
+        raise ValueError(f"tol must not be negative, got {tol}")
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must lie in [0, 1), got {damping}")

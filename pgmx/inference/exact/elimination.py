@@ -1,0 +1,323 @@
+"""In what order to sum variables out of a product of factors, and what that costs, before anything is allocated."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from pgmx.checks import read_only
+
+__all__ = ["EliminationPlan", "TreewidthError", "min_fill_order"]
+
+#: Bytes of a cell.
+CELL = 8
+
+#: From this mean number of neighbours on, sets are intersected as bits of one number.
+DENSE = 32
+
+
+class TreewidthError(ValueError):
+    """A network is too densely connected for exact inference within the memory that was granted.
+
+    Parameters
+    ----------
+    problem : str
+        What is too large.
+    remedy : str
+        What to do; ``{}`` stands for the engines that may answer in place of the exact one.
+    engines : str
+        Their names, and how to choose them.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        remedy: str = "use {}",
+        engines: str = "loopy belief propagation or Gibbs sampling (marginals with method='loopy' or 'gibbs')",
+    ) -> None:
+        self.problem = problem
+        self.remedy = remedy
+        self.engines = engines
+        super().__init__(problem, remedy, engines)
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.remedy.format(self.engines)}"
+
+    def offering(self, engines: str) -> TreewidthError:
+        """Return the error with the engines that the caller can choose."""
+        return type(self)(self.problem, self.remedy, engines)
+
+
+@dataclass(frozen=True, eq=False)
+class EliminationPlan:
+    r"""An order of elimination, and the junction tree that it gives.
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (n,)
+        The variables in the order in which they are summed out.
+    cliques : tuple of tuple of int
+        The maximal cliques of the filled-in graph, parents before children. Each lists its variables in the reverse
+        order of elimination, so that those it shares with its parent come first.
+    parents : ndarray of int64, shape (number of cliques,)
+        The parent of each clique, -1 for the root of each connected part.
+    sepsets : tuple of tuple of int
+        What each clique shares with its parent: the first variables of the clique.
+    homes : ndarray of int64, shape (n,)
+        For each variable the clique nearest to the root that holds it. A set of variables that are together in some
+        clique is together in the home of the one that is eliminated first.
+    width : int
+        Variables of the largest clique, less one: the treewidth of the graph if the order is optimal.
+    cells : int
+        Cells of all clique tables together.
+    largest : int
+        Cells of the largest one.
+    separator_cells : int
+        Cells of all tables over sepsets together.
+
+    Examples
+    --------
+    >>> from pgmx.inference import min_fill_order
+    >>> plan = min_fill_order([2, 2, 2, 2], [(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> plan.width, plan.cells, plan.bytes
+    (2, 16, 296)
+    >>> plan.cliques, plan.parents
+    (((3, 2, 1), (3, 1, 0)), array([-1,  0]))
+    """
+
+    order: np.ndarray
+    cliques: tuple[tuple[int, ...], ...]
+    parents: np.ndarray
+    sepsets: tuple[tuple[int, ...], ...]
+    homes: np.ndarray
+    width: int
+    cells: int
+    largest: int
+    separator_cells: int
+
+    @property
+    def bytes(self) -> int:
+        """Memory that a calibrated tree takes at its peak: all tables, and two more of the largest."""
+        return CELL * (self.cells + self.separator_cells + 2 * self.largest)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """Place of each variable in `order`: int64 of shape (n,)."""
+        rank = np.empty(len(self.order), dtype=np.int64)
+        rank[self.order] = np.arange(len(self.order))
+        return read_only(rank)
+
+    def home(self, variables: Iterable[int]) -> int | None:
+        """Return a clique that holds all of some variables, None where there is none.
+
+        Parameters
+        ----------
+        variables : iterable of int
+            At least one variable.
+
+        Returns
+        -------
+        int or None
+            Number of the clique.
+        """
+        wanted = list(variables)
+        clique = int(self.homes[min(wanted, key=self.rank.__getitem__)])
+        return clique if set(wanted).issubset(self.cliques[clique]) else None
+
+
+def min_fill_order(
+    cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequence[int]], *, max_bytes: int | None = None
+) -> EliminationPlan:
+    """Order variables by the number of edges that summing each out would add, fewest first.
+
+    Parameters
+    ----------
+    cardinalities : sequence of int
+        Number of states of each variable.
+    scopes : iterable of sequence of int
+        Sets of variables that occur together in a factor.
+    max_bytes : int, optional
+        Give up as soon as the clique tables alone are known to take more. None never does.
+
+    Returns
+    -------
+    EliminationPlan
+        Order, junction tree and cost.
+
+    Raises
+    ------
+    TreewidthError
+        If `max_bytes` is exceeded. The message tells the width reached so far.
+
+    Notes
+    -----
+    Ties go to the smaller clique table, then to the smaller number of the variable. The counts of missing edges are
+    kept up to date edge by edge: each edge added costs its ends' common neighbours. A grid of 20 x 20 takes
+    milliseconds, a graph of 1,000 variables and 2,000 random edges (width about 220) well under a second.
+
+    References
+    ----------
+    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, section 9.4.3.2, algorithm 9.4 with the min-fill
+    cost; junction trees from an order: section 10.4.
+
+    Examples
+    --------
+    >>> from pgmx.inference import min_fill_order
+    >>> min_fill_order([2, 2, 2], [(0, 1), (1, 2)]).width
+    1
+    """
+    graph = _FillGraph([int(size) for size in cardinalities], scopes)
+    order, cliques = [], []
+    cells = 0
+    while (v := graph.next()) is not None:
+        neighbours = graph.eliminate(v)
+        order.append(v)
+        cliques.append(neighbours)
+        if max_bytes is not None:
+            size = graph.cards[v] * prod(graph.cards[u] for u in neighbours)
+            # A clique inside the one before it adds no table: only a lower bound is wanted, so the largest will do.
+            cells = max(cells, size)
+            if CELL * cells > max_bytes:
+                width = max(len(near) for near in cliques)
+                raise too_wide(width, CELL * cells, max_bytes, at_least=True)
+    return _plan(graph.cards, order, cliques)
+
+
+def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
+    """Return the error for a network that is too wide.
+
+    Parameters
+    ----------
+    width : int
+        Width of the elimination order.
+    n_bytes : int
+        Memory needed.
+    memory : int
+        Memory granted.
+    at_least : bool, default=False
+        Whether the two are lower bounds.
+
+    Returns
+    -------
+    TreewidthError
+        With figures and remedy.
+    """
+    bound = "at least " if at_least else ""
+    return TreewidthError(
+        f"exact inference needs {bound}{_readable(n_bytes)} (min-fill width {bound}{width}), more than the "
+        f"{_readable(memory)} of memory={memory}",
+        "use {}, a sparser network, more evidence, or grant more memory",
+    )
+
+
+def _readable(n_bytes: int) -> str:
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
+    return f"{n_bytes} bytes"
+
+
+class _FillGraph:
+    """A graph that loses its vertices one by one, with the edges that each one's neighbours lack."""
+
+    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]]) -> None:
+        self.cards = cards
+        self.near: list[set[int]] = [set() for _ in cards]
+        for scope in scopes:
+            for v in scope:
+                self.near[v].update(scope)
+        for v, near in enumerate(self.near):
+            near.discard(v)
+        self.size = [cards[v] * prod(cards[u] for u in near) for v, near in enumerate(self.near)]
+        self.missing = self._missing()
+        self.left = set(range(len(cards)))
+        self.heap = [(self.missing[v], self.size[v], v) for v in self.left]
+        heapq.heapify(self.heap)
+
+    def next(self) -> int | None:
+        """Return the vertex to go next, None at the end."""
+        while self.heap:
+            missing, size, v = heapq.heappop(self.heap)
+            if v in self.left and missing == self.missing[v] and size == self.size[v]:
+                return v
+        return None
+
+    def eliminate(self, v: int) -> list[int]:
+        """Take a vertex out, join its neighbours to each other, and return them."""
+        near, missing, size = self.near, self.missing, self.size
+        around = sorted(near[v])
+        touched = set(around)
+        if missing[v]:
+            for place, a in enumerate(around):
+                for b in around[place + 1 :]:
+                    if b not in near[a]:
+                        common = near[a] & near[b]
+                        for c in common:
+                            missing[c] -= 1
+                        touched |= common
+                        missing[a] += len(near[a]) - len(common)
+                        missing[b] += len(near[b]) - len(common)
+                        near[a].add(b)
+                        near[b].add(a)
+                        size[a] *= self.cards[b]
+                        size[b] *= self.cards[a]
+        self.left.discard(v)
+        for a in around:
+            # The pairs (v, x) that a's neighbours lacked: x outside of v's clique.
+            missing[a] -= len(near[a]) - len(around)
+            near[a].discard(v)
+            size[a] //= self.cards[v]
+        touched.discard(v)
+        for u in touched:
+            heapq.heappush(self.heap, (missing[u], size[u], u))
+        near[v] = set()
+        return around
+
+    def _missing(self) -> list[int]:
+        """Count the edges that each vertex's neighbours lack."""
+        joined: list[int]
+        if sum(map(len, self.near)) > DENSE * len(self.near):
+            bits = [sum(1 << u for u in near) for near in self.near]
+            joined = [sum((bits[v] & bits[u]).bit_count() for u in near) for v, near in enumerate(self.near)]
+        else:
+            joined = [sum(len(near & self.near[u]) for u in near) for near in self.near]
+        return [(len(near) * (len(near) - 1) - both) // 2 for near, both in zip(self.near, joined, strict=True)]
+
+
+def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
+    """Make the junction tree of an order from the neighbours that each variable had when it went."""
+    rank = [0] * len(order)
+    for place, v in enumerate(order):
+        rank[v] = place
+    homes = [0] * len(order)
+    cliques: list[list[int]] = []
+    parents: list[int] = []
+    sepsets: list[tuple[int, ...]] = []
+    for v, near in zip(reversed(order), reversed(around), strict=True):
+        above = homes[min(near, key=rank.__getitem__)] if near else -1
+        if above >= 0 and len(cliques[above]) == len(near):  # all of it: v joins the clique instead of hanging below
+            cliques[above].append(v)
+            homes[v] = above
+            continue
+        shared = sorted(near, key=rank.__getitem__, reverse=True)
+        homes[v] = len(cliques)
+        cliques.append([*shared, v])
+        parents.append(above)
+        sepsets.append(tuple(shared))
+    sizes = [prod(cards[v] for v in clique) for clique in cliques]
+    return EliminationPlan(
+        order=read_only(np.array(order, dtype=np.int64)),
+        cliques=tuple(map(tuple, cliques)),
+        parents=read_only(np.array(parents, dtype=np.int64)),
+        sepsets=tuple(sepsets),
+        homes=read_only(np.array(homes, dtype=np.int64)),
+        width=max(map(len, cliques), default=0) - 1,
+        cells=sum(sizes),
+        largest=max(sizes, default=0),
+        separator_cells=sum(prod(cards[v] for v in shared) for shared in sepsets),
+    )

@@ -1,0 +1,98 @@
+"""Joint distributions of variables that no single clique of a junction tree holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+
+import numpy as np
+
+from pgmx.inference.exact.junction_tree import JunctionTree
+
+__all__ = ["joint_over_cliques"]
+
+Part = tuple[list[int], np.ndarray]
+
+
+def joint_over_cliques(
+    tree: JunctionTree,
+    conditionals: Sequence[np.ndarray],
+    belief: Callable[[int], np.ndarray],
+    free: Sequence[int],
+    check: Callable[[int], None],
+) -> np.ndarray:
+    r"""Carry variables along the tree to where their paths meet, summing out everything else.
+
+    .. math:: p(x_Q) = \sum_{x \setminus x_Q} b_R \prod_{C \neq R} p(x_{C \setminus S_C} \mid x_{S_C})
+
+    over the smallest connected part of the tree that holds the variables Q, R its top.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+        Cliques.
+    conditionals : sequence of ndarray
+        Of each clique given its sepset.
+    belief : callable of int
+        Gives the joint distribution of a clique.
+    free : sequence of int
+        Distinct variables of two states or more.
+    check : callable of int
+        Called with the number of cells that are to be visited at a clique, before anything is computed.
+
+    Returns
+    -------
+    ndarray of float64
+        One axis a variable, in the order of `free`.
+    """
+    plan = tree.plan
+    wanted = set(free)
+    paths = _paths(tree.parents, {int(plan.homes[v]) for v in free})
+    carried: dict[int, list[int]] = {}
+    for clique, _ in paths:
+        brought = [v for child in tree.children[clique] for v in carried.get(child, ())]
+        check(prod(tree.cards[v] for v in {*plan.cliques[clique], *brought}))
+        carried[clique] = brought + [v for v in tree.rest(clique) if v in wanted]
+    waiting: dict[int, list[Part]] = {}
+    tops: list[Part] = []
+    for clique, is_top in paths:
+        table = belief(clique) if is_top else conditionals[clique].reshape(tree.shapes[clique])
+        kept = carried[clique] if is_top else [*plan.sepsets[clique], *carried[clique]]
+        part = (kept, _summed([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], kept))
+        if is_top:
+            tops.append(part)
+        else:
+            waiting.setdefault(tree.parents[clique], []).append(part)
+    return _summed(tops, list(free))
+
+
+def _paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool]]:
+    """Return the cliques on the paths between some, children first, and whether each is the top of its part."""
+    ends = set(homes)
+    marked: dict[int, list[int]] = {}
+    roots = []
+    for clique in sorted(ends):
+        fresh = clique not in marked
+        marked.setdefault(clique, [])
+        while fresh and parents[clique] >= 0:
+            above = parents[clique]
+            fresh = above not in marked
+            marked.setdefault(above, []).append(clique)
+            clique = above
+        if fresh:
+            roots.append(clique)
+    tops = set()
+    for top in roots:
+        while top not in ends and len(marked[top]) == 1:
+            (top,) = marked.pop(top)
+        tops.add(top)
+    return [(clique, clique in tops) for clique in sorted(marked, reverse=True)]
+
+
+def _summed(parts: Sequence[Part], kept: list[int]) -> np.ndarray:
+    """Multiply tables and sum out all variables but some, without building the product."""
+    label = {v: at for at, v in enumerate(dict.fromkeys(v for scope, _ in parts for v in scope))}
+    operands: list = []
+    for scope, table in parts:
+        operands += [table, [label[v] for v in scope]]
+    return np.einsum(*operands, [label[v] for v in kept])

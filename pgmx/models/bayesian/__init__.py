@@ -1,0 +1,5 @@
+"""Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges.
+
+- `networks`: from edges between ids to pgmpy's graphs and fitted networks
+- `strengths`: strengths of edges as tables and matrices
+"""

@@ -1,0 +1,331 @@
+"""From edges between ids to pgmpy's graphs and fitted networks.
+
+Every graph made here holds all variables in column order and its edges ordered by (tail, head), so that neither the
+hash seed nor the order of discovery shows. Parameters are counted on the coded table, not on a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pgmpy.base import DAG, PDAG
+from pgmpy.factors.continuous import LinearGaussianCPD
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+
+from pgmx.graphs.cycles import find_cycle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pgmx.data.table import DiscreteTable
+    from pgmx.statistics import Moments
+
+__all__ = ["fit_discrete", "fit_linear_gaussian", "to_dag", "to_linear_gaussian", "to_pdag"]
+
+#: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
+MAX_CPT_CELLS = 2**27
+
+
+def to_dag(names: Sequence, edges: Iterable[tuple[int, int]]) -> DAG:
+    """Make a pgmpy ``DAG``.
+
+    Parameters
+    ----------
+    names : sequence of hashable, length n
+        Names of the variables; they become the nodes, in this order, also where isolated.
+    edges : iterable of (int, int)
+        Edges (tail, head) as positions in ``names``, in any order.
+
+    Returns
+    -------
+    pgmpy.base.DAG
+        Edges without weights, as pgmpy adds them.
+
+    Raises
+    ------
+    ValueError
+        For positions outside ``names`` and for cycles.
+
+    Examples
+    --------
+    >>> dag = to_dag(["rain", "sprinkler", "wet"], [(1, 2), (0, 2)])
+    >>> list(dag.nodes()), list(dag.edges())
+    (['rain', 'sprinkler', 'wet'], [('rain', 'wet'), ('sprinkler', 'wet')])
+    """
+    return _wired(DAG(), names, _checked_edges(names, edges))
+
+
+def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: Iterable[tuple[int, int]]) -> PDAG:
+    """Make a pgmpy ``PDAG``, such as the graph of an equivalence class.
+
+    Parameters
+    ----------
+    names : sequence of hashable, length n
+        Names of the variables; they become the nodes, in this order, also where isolated.
+    directed, undirected : iterable of (int, int)
+        Edges as positions in ``names``; (tail, head) where directed.
+
+    Returns
+    -------
+    pgmpy.base.PDAG
+        An undirected edge is held as two opposite edges, as in pgmpy.
+
+    Raises
+    ------
+    ValueError
+        For positions outside ``names``, and for two edges between the same two variables.
+
+    Examples
+    --------
+    >>> pdag = to_pdag(["a", "b", "c"], [(0, 1)], [(1, 2)])
+    >>> pdag.directed_edges, pdag.undirected_edges
+    ({('a', 'b')}, {('b', 'c')})
+    """
+    arrows = _in_range(names, directed)
+    lines = _in_range(names, undirected)
+    pairs = {frozenset(edge) for edge in arrows + lines}
+    if len(pairs) < len(arrows) + len(lines) or any(len(pair) == 1 for pair in pairs):
+        raise ValueError(
+            "two edges join the same two variables, or one joins a variable with itself; give each pair once"
+        )
+    # pgmpy's constructor puts the edges through a set: the order of nodes and edges would follow the hash seed.
+    pdag = PDAG()
+    pdag.add_nodes_from(names)
+    pdag.add_edges_from((names[u], names[v]) for u, v in sorted(arrows + lines + [(v, u) for u, v in lines]))
+    pdag.directed_edges = {(names[u], names[v]) for u, v in arrows}
+    pdag.undirected_edges = {(names[u], names[v]) for u, v in lines}
+    return pdag
+
+
+def fit_discrete(
+    table: DiscreteTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None = None
+) -> DiscreteBayesianNetwork:
+    """Fit a discrete Bayesian network by maximum likelihood.
+
+    With N(x, u) the number of rows (or the sum of their weights) in which a variable has state x and its parents the
+    configuration u,
+
+        P(x | u) = N(x, u) / Σ_x N(x, u),
+
+    and 1/r for each of the r states where u never occurs. Where the table marks missing cells, a family is fitted to
+    the rows that are complete in it, and the marker is no state of the network.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The coded data; each declared state gets its row, observed or not.
+    edges : iterable of (int, int)
+        Edges (tail, head) of a DAG, as positions in ``table.columns``.
+    weights : float ndarray of shape (n_rows,), optional
+        Row weights, not negative; 1 each by default.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        Nodes in column order; in each table the parents stand in column order; state names are those of ``table``.
+
+    Raises
+    ------
+    ValueError
+        For positions outside the columns, for cycles, and for a table of more than `MAX_CPT_CELLS` cells.
+
+    Notes
+    -----
+    Cost: one pass over the rows an edge, and memory for the largest table. The same numbers as pgmpy's ``DiscreteMLE``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data.table import DiscreteTable
+    >>> codes = np.array([[0, 0, 1, 1], [0, 0, 0, 1]], dtype=np.uint8)
+    >>> table = DiscreteTable(["rain", "wet"], [("no", "yes"), ("no", "yes")], codes)
+    >>> model = fit_discrete(table, [(0, 1)])
+    >>> model.get_cpds("wet").get_values()
+    array([[1. , 0.5],
+           [0. , 0.5]])
+    """
+    names = list(table.columns)
+    edges = _checked_edges(names, edges)
+    parents: list[list[int]] = [[] for _ in names]
+    for tail, head in edges:
+        parents[head].append(tail)
+    cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
+    for child, family in enumerate(parents):
+        _check_size(names, cards, child, family)
+    model = _wired(DiscreteBayesianNetwork(), names, edges)
+    model.add_cpds(*(_fitted_cpd(table, names, cards, child, family, weights) for child, family in enumerate(parents)))
+    return model
+
+
+def to_linear_gaussian(
+    frame: pd.DataFrame, names: Sequence, edges: Iterable[tuple[int, int]]
+) -> LinearGaussianBayesianNetwork:
+    """Fit a linear Gaussian Bayesian network with pgmpy.
+
+    Each variable is normal around a linear function of its parents: coefficients by least squares, the standard
+    deviation from the residuals, less one degree of freedom a coefficient (pgmpy's ``LinearGaussianMLE``).
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Float columns, finite, among them ``names``; it is not changed.
+    names : sequence of hashable
+        Names of the variables, in the order of the nodes.
+    edges : iterable of (int, int)
+        Edges (tail, head) of a DAG, as positions in ``names``.
+
+    Returns
+    -------
+    pgmpy.models.LinearGaussianBayesianNetwork
+        With a fitted CPD for every node.
+
+    Raises
+    ------
+    ValueError
+        For names that are not columns, columns that are not float or not finite, positions outside ``names``, cycles.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 3.0, 5.0, 7.5]})
+    >>> model = to_linear_gaussian(frame, ["x", "y"], [(0, 1)])
+    >>> model.get_cpds("y").beta.round(3)
+    array([0.9 , 2.15])
+    """
+    edges = _checked_edges(names, edges)
+    columns = {name: position for position, name in enumerate(frame.columns)}
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        raise ValueError(f"the frame has no columns {unknown}; its columns are {list(columns)}")
+    # pgmpy selects columns by name, where tuples and mixed types fail: it sees stand-ins instead.
+    stand_ins = [str(position) for position in range(len(names))]
+    data = frame.iloc[:, [columns[name] for name in names]].set_axis(stand_ins, axis=1)
+    for name, stand_in in zip(names, stand_ins, strict=True):
+        if data[stand_in].dtype.kind != "f" or not np.isfinite(data[stand_in]).all():
+            raise ValueError(f"column {name!r} is not all finite floats; a linear Gaussian network needs them")
+    fitted = _wired(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
+    model = _wired(LinearGaussianBayesianNetwork(), names, edges)
+    model.add_cpds(
+        *(
+            LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(cpd.std), [names[int(p)] for p in cpd.evidence])
+            for cpd in fitted.get_cpds()
+        )
+    )
+    return model
+
+
+def fit_linear_gaussian(
+    moments: Moments, names: Sequence, edges: Iterable[tuple[int, int]]
+) -> LinearGaussianBayesianNetwork:
+    r"""Fit a linear Gaussian Bayesian network to moments, those of weighted rows for one.
+
+    The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C, its intercept
+    follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - |P| - 1): the numbers of
+    :func:`to_linear_gaussian` for the rows that the moments come from.
+
+    Parameters
+    ----------
+    moments : Moments
+        Means and cross-products; no column constant.
+    names : sequence of hashable
+        Names of the columns.
+    edges : iterable of (int, int)
+        Edges (tail, head) of a DAG, as positions in ``names``.
+
+    Returns
+    -------
+    pgmpy.models.LinearGaussianBayesianNetwork
+        With a fitted CPD for every node.
+
+    Raises
+    ------
+    ValueError
+        For positions outside ``names``, for cycles, and where the weights do not exceed the coefficients of a family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.statistics import moments
+    >>> rows = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0], [3.0, 7.5]])
+    >>> fit_linear_gaussian(moments(rows), ["x", "y"], [(0, 1)]).get_cpds("y").beta.round(3)
+    array([0.9 , 2.15])
+    """
+    edges = _checked_edges(names, edges)
+    model = _wired(LinearGaussianBayesianNetwork(), names, edges)
+    for child, name in enumerate(names):
+        parents = [tail for tail, head in edges if head == child]
+        freedom = moments.n - len(parents) - 1
+        if freedom <= 0:
+            raise ValueError(f"{name!r} has {len(parents)} parents, too many for rows of weight {moments.n:g} in all")
+        slopes = np.linalg.solve(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
+        left = moments.cross[child, child] - slopes @ moments.cross[parents, child]
+        beta = np.array([moments.mean[child] - slopes @ moments.mean[parents], *slopes])
+        model.add_cpds(
+            LinearGaussianCPD(name, beta, float(np.sqrt(max(left, 0.0) / freedom)), [names[p] for p in parents])
+        )
+    return model
+
+
+def _in_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the edges sorted, as Python integers, or raise for an id that has no name."""
+    edges = sorted({(int(tail), int(head)) for tail, head in edges})
+    for edge in edges:
+        if not 0 <= min(edge) <= max(edge) < len(names):
+            raise ValueError(f"edge {edge} has a position outside the {len(names)} variables")
+    return edges
+
+
+def _checked_edges(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    edges = _in_range(names, edges)
+    cycle = find_cycle(len(names), edges)
+    if cycle is not None:
+        raise ValueError(f"the edges form the cycle {' -> '.join(repr(names[v]) for v in [*cycle, cycle[0]])}")
+    return edges
+
+
+def _wired(graph: DAG, names: Sequence, edges: list[tuple[int, int]]) -> DAG:
+    """Add nodes and edges, the edges sorted and known to be acyclic."""
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[tail], names[head]) for tail, head in edges)
+    return graph
+
+
+def _check_size(names: list, cards: list[int], child: int, parents: list[int]) -> None:
+    cells = cards[child] * prod(cards[p] for p in parents)
+    if cells > MAX_CPT_CELLS:
+        raise ValueError(
+            f"the probability table of {names[child]!r} given its {len(parents)} parents {[names[p] for p in parents]} "
+            f"would have {cells:,} cells ({8 * cells / 2**30:,.0f} GiB); learn again with a smaller max_indegree"
+        )
+
+
+def _fitted_cpd(
+    table: DiscreteTable, names: list, cards: list[int], child: int, parents: list[int], weights: np.ndarray | None
+) -> TabularCPD:
+    """Count one family and return its table; the last parent varies fastest along the columns."""
+    cell = table.codes[child].astype(np.int64)
+    for parent in parents:
+        cell *= cards[parent]
+        cell += table.codes[parent]
+    marked = [v for v in (child, *parents) if table.missing_codes[v] >= 0]
+    if marked:
+        complete = np.logical_and.reduce([table.codes[v] != table.missing_codes[v] for v in marked])
+        cell, weights = cell[complete], None if weights is None else weights[complete]
+    n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
+    counts = np.bincount(cell, weights, n_states * n_configurations).reshape(n_states, n_configurations)
+    totals = counts.sum(axis=0)
+    unseen = totals == 0
+    counts[:, unseen] = 1
+    totals[unseen] = n_states
+    return TabularCPD(
+        names[child],
+        n_states,
+        counts / totals,
+        evidence=[names[p] for p in parents],
+        evidence_card=[cards[p] for p in parents],
+        state_names={names[v]: list(table.states[v][: cards[v]]) for v in [child, *parents]},
+    )

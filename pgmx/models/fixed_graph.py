@@ -1,0 +1,92 @@
+"""A pgmpy graph that follows from numbers, and therefore does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+import networkx as nx
+from pgmpy.base import UndirectedGraph
+
+from pgmx.checks import join_names
+
+__all__ = ["FixedGraph"]
+
+
+class FixedGraph(UndirectedGraph):
+    """An undirected graph whose nodes and edges cannot be changed once it has numbers.
+
+    Without numbers it is open: networkx fills empty graphs of the class of another.
+    """
+
+    #: What the graph follows from, and the constructor that takes another.
+    _follows_from = ("parameters", "another constructor")
+
+    def _is_fixed(self) -> bool:
+        raise NotImplementedError
+
+    def _check_node(self, node: Hashable) -> None:
+        if node not in self:
+            raise ValueError(f"no variable {node!r}: the variables are {join_names(self.nodes())}")
+
+    def _refuse_if_fixed(self, what: str) -> None:
+        if self._is_fixed():
+            source, constructor = self._follows_from
+            raise TypeError(
+                f"the {what} of a {type(self).__name__} follow from its {source} and cannot be changed: build "
+                f"another network with {constructor}, or change the plain graph that to_networkx() returns"
+            )
+
+    def add_node(self, *args, **kwargs):
+        """Add a node, where the network has no numbers yet."""
+        self._refuse_if_fixed("nodes")
+        super().add_node(*args, **kwargs)
+
+    def add_nodes_from(self, *args, **kwargs):
+        """Add nodes, where the network has no numbers yet."""
+        self._refuse_if_fixed("nodes")
+        super().add_nodes_from(*args, **kwargs)
+
+    def remove_node(self, node):
+        """Remove a node, where the network has no numbers yet."""
+        self._refuse_if_fixed("nodes")
+        super().remove_node(node)
+
+    def remove_nodes_from(self, nodes):
+        """Remove nodes, where the network has no numbers yet."""
+        self._refuse_if_fixed("nodes")
+        super().remove_nodes_from(nodes)
+
+    def add_edge(self, u: Hashable, v: Hashable, weight: float | None = None, **attributes):
+        """Add an edge, where the network has no numbers yet."""
+        self._refuse_if_fixed("edges")
+        if u == v:
+            raise ValueError(f"an edge cannot join {u!r} to itself")
+        nx.Graph.add_edge(self, u, v, weight=weight, **attributes)
+
+    def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes):
+        """Add edges, where the network has no numbers yet; pgmpy's own method would lose their attributes."""
+        self._refuse_if_fixed("edges")
+        edges = [tuple(edge) for edge in ebunch]
+        if weights is not None:
+            edges = [(u, v, {"weight": weight}) for (u, v, *_), weight in zip(edges, weights, strict=True)]
+        nx.Graph.add_edges_from(self, edges, **attributes)
+
+    def remove_edge(self, u, v):
+        """Remove an edge, where the network has no numbers yet."""
+        self._refuse_if_fixed("edges")
+        super().remove_edge(u, v)
+
+    def remove_edges_from(self, ebunch):
+        """Remove edges, where the network has no numbers yet."""
+        self._refuse_if_fixed("edges")
+        super().remove_edges_from(ebunch)
+
+    def clear(self):
+        """Remove everything, where the network has no numbers yet."""
+        self._refuse_if_fixed("nodes")
+        super().clear()
+
+    def clear_edges(self):
+        """Remove all edges, where the network has no numbers yet."""
+        self._refuse_if_fixed("edges")
+        super().clear_edges()

@@ -1,0 +1,135 @@
+"""What a Gaussian network is made of, checked: names, matrices, and one number a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from pgmx.checks import join_names
+from pgmx.data.table import python_scalar
+from pgmx.models.gaussian.blocks import smallest_eigenvalue
+
+__all__ = ["as_precision", "check_names", "column_of", "covariance_parts", "not_positive"]
+
+#: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
+ASYMMETRY = 1e-8
+
+
+def check_names(names: Sequence[Hashable]) -> tuple:
+    """Return names as Python scalars in a tuple, or raise where they are not distinct."""
+    names = tuple(python_scalar(name) for name in names)
+    if not names:
+        raise ValueError("a network needs one variable at least, got no names")
+    if None in names:
+        raise ValueError("None cannot be the name of a variable: networkx has no such node")
+    if len(set(names)) < len(names):
+        seen: set = set()
+        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
+    return names
+
+
+def as_precision(matrix, names: tuple) -> csr_array:
+    """Return a copy of a matrix as symmetric csr_array with sorted indices and a positive diagonal, or raise."""
+    sparse = csr_array(matrix if issparse(matrix) else _dense(matrix, names, "precision"), dtype=np.float64, copy=True)
+    _check_shape(sparse.shape, names, "precision")
+    sparse.sum_duplicates()
+    _check_finite(sparse.data, np.repeat(np.arange(len(names)), np.diff(sparse.indptr)), names, "precision")
+    sparse.eliminate_zeros()
+    diagonal = sparse.diagonal()
+    _check_positive(diagonal, names, "the precision is not positive definite: its diagonal")
+    transposed = csr_array(sparse.T)
+    difference = abs(sparse - transposed).tocoo()
+    roots = np.sqrt(diagonal)
+    rows, columns = difference.coords
+    excess = difference.data / (roots[rows] * roots[columns])
+    if len(excess) and excess.max() > ASYMMETRY:
+        _refuse_asymmetry(names, rows[excess.argmax()], columns[excess.argmax()], "precision")
+    if difference.nnz:
+        sparse = csr_array((sparse + transposed) / 2.0)
+        sparse.eliminate_zeros()
+    sparse.sort_indices()
+    for array in (sparse.data, sparse.indices, sparse.indptr):
+        array.setflags(write=False)
+    return sparse
+
+
+def covariance_parts(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """Return the correlations of a covariance matrix and its standard deviations, or raise."""
+    covariance = _dense(matrix.toarray() if issparse(matrix) else matrix, names, "covariance")
+    _check_shape(covariance.shape, names, "covariance")
+    rows = np.repeat(np.arange(len(names)), len(names))
+    _check_finite(covariance.ravel(), rows, names, "covariance")
+    _check_positive(covariance.diagonal(), names, "the covariance is not positive definite: its diagonal")
+    scale = np.sqrt(covariance.diagonal())
+    correlation = covariance / np.outer(scale, scale)
+    difference = np.abs(correlation - correlation.T)
+    if difference.max() > ASYMMETRY:
+        _refuse_asymmetry(names, *divmod(int(difference.argmax()), len(names)), "covariance")
+    correlation = (correlation + correlation.T) / 2.0
+    np.fill_diagonal(correlation, 1.0)
+    return correlation, scale
+
+
+def column_of(values, names: tuple, what: str, default: float, *, positive: bool = False) -> np.ndarray:
+    """Return one number a variable as a read-only float64 array, or raise naming the variables."""
+    if values is None:
+        found = np.full(len(names), default)
+    else:
+        found = np.array(values, dtype=np.float64)
+        if found.shape != (len(names),):
+            raise ValueError(f"{what} must hold one number for each of {len(names)} variables, got shape {found.shape}")
+    wrong = ~np.isfinite(found) | (found <= 0.0 if positive else False)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        kind = "finite and positive" if positive else "finite"
+        raise ValueError(f"the {what} of {names[at]!r} must be {kind}, got {float(found[at])!r}")
+    found.setflags(write=False)
+    return found
+
+
+def not_positive(scaled: csr_array, what: str) -> str:
+    """Say how far a matrix with unit diagonal is from positive definite."""
+    smallest = smallest_eigenvalue(scaled)
+    return (
+        f"the {what} is not positive definite: scaled to unit diagonal its smallest eigenvalue is {smallest:.3g}, and "
+        "must be above 0 by more than rounding errors; add to its diagonal, or estimate it with a larger penalty"
+    )
+
+
+def _dense(matrix, names: tuple, what: str) -> np.ndarray:
+    if hasattr(matrix, "iloc"):
+        for labels in (tuple(matrix.index), tuple(matrix.columns)):
+            if len(labels) == len(names) and labels != names:
+                raise ValueError(
+                    f"the {what} has labels {join_names(labels)}, but the names are {join_names(names)}: give both "
+                    f"in one order"
+                )
+    return np.array(matrix, dtype=np.float64)
+
+
+def _check_shape(shape: tuple, names: tuple, what: str) -> None:
+    if shape != (len(names), len(names)):
+        raise ValueError(f"the {what} must be square with one row for each of {len(names)} names, got shape {shape}")
+
+
+def _check_finite(data: np.ndarray, rows: np.ndarray, names: tuple, what: str) -> None:
+    wrong = ~np.isfinite(data)
+    if wrong.any():
+        culprits = [names[v] for v in np.unique(rows[wrong]).tolist()]
+        raise ValueError(f"the {what} is not finite in the row(s) of {join_names(culprits)}")
+
+
+def _check_positive(diagonal: np.ndarray, names: tuple, begin: str) -> None:
+    if (diagonal <= 0.0).any():
+        at = int(np.flatnonzero(diagonal <= 0.0)[0])
+        raise ValueError(f"{begin} holds {float(diagonal[at])!r} for {names[at]!r}, and must be positive")
+
+
+def _refuse_asymmetry(names: tuple, i: int, j: int, what: str) -> None:
+    raise ValueError(
+        f"the {what} is not symmetric: the entries of {names[i]!r} and {names[j]!r} differ; average it with its "
+        "transpose"
+    )

@@ -1,0 +1,357 @@
+"""The Gaussian Markov network that learners hand back: a sparse precision matrix inside, a pgmpy graph outside."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from scipy.linalg import LinAlgError, cholesky, lapack
+from scipy.sparse import csr_array
+
+from pgmx.models.files.gaussian import load_gaussian_network, save_gaussian_network
+from pgmx.models.gaussian.blocks import Blocks, unit_diagonal
+from pgmx.models.gaussian.checks import as_precision, check_names, column_of, covariance_parts, not_positive
+from pgmx.models.gaussian.queries import GaussianQueries
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from pgmx.statistics import MarginalTransforms
+
+__all__ = ["GaussianMarkovNetwork"]
+
+
+class GaussianMarkovNetwork(GaussianQueries):
+    r"""A multivariate normal distribution, given by its precision matrix, and the graph of that matrix's zeros.
+
+    .. math:: p(x) = (2\pi)^{-p/2} |\Theta|^{1/2} \exp\big(-\tfrac12 (x - \mu)^T \Theta\, (x - \mu)\big)
+
+    Variables i and j are joined where Θ_ij is not zero; where it is, they are independent given all others. Made by
+    `from_precision`, `from_covariance`, `load`, and by the learners. Its numbers do not change.
+
+    Parameters
+    ----------
+    ebunch : iterable of edges, optional
+        Only for networkx, which makes empty graphs of the class of another. A network made this way has no precision:
+        it behaves as pgmpy's ``UndirectedGraph`` and answers no questions.
+
+    Attributes
+    ----------
+    names : tuple of hashable
+        Names of the variables, in order.
+    estimated_by : str
+        Where the precision comes from: "given", or what a learner writes.
+    n_samples : float or None
+        Number of rows (sum of their weights) behind the estimate, where known.
+    transforms : pgmx.statistics.MarginalTransforms or None
+        Monotone maps between the data and normal scores, in the nonparanormal family.
+    graph : dict
+        Attributes of the graph; ``name`` and what learners add.
+
+    Notes
+    -----
+    The nodes stand in the order of the variables and bear the user's names, the edges in lexicographic order of the
+    positions. Each edge has the attribute ``weight``, the partial correlation -Θ_ij / √(Θ_ii Θ_jj) of its ends given
+    all others, and ``strength``, its absolute value.
+
+    All computations scale the precision to unit diagonal first, so that units may differ by many orders of magnitude.
+    Factors are of connected components: O(Σ c³) time for components of c variables, once.
+
+    With `transforms` the network is over normal scores: mean, covariance, precision, entropy and likelihood are those
+    of the scores, while `predict`, `simulate` and `conditional` take and give values in the units of the data.
+
+    pgmpy 1.1 has no inference for undirected Gaussian models: ask the network itself, or `to_linear_gaussian_bn`, which
+    gives a network that pgmpy samples from and predicts with.
+
+    References
+    ----------
+    S. L. Lauritzen (1996), Graphical Models, section 5.1. D. Koller, N. Friedman (2009), Probabilistic Graphical
+    Models, chapter 7.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.models import GaussianMarkovNetwork
+    >>> precision = [[1.0, -0.5, 0.0], [-0.5, 1.25, -0.5], [0.0, -0.5, 1.0]]
+    >>> network = GaussianMarkovNetwork.from_precision(["rain", "river", "level"], precision)
+    >>> network
+    GaussianMarkovNetwork(3 variables, 2 edges)
+    >>> list(network.edges())
+    [('rain', 'river'), ('river', 'level')]
+    >>> network.predict({"rain": 1.0}).round(4)
+       river  level
+    0    0.5   0.25
+    """
+
+    _follows_from = ("precision", "from_precision")
+
+    def __init__(self, ebunch: Iterable | None = None) -> None:
+        self._precision: csr_array | None = None
+        self._names: tuple = ()
+        self._cache: dict[str, Any] = {}
+        self.estimated_by = "given"
+        self.n_samples: float | None = None
+        self._transforms: MarginalTransforms | None = None
+        super().__init__(ebunch)
+
+    @classmethod
+    def from_precision(
+        cls,
+        names: Sequence[Hashable],
+        precision,
+        *,
+        mean=None,
+        scale=None,
+        transforms: MarginalTransforms | None = None,
+        estimated_by: str = "given",
+        n_samples: float | None = None,
+    ) -> GaussianMarkovNetwork:
+        r"""Make a network of names and a precision matrix.
+
+        Parameters
+        ----------
+        names : sequence of hashable, length p
+            Distinct names of the variables; anything but None.
+        precision : array_like or scipy.sparse matrix, shape (p, p)
+            Positive definite and symmetric (to 1e-8 of its scale; then averaged with its transpose). What is exactly
+            zero is no edge. Of a frame the values count, and its labels must be `names`.
+        mean : array_like of shape (p,), optional
+            Means in the user's units; 0 by default.
+        scale : array_like of shape (p,), optional
+            Units of the variables that the precision P is given in, :math:`\Theta_{ij} = P_{ij} / (s_i s_j)`: with the
+            standard deviations, P is the precision of standardised variables. 1 by default.
+        transforms : pgmx.statistics.MarginalTransforms, optional
+            Maps of p columns: the network is over their normal scores, with the means 0 and scales 1 by default.
+        estimated_by : str, default="given"
+            Where the precision comes from.
+        n_samples : float, optional
+            Number of rows behind the estimate.
+
+        Returns
+        -------
+        GaussianMarkovNetwork
+            A network with its own copy of the numbers.
+
+        Raises
+        ------
+        ValueError
+            If names occur twice, shapes disagree, a number is not finite, a scale not positive, or the precision not
+            symmetric or not positive definite; the message tells the smallest eigenvalue.
+        """
+        names = check_names(names)
+        matrix = as_precision(precision, names)
+        network = cls()
+        network._names, network._precision = names, matrix
+        network._mean = column_of(mean, names, "mean", 0.0)
+        network._scale = column_of(scale, names, "scale", 1.0, positive=True)
+        network._scaled, roots = unit_diagonal(matrix)
+        network._units = network._scale / roots
+        if transforms is not None and transforms.n_columns != len(names):
+            raise ValueError(f"there must be one transform for each of {len(names)} names, got {transforms.n_columns}")
+        network._transforms = transforms
+        network.estimated_by, network.n_samples = str(estimated_by), None if n_samples is None else float(n_samples)
+        try:
+            network._cache["blocks"] = Blocks(network._scaled)
+        except LinAlgError:
+            raise ValueError(not_positive(network._scaled, "precision")) from None
+        network._draw()
+        return network
+
+    @classmethod
+    def from_covariance(
+        cls,
+        names: Sequence[Hashable],
+        covariance,
+        *,
+        mean=None,
+        threshold: float = 1e-10,
+        estimated_by: str = "given",
+        n_samples: float | None = None,
+    ) -> GaussianMarkovNetwork:
+        """Make a network of names and a covariance matrix.
+
+        Parameters
+        ----------
+        names : sequence of hashable, length p
+            Distinct names of the variables; anything but None.
+        covariance : array_like of shape (p, p)
+            Positive definite and symmetric, in the user's units.
+        mean : array_like of shape (p,), optional
+            Means; 0 by default.
+        threshold : float, default=1e-10
+            Partial correlations not above it in absolute value are taken for rounding errors of zero: no edges.
+        estimated_by : str, default="given"
+            Where the covariance comes from.
+        n_samples : float, optional
+            Number of rows behind the estimate.
+
+        Returns
+        -------
+        GaussianMarkovNetwork
+            A network whose `scale` are the standard deviations.
+
+        Raises
+        ------
+        ValueError
+            As `from_precision`; a singular covariance, for one of fewer rows than variables, has no precision.
+        """
+        names = check_names(names)
+        correlation, scale = covariance_parts(covariance, names)
+        try:
+            factor = cholesky(correlation, lower=True, check_finite=False)
+            # Far below this the inverse would be rounding errors.
+            if np.square(factor.diagonal()).min() < 1e-14:
+                raise LinAlgError
+        except LinAlgError:
+            raise ValueError(not_positive(csr_array(correlation), "covariance")) from None
+        lower = np.tril(lapack.dpotri(factor, lower=1)[0])
+        precision = lower + np.tril(lower, -1).T
+        roots = np.sqrt(precision.diagonal())
+        precision[np.abs(precision) <= threshold * np.outer(roots, roots)] = 0.0
+        options = {"mean": mean, "estimated_by": estimated_by, "n_samples": n_samples}
+        return cls.from_precision(names, precision, scale=scale, **options)
+
+    def _draw(self) -> None:
+        """Make nodes and edges of the numbers."""
+        rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
+        upper = rows < self._scaled.indices
+        names, weights = self._names, (-self._scaled.data[upper]).tolist()
+        ends = zip(rows[upper].tolist(), self._scaled.indices[upper].tolist(), weights, strict=True)
+        nx.Graph.add_nodes_from(self, names)
+        # networkx's own method: pgmpy's takes weights alone.
+        nx.Graph.add_edges_from(self, ((names[i], names[j], {"weight": w, "strength": abs(w)}) for i, j, w in ends))
+
+    def _is_fixed(self) -> bool:
+        return self._precision is not None
+
+    # ---- what the network is ----
+
+    @property
+    def names(self) -> tuple:
+        """Names of the variables, in order."""
+        return self._names
+
+    @property
+    def transforms(self) -> MarginalTransforms | None:
+        """Maps between the data and normal scores, in the order of `names`, or None."""
+        return self._transforms
+
+    @property
+    def precision(self) -> pd.DataFrame:
+        """Precision matrix Θ in the user's units, dense."""
+        return self._frame(self.sparse_precision.toarray())
+
+    @property
+    def sparse_precision(self) -> csr_array:
+        """Precision matrix Θ in the user's units, as ``scipy.sparse.csr_array`` of float64."""
+        matrix = self._known()
+        rows = np.repeat(np.arange(len(self._names)), np.diff(matrix.indptr))
+        data = matrix.data / (self._scale[rows] * self._scale[matrix.indices])
+        return csr_array((data, matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
+
+    @property
+    def standardized_precision(self) -> csr_array:
+        """Precision matrix P as it was given: of the variables divided by `scale`."""
+        return self._known().copy()
+
+    @property
+    def scale(self) -> pd.Series:
+        """Units that `standardized_precision` is given in, standard deviations of the data where a learner fitted."""
+        self._known()
+        return pd.Series(self._scale.copy(), index=self._index())
+
+    @property
+    def mean(self) -> pd.Series:
+        """Means in the user's units."""
+        self._known()
+        return pd.Series(self._mean.copy(), index=self._index())
+
+    @property
+    def covariance(self) -> pd.DataFrame:
+        """Covariance matrix in the user's units: the inverse of `precision`, computed once."""
+        return self._frame(self._inverse() * np.outer(self._units, self._units))
+
+    @property
+    def correlation(self) -> pd.DataFrame:
+        """Correlation matrix."""
+        inverse = self._inverse()
+        roots = np.sqrt(inverse.diagonal())
+        correlation = inverse / np.outer(roots, roots)
+        np.fill_diagonal(correlation, 1.0)
+        return self._frame(correlation)
+
+    @property
+    def partial_correlations(self) -> pd.DataFrame:
+        """Partial correlations of all pairs given all other variables; 1 on the diagonal."""
+        self._known()
+        partial = -self._scaled.toarray()
+        partial[partial == 0.0] = 0.0  # no negative zeros
+        np.fill_diagonal(partial, 1.0)
+        return self._frame(partial)
+
+    # ---- copies and other forms ----
+
+    def copy(self) -> GaussianMarkovNetwork:
+        """Return an independent network with the same numbers and the same attributes of graph, nodes and edges."""
+        if self._precision is None:
+            return nx.Graph.copy(self)
+        clone = type(self)()
+        kept = ("_names", "_precision", "_mean", "_scale", "_scaled", "_units", "_transforms")
+        for key in (*kept, "estimated_by", "n_samples"):
+            setattr(clone, key, getattr(self, key))
+        clone._cache = dict(self._cache)
+        clone.graph.update(self.graph)
+        nx.Graph.add_nodes_from(clone, ((name, dict(own)) for name, own in self.nodes(data=True)))
+        nx.Graph.add_edges_from(clone, ((u, v, dict(own)) for u, v, own in self.edges(data=True)))
+        return clone
+
+    def __repr__(self) -> str:
+        if self._precision is None:
+            return f"GaussianMarkovNetwork({len(self)} nodes, without a precision)"
+        edges = self.number_of_edges()
+        variables = f"{len(self._names)} variable{'' if len(self._names) == 1 else 's'}"
+        return f"GaussianMarkovNetwork({variables}, {edges} edge{'' if edges == 1 else 's'})"
+
+    __str__ = __repr__
+
+    def __getstate__(self) -> dict:
+        # Factors can be made again.
+        return {key: value for key, value in self.__dict__.items() if key not in ("adj", "nodes", "edges", "_cache")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._cache = {}
+
+    def to_networkx(self) -> nx.Graph:
+        """Return a plain graph, which ``networkx.write_graphml`` takes where the names are text or numbers.
+
+        Nodes have the attributes ``mean`` and ``variance``, edges ``weight`` (the partial correlation) and
+        ``strength``, all floats.
+        """
+        variances = (self._inverse().diagonal() * self._units**2).tolist() if self._is_fixed() else []
+        numbers = {
+            name: {"mean": mean, "variance": variance}
+            for name, mean, variance in zip(
+                self._names, self._mean.tolist() if self._is_fixed() else [], variances, strict=True
+            )
+        }
+        graph = nx.Graph(**self.graph)
+        graph.add_nodes_from((name, {**own, **numbers.get(name, {})}) for name, own in self.nodes(data=True))
+        graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
+        return graph
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the network to a file; see :func:`pgmx.models.save_gaussian_network`.
+
+        The suffix tells the format: ``.npz``, ``.json``, or ``.graphml``, from which names come back as text.
+        """
+        return save_gaussian_network(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> GaussianMarkovNetwork:
+        """Read a network from a file; see :func:`pgmx.models.load_gaussian_network`."""
+        return load_gaussian_network(path)

@@ -1,0 +1,11 @@
+"""The pairwise Markov network.
+
+- `factors`: from log-potentials to pgmpy: factors scaled to Z = 1, junction trees and factor graphs that its
+  inference takes
+- `rows`: rows of data in the state codes of a network, missing cells and columns marked
+- `views`: other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence
+  statements
+- `queries`: questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`
+- `pgmpy_face`: the side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it
+- `network`: the discrete pairwise Markov network that learners hand back: arrays inside, a pgmpy network outside
+"""

@@ -1,0 +1,318 @@
+"""From log-potentials to pgmpy: factors scaled to Z = 1, junction trees and factor graphs that its inference takes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+from pgmpy.factors.discrete import DiscreteFactor
+from pgmpy.models import FactorGraph, JunctionTree
+
+from pgmx.inference import PairwisePotentials
+from pgmx.inference.approximate.loopy import loopy_belief_propagation
+from pgmx.inference.engines import AUTO_MEMORY, EXACT_MEMORY, warn_unconverged
+from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.networks.log_tables import log_sum_exp
+from pgmx.inference.problem import Problem
+
+__all__ = ["Scaling", "edge_strengths", "factor_graph", "junction_tree", "scaled_factors", "scaling"]
+
+
+class Scaling(NamedTuple):
+    """What is taken off the log-potentials so that Z = 1.
+
+    Parameters
+    ----------
+    shifts : ndarray of float64, shape (n + m,)
+        One number a variable, then one an edge; they sum to `log_partition`.
+    log_partition : float
+        In nats.
+    is_exact : bool
+        False for Bethe's approximation.
+    """
+
+    shifts: np.ndarray
+    log_partition: float
+    is_exact: bool
+
+
+def edge_strengths(potentials: PairwisePotentials) -> np.ndarray:
+    """Return the Frobenius norm of each edge's table with the means of its rows and columns removed.
+
+    Parameters
+    ----------
+    potentials : PairwisePotentials
+        The network.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        Zero where the table is a sum of two functions of one variable each; infinite where it rules out pairs of
+        states.
+    """
+    strengths = np.empty(potentials.n_edges)
+    for edges, tables in _stacks(potentials):
+        possible = np.isfinite(tables).all(axis=(1, 2))
+        centred = np.where(possible[:, None, None], tables, 0.0)
+        centred -= centred.mean(axis=1, keepdims=True)
+        centred -= centred.mean(axis=2, keepdims=True)
+        strengths[edges] = np.where(possible, np.sqrt((centred**2).sum(axis=(1, 2))), np.inf)
+    return strengths
+
+
+def _stacks(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the numbers of the edges whose tables have one shape, and these tables as one array."""
+    shapes = potentials.cardinalities[potentials.edges]
+    for shape in np.unique(shapes, axis=0).tolist():
+        edges = np.flatnonzero((shapes == shape).all(axis=1))
+        cells = potentials.edge_offsets[edges, None] + np.arange(shape[0] * shape[1])
+        yield edges, potentials.edge_values[cells].reshape(-1, *shape)
+
+
+def scaling(problem: Problem) -> Scaling:
+    """Find the log-partition of a pairwise network and distribute it over variables and edges.
+
+    First every variable's table is scaled to the sum and every edge's to the mean of 1; what remains is shared by the
+    variables of each connected part. Products of some of the factors then stay far from overflow.
+
+    Parameters
+    ----------
+    problem : Problem
+        A pairwise network.
+
+    Returns
+    -------
+    Scaling
+        Exact where a junction tree fits into `AUTO_MEMORY`.
+    """
+    potentials = problem.pairwise()
+    n = potentials.n_variables
+    shifts = np.empty(n + potentials.n_edges)
+    shifts[:n] = [log_sum_exp(potentials.node(v)) for v in range(n)]
+    for edges, tables in _stacks(potentials):
+        flat = tables.reshape(len(edges), -1)
+        shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
+    shifts[shifts == -np.inf] = 0.0
+    parts, n_parts = _parts(potentials)
+    try:
+        tree = problem.exact({}, AUTO_MEMORY)
+        totals, is_exact = _exact_totals(potentials, tree, parts, n_parts), True
+    except TreewidthError:
+        totals, is_exact = _bethe_totals(potentials, parts, n_parts), False
+    edge_parts = parts[potentials.edges[:, 0]]
+    known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
+    shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
+    return Scaling(shifts, tree.log_partition if is_exact else float(totals.sum()), is_exact)
+
+
+def _parts(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
+    """Return the number of the connected part of each variable, and how many there are."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, (first, second) = potentials.n_variables, potentials.edges.T
+    n_parts, parts = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
+    return parts, n_parts
+
+
+def _exact_totals(potentials: PairwisePotentials, tree: ExactInference, parts: np.ndarray, n_parts: int) -> np.ndarray:
+    """Return the log-partition of each part: the score of a configuration less its log-probability."""
+    codes = tree.map().codes
+    totals = np.zeros(n_parts)
+    for v in range(potentials.n_variables):
+        totals[parts[v]] += potentials.node(v)[codes[v]]
+    for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
+        totals[parts[i]] += table[codes[i], codes[j]]
+    for clique, conditional in zip(tree.plan.cliques, tree.conditionals(), strict=True):
+        totals[parts[clique[0]]] -= np.log(conditional[tuple(codes[list(clique)])])
+    return totals
+
+
+def _bethe_totals(potentials: PairwisePotentials, parts: np.ndarray, n_parts: int) -> np.ndarray:
+    """Return Bethe's log-partition of each part: energy and entropy of the beliefs of its variables and edges."""
+    found = loopy_belief_propagation(potentials)
+    warn_unconverged(found)
+    degree = np.diff(potentials.neighbours()[0])
+    by_node = _free_energy(found.node_beliefs, potentials.node_values)
+    entropy = _free_energy(found.node_beliefs, np.zeros_like(found.node_beliefs))
+    by_edge = _free_energy(found.edge_beliefs, potentials.edge_values)
+    nodes = np.add.reduceat(by_node, potentials.node_offsets[:-1])
+    nodes -= degree * np.add.reduceat(entropy, potentials.node_offsets[:-1])
+    totals = np.bincount(parts, nodes, n_parts)
+    if potentials.n_edges:
+        edges = np.add.reduceat(by_edge, potentials.edge_offsets[:-1])
+        totals += np.bincount(parts[potentials.edges[:, 0]], edges, n_parts)
+    return totals
+
+
+def _free_energy(beliefs: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Return b (log-potential - log b) of each cell, 0 where the belief is."""
+    positive = beliefs > 0
+    terms = np.zeros(len(beliefs))
+    terms[positive] = beliefs[positive] * (logs[positive] - np.log(beliefs[positive]))
+    return terms
+
+
+def scaled_factors(
+    names: Sequence[Hashable], states: Sequence[tuple], potentials: PairwisePotentials, shifts: np.ndarray
+) -> list[DiscreteFactor]:
+    """Return pgmpy's factors: the exponentials of the log-potentials less the shifts.
+
+    Parameters
+    ----------
+    names, states : sequences
+        Of the variables.
+    potentials : PairwisePotentials
+        Their log-potentials.
+    shifts : ndarray of float64, shape (n + m,)
+        As in `Scaling`.
+
+    Returns
+    -------
+    list of pgmpy.factors.discrete.DiscreteFactor
+        One a variable, then one an edge.
+    """
+    n, cards = potentials.n_variables, potentials.cardinalities.tolist()
+    listed = [list(own) for own in states]
+    factors = []
+    for v in range(n):
+        values = np.exp(potentials.node(v) - shifts[v])
+        factors.append(DiscreteFactor([names[v]], [cards[v]], values, {names[v]: listed[v]}))
+    for (i, j), table, shift in zip(potentials.edges.tolist(), potentials.tables(), shifts[n:], strict=True):
+        own = {names[i]: listed[i], names[j]: listed[j]}
+        factors.append(DiscreteFactor([names[i], names[j]], [cards[i], cards[j]], np.exp(table - shift), own))
+    return factors
+
+
+def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
+    """Make a junction tree of any discrete Markov network for pgmpy's ``BeliefPropagation``.
+
+    Parameters
+    ----------
+    model : pgmpy.models.DiscreteMarkovNetwork, PairwiseMarkovNetwork, PairwisePotentials or LogFactors
+        The network: also one that is disconnected, has isolated nodes or integers for names.
+    memory : int, default=2**31
+        Most bytes of all clique tables together.
+
+    Returns
+    -------
+    pgmpy.models.JunctionTree
+        Its factors are the conditional distributions of the cliques of a min-fill tree, each given what it shares with
+        its parent: their product is the normalised distribution. Connected parts are bridged by cliques of one variable
+        of each.
+
+    Raises
+    ------
+    pgmx.inference.TreewidthError
+        If the tables would take more memory; nothing is allocated then.
+    ValueError
+        If the network has no configuration of positive probability.
+
+    Notes
+    -----
+    Since the factors are conditional distributions from a root that stands first, pgmpy's calibration is done after
+    one pass over the cliques, where it otherwise takes one for each clique: a first query takes 0.1 s for a tree of 400
+    variables, 4 s for a chain of 2,500. :func:`pgmx.inference.marginals` takes a tenth of a second for the latter.
+
+    References
+    ----------
+    S. L. Lauritzen, D. J. Spiegelhalter (1988), Local computations with probabilities on graphical structures and
+    their application to expert systems, JRSS B 50.
+
+    Examples
+    --------
+    >>> from pgmpy.inference import BeliefPropagation
+    >>> from pgmx.datasets import grid_network
+    >>> from pgmx.models import junction_tree
+    >>> tree = junction_tree(grid_network(4, 4))
+    >>> BeliefPropagation(tree).query(["x0"], show_progress=False).values.sum().round(9)
+    np.float64(1.0)
+    """
+    problem = Problem.of(model)
+    tree = JunctionTree()
+    named: list[tuple] = []
+    for scope, table, above in _bridged(problem.exact({}, memory)):
+        named.append(tuple(problem.names[v] for v in scope))
+        own = {problem.names[v]: list(problem.states[v]) for v in scope}
+        # networkx's own methods: pgmpy's search all other cliques for each.
+        nx.Graph.add_node(tree, named[-1])
+        tree.factors.append(DiscreteFactor(named[-1], table.shape, table, own))
+        if above is not None:
+            nx.Graph.add_edge(tree, named[above], named[-1], weight=None)
+    return tree
+
+
+def _bridged(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarray, int | None]]:
+    """Return cliques, their distributions given what they share with the one above, and that one's number.
+
+    The root of each connected part but the first is put below a bridge: a clique of a variable of the first root and
+    one of its own, in which the second does not depend on the first.
+    """
+    conditionals, marginals = inference.conditionals(), inference.marginals()
+    cliques: list[tuple[tuple[int, ...], np.ndarray, int | None]] = []
+    place: list[int] = []
+    for number, (scope, parent) in enumerate(zip(inference.plan.cliques, inference.plan.parents.tolist(), strict=True)):
+        above = place[parent] if parent >= 0 else None
+        if parent < 0 and cliques:
+            anchor, own = cliques[0][0][0], marginals[scope[0]]
+            cliques.append(((anchor, scope[0]), np.tile(own, (len(marginals[anchor]), 1)), 0))
+            above = len(cliques) - 1
+        shared = 1 if parent < 0 and above is not None else len(inference.plan.sepsets[number])
+        if len(scope) > shared:
+            cliques.append((scope, _conditional(conditionals[number], shared), above))
+        place.append(len(cliques) - 1)
+    return cliques
+
+
+def _conditional(table: np.ndarray, shared: int) -> np.ndarray:
+    """Return a distribution given its first axes; uniform where those have probability zero, so as not to be 0 / 0."""
+    rows = table.reshape(int(np.prod(table.shape[:shared])), -1)
+    sums = rows.sum(axis=1, keepdims=True)
+    return np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), 1.0 / rows.shape[1]).reshape(table.shape)
+
+
+class NamedFactorGraph(FactorGraph):
+    """A factor graph in which evidence is given by the names of states, and variables may be integers.
+
+    Parameters
+    ----------
+    ebunch : iterable of edges, optional
+        As in pgmpy.
+    """
+
+    def get_cardinality(self, node: Hashable | None = None) -> Any:
+        """Return the number of states of a variable, or of all in a dictionary."""
+        cards = {name: int(card) for f in self.factors for name, card in zip(f.variables, f.cardinality, strict=True)}
+        return cards if node is None else cards[node]
+
+    def get_point_mass_message(self, variable: Hashable, observation: Hashable) -> np.ndarray:
+        """Return the message of an observed variable, its state given by name."""
+        states = next(f.state_names[variable] for f in self.factors if variable in f.variables)
+        if observation not in states:
+            raise ValueError(f"{variable!r} has no state {observation!r}: its states are {states}")
+        return np.eye(len(states))[states.index(observation)]
+
+
+def factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFactor]) -> NamedFactorGraph:
+    """Make the factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Variables.
+    factors : sequence of pgmpy.factors.discrete.DiscreteFactor
+        Factors of them.
+
+    Returns
+    -------
+    NamedFactorGraph
+        Variables and the factors themselves are the nodes.
+    """
+    graph = NamedFactorGraph()
+    graph.factors = list(factors)
+    nx.Graph.add_nodes_from(graph, names)
+    nx.Graph.add_edges_from(graph, ((v, f, {"weight": 0}) for f in factors for v in f.variables))
+    return graph

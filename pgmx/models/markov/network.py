@@ -1,0 +1,271 @@
+"""The discrete pairwise Markov network that learners hand back: arrays inside, a pgmpy network outside."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from pgmpy.models import DiscreteMarkovNetwork
+
+from pgmx.checks import join_names
+from pgmx.data.table import python_scalar
+from pgmx.inference import PairwisePotentials
+from pgmx.inference.networks.factors import read_network
+from pgmx.inference.problem import Problem
+from pgmx.models.files.markov import load_markov_network, save_markov_network
+from pgmx.models.markov.factors import edge_strengths
+from pgmx.models.markov.pgmpy_face import PgmpyFace
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+
+__all__ = ["PairwiseMarkovNetwork"]
+
+
+class PairwiseMarkovNetwork(PgmpyFace):
+    r"""A discrete pairwise Markov network, given by log-potentials.
+
+    .. math:: p(x) = \frac{1}{Z} \exp\Big(\sum_i \theta_i(x_i) + \sum_{(i, j)} W_{ij}(x_i, x_j)\Big)
+
+    Made by `from_potentials`, `from_network`, `load`, and by the learners. Its potentials are arrays and do not change.
+    pgmpy's factors are made from them when they are first asked for, scaled so that Z = 1, so that the answers of
+    pgmpy's ``VariableElimination`` are normalised, and its ``BeliefPropagation`` works on any graph of small width.
+    Questions to the network itself (`marginals`, `query`, `map`, `simulate`, ...) go to compiled code and arrays, and
+    have no limit of that kind.
+
+    Parameters
+    ----------
+    ebunch : iterable of edges, optional
+        Only for networkx, which makes empty graphs of the class of another. A network made this way has no potentials:
+        it behaves as pgmpy's and answers no questions.
+    latents : sequence of hashable, optional
+        As in pgmpy.
+
+    Attributes
+    ----------
+    factors : list of pgmpy.factors.discrete.DiscreteFactor
+        One of each variable, in order, then one of each edge; made at first use.
+    graph : dict
+        Attributes of the graph; ``name`` and what learners add.
+
+    Notes
+    -----
+    The nodes stand in the order of the variables and bear the user's names, the edges in lexicographic order of the
+    positions. Each edge has the attribute ``strength``, the Frobenius norm of its table with the means of rows and
+    columns removed: the part of the table that no choice of the node potentials can take over; ``weight`` is the same
+    number, for networkx.
+
+    With evidence pgmpy's ``VariableElimination`` leaves a Markov network's answer at p(query, evidence), whose sum is
+    the probability of the evidence: call ``normalize()`` on it, or `query` here.
+
+    What has no answer in pgmpy 1.1 and what to call instead:
+
+    ==================================================  ==================================
+    pgmpy                                               here
+    ==================================================  ==================================
+    ``VariableElimination(m).map_query()``              ``m.map(evidence)``
+    ``Mplp(m).map_query()``                             ``m.map(evidence)``
+    ``GibbsSampling(m).sample(...)``                    ``m.simulate(n, evidence=...)``
+    ``BeliefPropagationWithMessagePassing`` on cycles   ``m.marginals(method="loopy")``
+    ``get_partition_function()`` before scaling         ``m.log_partition()``
+    ==================================================  ==================================
+
+    References
+    ----------
+    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, section 4.4.1.2 (log-linear form) and chapter 10.
+
+    Examples
+    --------
+    >>> from pgmx.inference import PairwisePotentials
+    >>> from pgmx.models import PairwiseMarkovNetwork
+    >>> potentials = PairwisePotentials.build([2, 2], tables={(0, 1): [[1.0, 0.0], [0.0, 1.0]]})
+    >>> network = PairwiseMarkovNetwork.from_potentials(["rain", "wet"], [["no", "yes"], [0, 1]], potentials)
+    >>> network
+    PairwiseMarkovNetwork(2 variables, 1 edge)
+    >>> round(network.marginals(evidence={"wet": 1})["rain"]["yes"], 4)
+    0.7311
+    >>> network.map(evidence={"rain": "no"})
+    {'wet': 0}
+    """
+
+    def __init__(self, ebunch: Iterable | None = None, latents: Sequence = ()) -> None:
+        self._potentials: PairwisePotentials | None = None
+        self._names: tuple = ()
+        self._states: tuple[tuple, ...] = ()
+        self._factors: list | None = []
+        self._cache: dict[str, Any] = {}
+        super().__init__(ebunch, list(latents))
+
+    @classmethod
+    def from_potentials(
+        cls, names: Sequence[Hashable], states: Sequence[Sequence], potentials: PairwisePotentials
+    ) -> PairwiseMarkovNetwork:
+        """Make a network of names, states and log-potentials.
+
+        Parameters
+        ----------
+        names : sequence of hashable, length n
+            Distinct names of the variables; anything but None.
+        states : sequence of sequences, length n
+            Names of the states of each variable, distinct within it; numpy scalars become Python's.
+        potentials : PairwisePotentials
+            Of n variables with these numbers of states.
+
+        Returns
+        -------
+        PairwiseMarkovNetwork
+            A network that shares the potentials, which are read-only.
+
+        Raises
+        ------
+        TypeError
+            If `potentials` are something else.
+        ValueError
+            If names or states occur twice, a name is None, or the numbers disagree.
+        """
+        if not isinstance(potentials, PairwisePotentials):
+            raise TypeError(
+                f"potentials must be PairwisePotentials, got {type(potentials).__name__}: PairwisePotentials.build "
+                "makes them of tables"
+            )
+        names = tuple(python_scalar(name) for name in names)
+        named_states = tuple(tuple(python_scalar(state) for state in own) for own in states)
+        _check_names(names, named_states, potentials.cardinalities)
+        network = cls()
+        network._potentials, network._names, network._states = potentials, names, named_states
+        network._factors = None
+        strengths = edge_strengths(potentials).tolist()
+        nx.Graph.add_nodes_from(network, names)
+        # networkx's own method: pgmpy's takes weights alone.
+        ends = zip(potentials.edges.tolist(), strengths, strict=True)
+        nx.Graph.add_edges_from(network, ((names[i], names[j], {"weight": s, "strength": s}) for (i, j), s in ends))
+        return network
+
+    @classmethod
+    def from_network(cls, model: DiscreteMarkovNetwork) -> PairwiseMarkovNetwork:
+        """Make a network of any pgmpy ``DiscreteMarkovNetwork`` whose factors have one or two variables.
+
+        Parameters
+        ----------
+        model : pgmpy.models.DiscreteMarkovNetwork
+            A network with factors; it is only read. Factors of the same variables are multiplied.
+
+        Returns
+        -------
+        PairwiseMarkovNetwork
+            Its nodes in the same order; an edge without a factor is left out.
+
+        Raises
+        ------
+        ValueError
+            If a factor has more than two variables, or a node no factor.
+        """
+        if isinstance(model, PairwiseMarkovNetwork) and model._potentials is not None:
+            return model.copy()
+        names, states, factors = read_network(model)
+        large = [tuple(names[v] for v in scope) for scope in factors.scopes if len(scope) > 2]
+        if large:
+            raise ValueError(
+                f"the network has factors of more than two variables, {join_names(large)}: a pairwise network "
+                f"cannot hold "
+                "them; the functions of pgmx.inference answer questions about the network as it is"
+            )
+        return cls.from_potentials(names, states, factors.pairwise())
+
+    # ---- what the network is ----
+
+    @property
+    def potentials(self) -> PairwisePotentials:
+        """The log-potentials, in the order of `names`."""
+        return self._known()
+
+    @property
+    def names(self) -> tuple:
+        """Names of the variables, in order."""
+        return self._names
+
+    def copy(self) -> PairwiseMarkovNetwork:
+        """Return an independent network with the same potentials, attributes of nodes and edges, and answers found."""
+        if self._potentials is None:
+            clone = nx.Graph.copy(self)
+            clone.factors = [factor.copy() for factor in self.factors]
+            return clone
+        clone = type(self)()
+        clone._potentials, clone._names, clone._states = self._potentials, self._names, self._states
+        clone._factors = None
+        clone._cache = dict(self._cache)
+        clone.latents = list(self.latents)
+        clone.graph.update(self.graph)
+        nx.Graph.add_nodes_from(clone, ((name, dict(own)) for name, own in self.nodes(data=True)))
+        nx.Graph.add_edges_from(clone, ((u, v, dict(own)) for u, v, own in self.edges(data=True)))
+        return clone
+
+    def __repr__(self) -> str:
+        if self._potentials is None:
+            return f"PairwiseMarkovNetwork({len(self)} nodes, without potentials)"
+        edges = self._potentials.n_edges
+        return f"PairwiseMarkovNetwork({len(self._names)} variables, {edges} edge{'' if edges == 1 else 's'})"
+
+    __str__ = __repr__
+
+    def __getstate__(self) -> dict:
+        # Factors and found answers can be made again.
+        kept = {key: value for key, value in self.__dict__.items() if key not in ("_cache", "adj", "nodes", "edges")}
+        kept["_factors"] = None if self._potentials is not None else self._factors
+        return kept
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._cache = {}
+
+    def inference_problem(self) -> Problem:
+        """Return the network as :mod:`pgmx.inference` sees it; a junction tree without evidence is kept there."""
+        if self._potentials is None:
+            return Problem(*read_network(self))
+        if "problem" not in self._cache:
+            self._cache["problem"] = Problem(self._names, self._states, self._potentials)
+        return self._cache["problem"]
+
+    def to_networkx(self) -> nx.Graph:
+        """Return a plain graph: nodes with the attribute ``states``, edges with ``strength`` and ``weight``."""
+        graph = nx.Graph(**self.graph)
+        states = self.states
+        graph.add_nodes_from((name, {**own, "states": states.get(name, [])}) for name, own in self.nodes(data=True))
+        graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
+        return graph
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the network to a file; see :func:`pgmx.models.save_markov_network`.
+
+        The suffix tells the format. Names and states come back as they were from ``.npz``, ``.json`` and ``.uai``, but
+        as text from ``.graphml``: a network read from it expects rows of text.
+        """
+        return save_markov_network(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> PairwiseMarkovNetwork:
+        """Read a network from a file; see :func:`pgmx.models.load_markov_network`."""
+        return load_markov_network(path)
+
+
+def _check_names(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndarray) -> None:
+    if not len(names) == len(states) == len(cardinalities):
+        raise ValueError(
+            f"one name and one sequence of states for each of {len(cardinalities)} variables are needed, got "
+            f"{len(names)} and {len(states)}"
+        )
+    if None in names:
+        raise ValueError("None cannot be the name of a variable: networkx has no such node")
+    if len(set(names)) < len(names):
+        seen: set = set()
+        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
+    for name, own, card in zip(names, states, cardinalities.tolist(), strict=True):
+        if len(own) != card:
+            raise ValueError(f"variable {name!r} has {card} states in the potentials, but {len(own)} names: {own!r}")
+        if len(set(own)) < card:
+            raise ValueError(f"the states of variable {name!r} are not distinct: {list(own)!r}")

@@ -1,0 +1,216 @@
+"""The side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from pgmpy.models import DiscreteMarkovNetwork
+
+from pgmx.models.fixed_graph import FixedGraph
+from pgmx.models.markov.factors import NamedFactorGraph, factor_graph, junction_tree, scaled_factors
+from pgmx.models.markov.queries import MarkovQueries
+from pgmx.models.markov.views import bayesian_network, chordal_graph, local_independencies
+
+if TYPE_CHECKING:
+    from pgmpy.factors.discrete import DiscreteFactor
+    from pgmpy.models import DiscreteBayesianNetwork, JunctionTree
+
+    from pgmx.inference import PairwisePotentials
+
+__all__ = ["PgmpyFace"]
+
+
+class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
+    """A pgmpy network whose factors are made of log-potentials when they are asked for.
+
+    Once it has potentials its graph and its factors cannot be changed, so that they never contradict them. Without, it
+    is open: networkx fills empty graphs of the class of another.
+    """
+
+    _follows_from = ("potentials", "from_potentials")
+    _potentials: PairwisePotentials | None = None
+    _names: tuple
+    _states: tuple[tuple, ...]
+    _factors: list | None
+
+    def _known(self) -> PairwisePotentials:
+        if self._potentials is None:
+            raise ValueError(
+                "this network has no potentials: make it with PairwiseMarkovNetwork.from_potentials, or of a pgmpy "
+                "network with from_network"
+            )
+        return self._potentials
+
+    @property
+    def states(self) -> dict:
+        """States of each variable, as in pgmpy: a dictionary from name to list."""
+        if self._potentials is None:
+            return DiscreteMarkovNetwork.states.fget(self)
+        return {name: list(own) for name, own in zip(self._names, self._states, strict=True)}
+
+    @property
+    def factors(self) -> list[DiscreteFactor]:
+        """Factors of pgmpy, scaled so that their product sums to 1; see `partition_is_exact`."""
+        if self._factors is None:
+            self._factors = scaled_factors(self._names, self._states, self._known(), self._scaling().shifts)
+        return self._factors
+
+    @factors.setter
+    def factors(self, factors: list[DiscreteFactor]) -> None:
+        self._refuse_if_fixed("factors")
+        self._factors = factors  # pgmpy's constructor sets the list
+
+    def get_factors(self, node: Hashable | None = None) -> list[DiscreteFactor]:
+        """Return pgmpy's factors.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable; only the factors that contain it are returned then. None means all.
+
+        Returns
+        -------
+        list of pgmpy.factors.discrete.DiscreteFactor
+            Factors as the network holds them.
+        """
+        if node is None:
+            return self.factors
+        self._check_node(node)
+        return [factor for factor in self.factors if node in factor.variables]
+
+    def get_cardinality(self, node: Hashable | None = None) -> Any:
+        """Return the number of states of a variable, or of all in a dictionary.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable; None means all.
+
+        Returns
+        -------
+        int or dict
+            One number, or one for each name.
+        """
+        if self._potentials is None:
+            return super().get_cardinality(node)
+        cards = dict(zip(self._names, self._potentials.cardinalities.tolist(), strict=True))
+        if node is None:
+            return cards
+        self._check_node(node)
+        return cards[node]
+
+    def check_model(self) -> bool:
+        """Return True: a network with potentials is consistent by construction; without, what pgmpy finds."""
+        return True if self._potentials is not None else super().check_model()
+
+    def get_partition_function(self) -> float:
+        """Return what the product of the factors is scaled to sum to: 1.
+
+        Returns
+        -------
+        float
+            1.0, an estimate unless `partition_is_exact`. That of the potentials is the exponential of `log_partition`.
+        """
+        if self._potentials is None:
+            return super().get_partition_function()
+        return 1.0
+
+    def to_junction_tree(self, *, memory: int = 2**31) -> JunctionTree:
+        """Return a junction tree for pgmpy's ``BeliefPropagation``: connected, and calibrated in one pass.
+
+        Parameters
+        ----------
+        memory : int, default=2**31
+            Most bytes of all clique tables together.
+
+        Returns
+        -------
+        pgmpy.models.JunctionTree
+            The product of its factors is the distribution of the network, with Z = 1. Components are bridged by cliques
+            of one variable of each.
+
+        Raises
+        ------
+        pgmx.inference.TreewidthError
+            If the tables would take more memory; nothing is allocated then.
+        """
+        return junction_tree(self, memory=memory)
+
+    def to_factor_graph(self) -> NamedFactorGraph:
+        """Return a factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes; evidence by state names."""
+        return factor_graph(tuple(self.nodes()), self.factors)
+
+    def to_bayesian_model(self, *, memory: int = 2**31) -> DiscreteBayesianNetwork:
+        """Return a Bayesian network with the same distribution, its tables included.
+
+        Parameters
+        ----------
+        memory : int, default=2**31
+            Most bytes of all clique tables together.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork
+            Each variable's parents are those of its clique that stand before it.
+
+        Raises
+        ------
+        pgmx.inference.TreewidthError
+            If the tables would take more memory.
+        """
+        return bayesian_network(self.inference_problem(), memory)
+
+    def triangulate(self, heuristic: str = "H6", order=None, inplace: bool = False) -> DiscreteMarkovNetwork:
+        """Return the chordal graph of min-fill elimination, without factors.
+
+        Parameters
+        ----------
+        heuristic : str, default="H6"
+            Not used: always min-fill.
+        order : list, optional
+            Order of elimination, left to pgmpy.
+        inplace : bool, default=False
+            Must be False for a network with potentials.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteMarkovNetwork
+            All nodes, isolated ones too.
+        """
+        if self._potentials is None or order is not None:
+            return super().triangulate(heuristic, order, inplace)
+        if inplace:
+            self._refuse_if_fixed("edges")
+        return chordal_graph(self.inference_problem())
+
+    def get_local_independencies(self, latex: bool = False):
+        """Return one statement a node: independent of all others given its neighbours.
+
+        Parameters
+        ----------
+        latex : bool, default=False
+            Whether to return them as texts for LaTeX.
+
+        Returns
+        -------
+        pgmpy.independencies.Independencies or list of str
+            In the order of the nodes.
+        """
+        found = local_independencies(self)
+        return found.latex_string() if latex else found
+
+    # ---- the graph does not change under its potentials ----
+
+    def _is_fixed(self) -> bool:
+        return self._potentials is not None
+
+    def add_factors(self, *factors):
+        """Add factors, where the network has no potentials."""
+        self._refuse_if_fixed("factors")
+        super().add_factors(*factors)
+
+    def remove_factors(self, *factors):
+        """Remove factors, where the network has no potentials."""
+        self._refuse_if_fixed("factors")
+        super().remove_factors(*factors)

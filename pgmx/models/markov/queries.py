@@ -1,0 +1,283 @@
+"""Questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pgmpy.factors.discrete import DiscreteFactor
+
+from pgmx.data import DiscreteTable
+from pgmx.inference import (
+    InferenceCost,
+    Marginals,
+    estimate_cost,
+    joint,
+    log_partition,
+    map_assignment,
+    marginals,
+    sample,
+)
+from pgmx.inference.approximate.imputation import imputed
+from pgmx.inference.problem import Problem
+from pgmx.models.markov.factors import Scaling, scaling
+from pgmx.models.markov.rows import coded_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MarkovQueries"]
+
+
+class MarkovQueries:
+    """Mixin of a network that has `inference_problem()` and a dictionary `_cache` for answers that do not change."""
+
+    _cache: dict[str, Any]
+
+    @abstractmethod
+    def inference_problem(self) -> Problem:
+        """Return the network as :mod:`pgmx.inference` sees it."""
+
+    # ---- cost ----
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest clique of a min-fill junction tree, less one; found without building it."""
+        return self.estimate_cost().width
+
+    def estimate_cost(self, evidence: Mapping | None = None) -> InferenceCost:
+        """Tell what exact inference would cost, before anything is allocated.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables; they take no part.
+
+        Returns
+        -------
+        InferenceCost
+            Width, cells of the largest and of all tables, and bytes.
+        """
+        if evidence:
+            return estimate_cost(self, evidence)
+        if "cost" not in self._cache:
+            self._cache["cost"] = estimate_cost(self)
+        return self._cache["cost"]
+
+    # ---- the distribution ----
+
+    @property
+    def log_partition_(self) -> float:
+        """Log-partition of the potentials in nats, found once: what the factors are scaled by."""
+        return self._scaling().log_partition
+
+    @property
+    def partition_is_exact(self) -> bool:
+        """Whether `log_partition_` is exact rather than Bethe's approximation."""
+        return self._scaling().is_exact
+
+    def _scaling(self) -> Scaling:
+        if "scaling" not in self._cache:
+            self._cache["scaling"] = scaling(self.inference_problem())
+        return self._cache["scaling"]
+
+    def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> float:
+        """Return the logarithm of the sum over all configurations that agree with the evidence.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "loopy"}, default="auto"
+            As for :func:`pgmx.inference.log_partition`.
+        **options : dict
+            As there.
+
+        Returns
+        -------
+        float
+            In nats; Bethe's approximation under "loopy".
+        """
+        if not evidence and method == "auto" and not options:
+            return self.log_partition_
+        return log_partition(self, evidence, method=method, **options)
+
+    def marginals(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> Marginals:
+        """Return the distribution of every variable that is not observed.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
+            "auto": exactly where a junction tree fits into 256 MB, else by loopy belief propagation.
+        **options : dict
+            As for :func:`pgmx.inference.marginals`.
+
+        Returns
+        -------
+        Marginals
+            A mapping from name to ``{state: probability}``, which tells the method and whether it converged.
+        """
+        return marginals(self, evidence, method=method, **options)
+
+    def query(
+        self,
+        variables: Sequence[Hashable],
+        evidence: Mapping | None = None,
+        *,
+        joint: bool = True,
+        method: str = "auto",
+        **options,
+    ) -> DiscreteFactor | dict[Hashable, DiscreteFactor]:
+        """Return a normalised distribution as pgmpy's inference classes do.
+
+        Parameters
+        ----------
+        variables : sequence of hashable
+            Names, not observed.
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        joint : bool, default=True
+            Whether to return their joint distribution, or each one's own in a dictionary.
+        method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
+            As for :func:`pgmx.inference.joint`.
+        **options : dict
+            As there.
+
+        Returns
+        -------
+        pgmpy.factors.discrete.DiscreteFactor or dict
+            With the names of the states.
+        """
+        names = [variables] if not joint and isinstance(variables, str) else variables
+        if joint:
+            return self._factor(names, _joint(self, names, evidence, method=method, **options))
+        return {name: self._factor([name], _joint(self, [name], evidence, method=method, **options)) for name in names}
+
+    def _factor(self, names: Sequence[Hashable], values: np.ndarray) -> DiscreteFactor:
+        problem = self.inference_problem()
+        states = {name: list(problem.states[problem.position(name)]) for name in names}
+        return DiscreteFactor(list(names), values.shape, values, states)
+
+    def map(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> dict:
+        """Return the most probable states of all variables together.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "loopy"}, default="auto"
+            As for :func:`pgmx.inference.map_assignment`.
+        **options : dict
+            As there.
+
+        Returns
+        -------
+        dict of {name: state}
+            Of the variables that are not observed.
+        """
+        return map_assignment(self, evidence, method=method, **options)
+
+    # ---- rows ----
+
+    def log_likelihood(self, X) -> np.ndarray:
+        """Return the log-probability of each row, in nats.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows without missing cells; the columns are the variables, in any order. A file or an iterator is read as by
+            ``fit``, and has two rows at least.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            Minus infinity for an impossible row; shifted by a constant unless `partition_is_exact`.
+        """
+        rows = coded_rows(X, self.inference_problem())
+        return self.inference_problem().pairwise().log_score(rows.codes) - self.log_partition_
+
+    def pseudo_log_likelihood(self, X) -> np.ndarray:
+        """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows without missing cells, as for `log_likelihood`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            Needs no log-partition; its negative mean is the NPLL of the literature.
+        """
+        return self.inference_problem().pairwise().pseudo_log_likelihood(coded_rows(X, self.inference_problem()).codes)
+
+    def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
+        """Fill missing cells and columns given the others of the row.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows; variables without a column, and missing cells, are predicted.
+        method : {"map", "marginal"}, default="map"
+            The most probable states of all that is missing in a row together, or of each variable alone.
+        inference : {"auto", "exact", "loopy"}, default="auto"
+            How rows with many connected cells missing are filled: by junction trees, by loopy belief propagation, which
+            is far faster on wide networks, or by the former where a tree takes 16 MB at most.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            All variables in order, of category dtype with all states declared; known cells as they were, the index of
+            `X` where it has one.
+
+        Raises
+        ------
+        ValueError
+            If a column is no variable, a cell no state of it, or what is known of a row impossible.
+        """
+        problem = self.inference_problem()
+        rows = coded_rows(X, problem, allow_missing=True)
+        codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
+        n_rows = codes.shape[1]
+        if not n_rows:  # a table has rows: one that is cut off again brings the columns
+            codes = np.zeros((len(codes), 1), dtype=codes.dtype)
+        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
+        return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
+
+    def simulate(
+        self,
+        n_samples: int,
+        evidence: Mapping | None = None,
+        *,
+        method: str = "auto",
+        seed: int | None = 0,
+        **options,
+    ) -> pd.DataFrame:
+        """Draw rows from the network, given the evidence if there is some.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        evidence : dict of {name: state}, optional
+            Observed variables; they keep their states.
+        method : {"auto", "exact", "gibbs"}, default="auto"
+            Independent rows down a junction tree, Gibbs sampling, or the first where memory allows.
+        seed : int or None, default=0
+            A non-negative seed; None draws fresh entropy.
+        **options : dict
+            For Gibbs sampling: burn_in, thinning, n_chains, n_jobs.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            Of category dtype with all states declared.
+        """
+        return sample(self, n_samples, evidence=evidence, method=method, seed=seed, **options).to_pandas()
+
+
+_joint = joint  # the name is also that of an option of `query`

@@ -1,0 +1,215 @@
+"""From a user's `scoring_method` and data to a source of gains."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from pgmpy.structure_score import BaseStructureScore
+
+from pgmx.checks import join_names
+from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.weights import check_row_weights, weights_of_complete_rows
+from pgmx.scores.binding.foreign import FunctionScoring
+from pgmx.scores.binding.native import CountedScoring, DiscreteScoring, GaussianScoring, WeightedScoring
+from pgmx.scores.binding.scoring import Scoring, weighted_rows
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.bde import BDe
+from pgmx.scores.discrete.observed_cells import NodeAverage, node_average_penalty
+from pgmx.scores.gaussian.base import GaussianScore, numeric_columns, warn_of_copies
+from pgmx.scores.priors import check_structure_prior
+from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
+from pgmx.statistics import Moments, moments
+
+__all__ = ["DiscreteScoring", "Scoring", "resolve_scoring"]
+
+#: Names that have a meaning where cells are missing pair by pair.
+PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
+
+
+def resolve_scoring(
+    scoring_method,
+    data: Frame | DiscreteTable,
+    *,
+    state_names,
+    missing,
+    n_jobs,
+    sample_weight=None,
+    structure_prior=None,
+) -> Scoring:
+    """Return the score that `scoring_method` means for `data`.
+
+    None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional Gaussian BIC for
+    floats beside states. `sample_weight` counts row i as so many rows; `structure_prior` takes the place of the prior
+    that a score has of its own.
+    """
+    check_structure_prior(structure_prior)
+    weights = check_row_weights(sample_weight, data.n_rows)
+    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    if isinstance(scoring_method, BaseStructureScore):
+        return _of_instance(scoring_method, data, options, weights, structure_prior)
+    name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
+    _check_pairwise(name, data, missing)
+    weights = weights_of_complete_rows(weights, data, missing)
+    if name in DISCRETE_SCORES:
+        return _discrete(name, encode(data, **options), weights, structure_prior)
+    if name in GAUSSIAN_SCORES:
+        frame = numeric_columns(data, missing=missing, asked_for=f"scoring_method={name!r}")
+        score = GAUSSIAN_SCORES[name].of_moments(moments(frame, weights), list(frame.columns))
+        warn_of_copies(score.moments, score.variables)
+        return GaussianScoring(score, frame, structure_prior, weights=weights, found=score.moments)
+    _refuse_weights(name, weights)
+    return _of_pgmpy_name(name, data, options, structure_prior)
+
+
+def _default_name(data) -> str:
+    floats = () if isinstance(data, DiscreteTable) else data.float_columns
+    if not floats:
+        return "bic"
+    return "bic-g" if len(floats) == data.n_columns else "bic-cg"
+
+
+def _discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
+    marked = table.missing_codes >= 0
+    score = DISCRETE_SCORES[name](table)
+    if not marked.any():
+        return _weighted(score, table, weights, structure_prior)
+    unknown = [table.columns[v] for v in np.flatnonzero(marked & (table.cardinalities == 1))]
+    if unknown:
+        raise ValueError(f"columns {join_names(unknown)} have no known cell: drop them")
+    if weights is not None:
+        table, weights = weighted_rows(table, None, weights)
+    formula = partial(_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
+    return CountedScoring(score, formula, table, structure_prior, weights=weights)
+
+
+def _node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
+    return NodeAverage(cards, missing_codes, n_rows, node_average_penalty(name, n_rows))
+
+
+def _whatever_rows(formula, n_rows: float):
+    return formula
+
+
+def _weighted(score: DiscreteScore, table: DiscreteTable, weights, structure_prior) -> DiscreteScoring:
+    if weights is not None:
+        table, weights = weighted_rows(table, None, weights)
+    if weights is not None:
+        return WeightedScoring(score, table, weights, structure_prior)
+    return DiscreteScoring(score, table, structure_prior)
+
+
+def _of_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring:
+    frame = _numbers_and_states(data, options["missing"], integers_as_categories=True)
+    constant = [
+        column for column in frame if frame[column].dtype.kind in "fiu" and np.ptp(frame[column].to_numpy(float)) == 0
+    ]
+    if constant:
+        raise ValueError(f"columns {constant[:5]!r} are constant, which a Gaussian score cannot take: drop them")
+    return FunctionScoring(PGMPY_SCORES[name](frame), list(frame.columns), frame, structure_prior)
+
+
+def _of_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
+    if options["missing"] == "pairwise" or _is_marked(data):
+        raise ValueError(
+            f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
+            f"{type(score).__name__}"
+        )
+    weights = weights_of_complete_rows(weights, data, options["missing"])
+    if isinstance(score, DiscreteScore) and score.is_compiled():
+        table = _coded_like(score, data, options)
+        _check_same_table(score, table)
+        if not isinstance(score, BDe):
+            return _weighted(score, table, weights, structure_prior)
+        if weights is not None:
+            table, weights = weighted_rows(table, None, weights)
+        formula = partial(_whatever_rows, score.formula(table))
+        return CountedScoring(score, formula, table, structure_prior, weights=weights, equivalent=True)
+    if isinstance(score, GaussianScore) and score.is_compiled():
+        frame = numeric_columns(data, missing=options["missing"], asked_for=type(score).__name__)
+        _check_same_moments(score, list(frame.columns), moments(frame))
+        warn_of_copies(score.moments, score.variables)
+        return GaussianScoring(score, frame, structure_prior, weights=weights)
+    _refuse_weights(type(score).__name__, weights)
+    frame = _numbers_and_states(data, options["missing"])
+    theirs: Any = getattr(score, "data", None)
+    _check_same(score, list(frame.columns), len(frame), len(frame) if theirs is None else len(theirs))
+    for name in frame if theirs is not None else ():
+        if not np.array_equal(theirs[name].to_numpy(), frame[name].to_numpy()):
+            raise _other_data(name)
+    discrete = score.get_class_tag("supported_datatype") == "discrete"
+    fitted_to = _coded_like(score, data, options) if discrete else frame
+    return FunctionScoring(score, list(frame.columns), fitted_to, structure_prior)
+
+
+# ---- row weights and missing cells ----
+
+
+def _refuse_weights(name: str, weights: np.ndarray | None) -> None:
+    if weights is not None:
+        raise ValueError(f"sample_weight cannot be given to {name!r}, a score of pgmpy: use one of pgmx's scores")
+
+
+def _is_marked(data) -> bool:
+    return isinstance(data, DiscreteTable) and bool((data.missing_codes >= 0).any())
+
+
+def _check_pairwise(name: str, data, missing: str) -> None:
+    if (missing == "pairwise" or _is_marked(data)) and name not in PAIRWISE_SCORES:
+        floats = () if isinstance(data, DiscreteTable) else data.float_columns
+        hint = f"; columns {join_names(floats)} hold floats, astype('Int64') turns whole numbers into states"
+        raise ValueError(
+            f"missing='pairwise' has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
+            f"missing='drop'{hint if floats else ''}"
+        )
+
+
+# ---- data that a score was made from ----
+
+
+def _coded_like(score, data, options) -> DiscreteTable:
+    """Return the data coded with the states that the score knows."""
+    states = getattr(score, "state_names", None)
+    return data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": states})
+
+
+def _numbers_and_states(data, missing: str, *, integers_as_categories: bool = False):
+    if isinstance(data, DiscreteTable):
+        return data.to_pandas()
+    return data.to_pandas(missing=missing, integers_as_categories=integers_as_categories)
+
+
+def _check_same_table(score: DiscreteScore, table: DiscreteTable) -> None:
+    _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
+    if table is score.table:
+        return
+    for name, column in zip(table.columns, table.codes, strict=True):
+        v = score.table.index(name)
+        same_states = table.states[table.index(name)] == score.table.states[v]
+        if not same_states or not np.array_equal(column, score.table.codes[v]):
+            raise _other_data(name)
+
+
+def _check_same_moments(score: GaussianScore, names: list, found: Moments) -> None:
+    _check_same(score, names, int(found.n), int(score.moments.n))
+    order = [score.variables.index(name) for name in names]
+    theirs = score.moments.mean[order], score.moments.cross[np.ix_(order, order)]
+    scale = np.sqrt(np.maximum(found.cross.diagonal(), theirs[1].diagonal()))
+    off = np.abs(found.mean - theirs[0]) > 1e-9 * (scale + np.abs(found.mean))
+    off |= (np.abs(found.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
+    if off.any():
+        raise _other_data(names[int(np.argmax(off))])
+
+
+def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
+    odd = set(getattr(score, "variables", names)) ^ set(names)
+    if odd:
+        shown = ", ".join(sorted(map(repr, odd))[:5])
+        raise ValueError(f"the score was made from other columns: {shown}; make it from this data")
+    if rows_of_score != n_rows:
+        raise ValueError(
+            f"the score was made from {rows_of_score} rows, the data have {n_rows}; make it from this data"
+        )
+
+
+def _other_data(name) -> ValueError:
+    return ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")

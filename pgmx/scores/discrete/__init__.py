@@ -1,0 +1,14 @@
+"""Scores of discrete Bayesian networks.
+
+- `prior_network`: a prior network as arrays, and its exact joint probabilities
+- `terms`: what a decomposable discrete score is made of, as the kernels need it
+- `base`: the pgmpy face of pgmx's discrete scores
+- `observed_cells`: families scored by a formula from the cells that occur, one family at a time
+- `aic`: akaike's information criterion
+- `bde`: the Bayesian Dirichlet score with a prior network
+- `bdeu`: the Bayesian Dirichlet equivalent uniform score
+- `bds`: the Bayesian Dirichlet sparse score
+- `bic`: the Bayesian information criterion
+- `k2`: the K2 score
+- `log_likelihood`: the log-likelihood score
+"""

@@ -1,0 +1,42 @@
+"""Akaike's information criterion."""
+
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.terms import ScoreTerms
+
+
+class AIC(DiscreteScore):
+    r"""Log-likelihood less the number of free parameters.
+
+    .. math:: \mathrm{AIC}(x \mid \Pi) = \ell(x \mid \Pi) - q (r - 1)
+
+    in nats (half of the negative of the textbook criterion, as pgmpy has it); r states of x, q configurations of its
+    parents, declared states counted whether they occur or not.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        One column a variable; integers are states.
+    state_names : dict, optional
+        States of each variable; the observed ones by default.
+
+    References
+    ----------
+    .. [1] Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on Automatic
+       Control 19, 716-723.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"A": [0, 1, 1, 0], "B": [1, 0, 1, 0], "C": [1, 1, 1, 0]})
+    >>> round(AIC(data).local_score("B", ("A",)), 3)
+    -4.773
+    """
+
+    _tags = {"name": "aic-d", "supported_datatype": "discrete", "default_for": None, "is_parameteric": False}
+
+    def __init__(self, data, state_names=None):
+        super().__init__(data, state_names=state_names)
+
+    def terms(self, n_rows: float) -> ScoreTerms:
+        """Return the terms: each free parameter costs 1."""
+        return ScoreTerms(penalty=1.0)

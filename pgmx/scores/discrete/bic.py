@@ -1,0 +1,42 @@
+"""The Bayesian information criterion."""
+
+from pgmx._ext import _families
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.terms import ScoreTerms
+
+
+class BIC(DiscreteScore):
+    r"""Log-likelihood less half the logarithm of the sample size for each free parameter (also called MDL).
+
+    .. math:: \mathrm{BIC}(x \mid \Pi) = \ell(x \mid \Pi) - \frac{\ln N}{2} q (r - 1)
+
+    in nats; N rows, r states of x, q configurations of its parents, declared states counted whether they occur or not.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        One column a variable; integers are states.
+    state_names : dict, optional
+        States of each variable; the observed ones by default.
+
+    References
+    ----------
+    .. [1] Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6, 461-464.
+    .. [2] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.3.5.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"A": [0, 1, 1, 0], "B": [1, 0, 1, 0], "C": [1, 1, 1, 0]})
+    >>> round(BIC(data).local_score("B", ("A",)), 3)
+    -4.159
+    """
+
+    _tags = {"name": "bic-d", "supported_datatype": "discrete", "default_for": "discrete", "is_parameteric": False}
+
+    def __init__(self, data, state_names=None):
+        super().__init__(data, state_names=state_names)
+
+    def terms(self, n_rows: float) -> ScoreTerms:
+        """Return the terms: each free parameter costs half of ln N."""
+        return ScoreTerms(penalty=0.5 * _families.natural_log(n_rows))

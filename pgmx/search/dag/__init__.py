@@ -1,0 +1,14 @@
+"""Searches over directed acyclic graphs.
+
+- `state`: a graph, the gains of its moves and its score, kept in step: what every search over graphs works on
+- `course`: the course of a search: its limits, the best graph so far, its history, and what a checkpoint holds
+- `starts`: first graphs of a search: a maximum-weight forest, and a random graph
+- `annealing`: simulated annealing over directed acyclic graphs
+- `best_first`: best-first search over directed acyclic graphs
+- `hill_climb`: greedy hill climbing over directed acyclic graphs, and the walk through moves that do not improve
+- `problem`: what a search over directed acyclic graphs is given, in a form that can be sent to another process
+- `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back
+  better
+- `restarts`: random restarts: some random legal moves from an optimum, then a climb, many times over
+- `thorough`: the thorough search: climbs under two orders of ties, and reinsertion into the optima they end in
+"""

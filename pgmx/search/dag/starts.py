@@ -1,0 +1,55 @@
+"""First graphs of a search: a maximum-weight forest, and a random graph."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pgmx._ext._dag_moves import ADD
+from pgmx.search.dag.state import DagState
+from pgmx.search.forest.pair_weights import StoredWeights
+from pgmx.search.forest.spanning_forest import spanning_forest
+from pgmx.search.knowledge.constraints import EdgeConstraints
+
+
+def grow_tree(state: DagState) -> None:
+    """Add the rooted forest of largest gain: from the graph without arcs, the Chow-Liu forest of the score.
+
+    Parameters
+    ----------
+    state : DagState
+        The graph without arcs, or with the required ones; a variable that has parents already is weighed with them.
+    """
+    present = state.edges()
+    weights = np.where(np.isfinite(state.gains), state.gains + state.bonus[ADD], -1.0)
+    weights[present[:, 1], present[:, 0]] = -1.0
+    allowed = (state.gains > -np.inf).astype(np.uint8)
+    np.fill_diagonal(allowed, 0)
+    forest = spanning_forest(
+        StoredWeights(weights, max(float(np.abs(state.scores).max()), 1.0)),
+        priority=state.priority,
+        constraints=EdgeConstraints(state.n, allowed=allowed),
+        symmetric=np.array_equal(weights, weights.T),
+    )
+    _add(state, forest.edges.tolist())
+
+
+def grow_at_random(state: DagState, seed: int) -> None:
+    """Add random arcs: each variable takes one random predecessor in a random order for a parent, where that is legal.
+
+    Parameters
+    ----------
+    state : DagState
+        The graph without arcs, or with the required ones.
+    seed : int
+        Of the order and the parents.
+    """
+    rng = np.random.default_rng([seed, 2])
+    order = rng.permutation(state.n).tolist()
+    _add(state, [(order[int(rng.integers(i))], order[i]) for i in range(1, state.n)])
+
+
+def _add(state: DagState, arcs: Iterable) -> None:
+    for tail, head in arcs:
+        if state.moves.is_legal(ADD, tail, head):
+            state.make(ADD, tail, head)
+    state.moves.clear_tabu()

@@ -1,0 +1,237 @@
+"""A graph, the gains of its moves and its score, kept in step: what every search over graphs works on."""
+
+from collections.abc import Callable, Collection, Iterable
+
+import numpy as np
+
+from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
+
+
+class DagState:
+    """A directed acyclic graph under search.
+
+    Parameters
+    ----------
+    source : FamilyScorer, FunctionGains or another source
+        Where gains come from, see :mod:`pgmx.scores.gains`.
+    n : int
+        Number of variables.
+    priority : ndarray of shape (n,), or callable
+        Permutation that orders equal gains: the head, then the tail of smaller value goes first. A callable is given
+        the gains of the graph without arcs and returns it.
+    max_indegree : int
+        Most parents that a move may give a node.
+    least_gain : float, default=-inf
+        Additions that gain less are never offered by `best`.
+    tabu_length : int, default=0
+        The inverses of the last moves are barred.
+    required : ndarray of shape (k, 2), optional
+        Arcs (tail, head) that no move takes away. They are not put in: the first graph has no arcs.
+    bonus : tuple of float
+        Structure prior: what an addition, a deletion and a reversal gain on top of the families.
+    offset : float, default=0.0
+        Log prior of the graph without arcs.
+    max_candidates : int, optional
+        Each child is left with the parents of so many largest gains, and with those children's own choices.
+
+    Attributes
+    ----------
+    moves : DagMoves
+        The graph and its legal moves.
+    gains : ndarray of shape (n, n)
+        ``gains[child, u]``: what deleting u gains where it is a parent, what adding it gains otherwise.
+    scores : ndarray of shape (n,)
+        Family scores.
+    first_gains : ndarray of shape (n,)
+        What the best single parent of each variable gains.
+    rows : int
+        Rows of gains computed since the start.
+
+    Notes
+    -----
+    Cost: 8 n² bytes of gains; a move costs one row of gains (two for a reversal).
+    """
+
+    def __init__(
+        self,
+        source,
+        n: int,
+        *,
+        priority: np.ndarray | Callable[[np.ndarray], np.ndarray],
+        max_indegree: int,
+        least_gain: float = -np.inf,
+        tabu_length: int = 0,
+        required: np.ndarray | None = None,
+        bonus: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        offset: float = 0.0,
+        max_candidates: int | None = None,
+    ):
+        self.n = n
+        self.source = source
+        self.gains = np.empty((n, n))
+        self.scores = np.empty(n)
+        source.start(self.gains, self.scores)
+        self.first_gains = self.gains.max(axis=1)
+        self.rows = n
+        self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
+        if max_candidates is not None and max_candidates < n - 1:
+            self._restrict(max_candidates, required)
+        self.bonus = bonus
+        self.offset = offset
+        self.moves = DagMoves(
+            self.gains,
+            self.priority,
+            max_indegree=max_indegree,
+            floor=least_gain,
+            tabu_length=tabu_length,
+            required=required,
+            bonus=bonus,
+        )
+        self.moves.refresh_all()
+        # since mark(): rows and scores as they were, and the moves made
+        self._saved: dict[int, tuple[np.ndarray, float]] | None = None
+        self._log: list[tuple[int, int, int]] | None = None
+
+    def _restrict(self, max_candidates: int, required: np.ndarray | None) -> None:
+        allowed = candidate_parents(self.gains, self.priority, max_candidates)
+        if required is not None and len(required):
+            allowed[required[:, 1], required[:, 0]] = 1
+        self.source.restrict(allowed & (self.gains > -np.inf))
+        self.gains[allowed == 0] = -np.inf
+
+    # ---- what a search asks ----
+
+    @property
+    def prior(self) -> float:
+        """Log prior of the graph. It is told by the number of arcs, whatever way led to the graph."""
+        return self.offset + self.moves.n_edges * self.bonus[ADD]
+
+    @prior.setter
+    def prior(self, log_prior: float) -> None:
+        self.offset = log_prior - self.moves.n_edges * self.bonus[ADD]
+
+    @property
+    def score(self) -> float:
+        """Score of the graph, structure prior included."""
+        return float(self.scores.sum()) + self.prior
+
+    def edges(self) -> np.ndarray:
+        """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
+        return self.moves.edges()
+
+    # ---- what a search does ----
+
+    def make(self, op: int, tail: int, head: int) -> None:
+        """Make a legal move and bring gains and score up to date."""
+        self.moves.apply(op, tail, head)
+        self._note(op, tail, head)
+        self._rescore((head, tail) if op == REVERSE else (head,))
+
+    def turn_ties(self) -> None:
+        """Decide equal gains the other way round from now on."""
+        self.priority = self.n - 1 - self.priority
+        self.moves.set_priority(self.priority)
+
+    def reset(self, edges: np.ndarray) -> None:
+        """Go to another acyclic graph; only children whose parents differ are scored anew."""
+        now, then = set(map(tuple, self.edges().tolist())), set(map(tuple, edges.tolist()))
+        gone, come = sorted(now - then), sorted(then - now)
+        for tail, head in gone:
+            self._cut(tail, head)
+        for tail, head in come:
+            self.moves.insert_edge(tail, head)
+            self._note(ADD, tail, head)
+        self._rescore(sorted({head for _, head in gone} | {head for _, head in come}))
+
+    def detach(self, nodes: Iterable[int], keep: Collection[tuple[int, int]] = ()) -> int:
+        """Delete all arcs at `nodes` but those in `keep`; return how many."""
+        arcs = {(int(tail), v) for v in nodes for tail in self.moves.parents_of(v)}
+        arcs |= {(v, head) for v in nodes for head in self.moves.children_of(v)}
+        cut = sorted(arcs.difference(keep))
+        for tail, head in cut:
+            self._cut(tail, head)
+        self._rescore(sorted({head for _, head in cut}))
+        return len(cut)
+
+    def mark(self) -> None:
+        """Remember the graph as it is, for `undo`."""
+        self._saved, self._log = {}, []
+
+    def changed(self) -> set[int]:
+        """Return the ends of all arcs touched since `mark`."""
+        return {v for _, tail, head in self._log or () for v in (tail, head)}
+
+    def undo(self) -> None:
+        """Go back to the graph of the last `mark`, without scoring anything."""
+        for op, tail, head in reversed(self._log or ()):
+            if op == DELETE:
+                self.moves.insert_edge(tail, head)
+                continue
+            self.moves.delete_edge(*((tail, head) if op == ADD else (head, tail)))
+            if op == REVERSE:
+                self.moves.insert_edge(tail, head)
+        for child, (row, score) in (self._saved or {}).items():
+            self.gains[child] = row
+            self.scores[child] = score
+            self.moves.refresh(child)
+        self.accept()
+
+    def accept(self) -> None:
+        """Stay with the present graph: `mark` is over."""
+        self._saved = self._log = None
+
+    # ---- inside ----
+
+    def _cut(self, tail: int, head: int) -> None:
+        self.moves.delete_edge(tail, head)
+        self._note(DELETE, tail, head)
+
+    def _note(self, op: int, tail: int, head: int) -> None:
+        if self._log is not None:
+            self._log.append((op, tail, head))
+
+    def _rescore(self, children: Iterable[int]) -> None:
+        for child in children:
+            if self._saved is not None and child not in self._saved:
+                self._saved[child] = (self.gains[child].copy(), float(self.scores[child]))
+            self.scores[child] = self.source.rescore(child, self.moves.parents_of(child), self.gains)
+            self.moves.refresh(child)
+            self.rows += 1
+
+
+def candidate_parents(gains: np.ndarray, priority: np.ndarray, k: int) -> np.ndarray:
+    """Return which arcs remain when each variable keeps its k best partners.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n, n)
+        ``gains[child, u]`` in the graph without arcs.
+    priority : ndarray of shape (n,)
+        Decides equal gains.
+    k : int
+        Partners that each variable chooses.
+
+    Returns
+    -------
+    ndarray of shape (n, n), uint8
+        ``allowed[child, u]``: u is among the k best of the child, or the child among the k best of u, so that an arc
+        can be turned.
+
+    References
+    ----------
+    .. [1] Friedman, N., Nachman, I. and Peer, D. (1999). Learning Bayesian network structure from massive datasets:
+       the "sparse candidate" algorithm. UAI, section 3 (here the choice is made once, by pair scores).
+    """
+    n = len(gains)
+    allowed = np.zeros((n, n), dtype=np.uint8)
+    for child in range(n):
+        row = gains[child]
+        best = np.argpartition(-row, min(k, n - 1))[: k + 1]
+        cut = np.sort(-row[best])[min(k, n) - 1] if k else -np.inf
+        sure = np.flatnonzero(-row < cut)
+        tied = np.flatnonzero((-row == cut) & (row > -np.inf))  # what cannot be a parent is no choice
+        tied = tied[np.argsort(priority[tied])][: max(k - len(sure), 0)]
+        allowed[child, sure] = allowed[child, tied] = 1
+    allowed |= allowed.T
+    np.fill_diagonal(allowed, 0)
+    return allowed

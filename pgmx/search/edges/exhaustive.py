@@ -1,0 +1,149 @@
+"""The best of all inactive pairs, without scoring all of them again."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from pgmx.search.edges.heap import non_adjacent
+
+#: Stale pairs that are scored again at a time while the best one is looked for.
+_BATCH = 256
+
+
+class ScoredLoss(Protocol):
+    """What `ExhaustiveEdges` asks of a loss."""
+
+    @property
+    def drift(self) -> np.ndarray:
+        """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
+
+    def scores(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the score of each pair."""
+
+
+class ExhaustiveEdges:
+    r"""Scores of all pairs, kept with a bound on how far each may have moved.
+
+    Where variable i has drifted by :math:`\delta_i` since pair e = {i, j} was scored,
+
+    .. math:: s_e \le \hat s_e + (\delta_i + \delta_j) / (2 d_e),
+
+    so that a pair whose bound stays below the best score known needs no new look. What is found is exactly what scoring
+    everything anew would find.
+
+    Parameters
+    ----------
+    cardinalities : ndarray of int64, shape (n,)
+        States of each variable.
+    weight : callable, optional
+        From pairs (k, 2) to the factors c_e > 0 of their penalties; pairs are compared by s_e / c_e. Default: all 1.
+    allowed : callable, optional
+        From pairs (k, 2) to whether each may be activated. Default: all may.
+
+    Attributes
+    ----------
+    n_tests : int
+        Scores computed.
+
+    Notes
+    -----
+    Memory: 40 bytes for each of the n (n - 1) / 2 pairs. Cost: a few passes over the pairs each time, and the scores
+    that bounds cannot spare.
+    """
+
+    def __init__(
+        self,
+        cardinalities: np.ndarray,
+        *,
+        weight: Callable[[np.ndarray], np.ndarray] | None = None,
+        allowed: Callable[[np.ndarray], np.ndarray] | None = None,
+    ):
+        n = len(cardinalities)
+        pairs = np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
+        if allowed is not None:
+            pairs = pairs[allowed(pairs.astype(np.int64))]
+        self.n_tests = 0
+        self._n = n
+        self._pairs = pairs
+        sizes = np.sqrt(cardinalities[pairs[:, 0]] * cardinalities[pairs[:, 1]].astype(float))
+        self._weight = np.ones(len(pairs)) if weight is None else weight(pairs.astype(np.int64))
+        self._reach = 0.5 / (sizes * self._weight)  # how far a unit of drift moves s_e / c_e
+        self._scores = np.full(len(pairs), np.inf)
+        self._seen = np.zeros(len(pairs))  # drift of both ends together when the pair was scored
+        self._alive = np.ones(len(pairs), dtype=bool)
+
+    def remove(self, pairs: np.ndarray) -> None:
+        """Take pairs (k, 2) out, say because they are active."""
+        self._alive[self._positions(pairs)] = False
+
+    def forget(self, pairs: np.ndarray) -> None:
+        """Have pairs (k, 2) scored anew, whatever the drift says."""
+        self._scores[self._positions(pairs)] = np.inf
+
+    def _positions(self, pairs: np.ndarray) -> np.ndarray:
+        wanted = pairs[:, 0] * self._n + pairs[:, 1]
+        numbers = self._pairs[:, 0].astype(np.int64) * self._n + self._pairs[:, 1]
+        at = np.searchsorted(numbers, wanted)
+        found = at < len(numbers)
+        found[found] = numbers[at[found]] == wanted[found]
+        return at[found]
+
+    def violators(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return all pairs with s_e / c_e above `lam`, best first, and these ratios."""
+        while True:
+            bounds, stale = self._bounds(loss)
+            again = np.flatnonzero(stale & (bounds > lam))
+            if not len(again):
+                break
+            self._score(loss, again)
+        return self._above(lam)
+
+    def best(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pair with the largest s_e / c_e above `lam` and this ratio; empty arrays where there is none."""
+        bounds, stale = self._bounds(loss)
+        known = max(lam, float(np.max(bounds[self._alive & ~stale], initial=lam)))
+        again = np.flatnonzero(stale & (bounds > known))
+        while len(again):
+            now = again
+            if len(again) > _BATCH and np.isfinite(bounds[again]).all():
+                now = again[np.argpartition(-bounds[again], _BATCH)[:_BATCH]]
+            self._score(loss, now)
+            bounds[now] = self._scores[now]
+            stale[now] = False
+            known = max(known, float(self._scores[now].max()))
+            again = again[stale[again] & (bounds[again] > known)]
+        bounds[stale] = -np.inf
+        at = int(np.argmax(bounds)) if len(bounds) else 0
+        if not len(bounds) or bounds[at] <= lam:
+            return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+        return self._pairs[at : at + 1].astype(np.int64), bounds[at : at + 1]
+
+    def batch(self, loss: ScoredLoss, lam: float, alpha: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return violators from (1 - alpha) mean + alpha max of all violators on, no two of which share a variable."""
+        pairs, ratios = self.violators(loss, lam)
+        if not len(pairs):
+            return pairs, ratios
+        least = min((1 - alpha) * ratios.mean() + alpha * ratios[0], ratios[0])
+        n_above = int(np.searchsorted(-ratios, -least, side="right"))
+        chosen = non_adjacent(pairs[:n_above], self._n, limit)
+        return pairs[chosen], ratios[chosen]
+
+    def _bounds(self, loss: ScoredLoss) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bound of each pair, -inf where it is not alive, and whether it may have moved."""
+        drift = np.asarray(loss.drift)
+        moved = drift[self._pairs[:, 0]] + drift[self._pairs[:, 1]] - self._seen
+        bounds = np.where(self._alive, self._scores + moved * self._reach, -np.inf)
+        return bounds, self._alive & ((moved > 0) | ~np.isfinite(self._scores))
+
+    def _score(self, loss: ScoredLoss, at: np.ndarray) -> None:
+        pairs = self._pairs[at].astype(np.int64)
+        drift = np.asarray(loss.drift)
+        self._scores[at] = loss.scores(pairs) / self._weight[at]
+        self._seen[at] = drift[pairs[:, 0]] + drift[pairs[:, 1]]
+        self.n_tests += len(at)
+
+    def _above(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        at = np.flatnonzero(self._alive & (self._scores > lam))
+        at = at[np.lexsort((at, -self._scores[at]))]
+        return self._pairs[at].astype(np.int64), self._scores[at]

@@ -1,0 +1,107 @@
+"""Certificates of CLIME columns, and the exact vertices that supports of q and y point at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
+
+__all__ = ["EXACT", "Certificates", "vertices"]
+
+#: Largest excess and relative gap of a vertex that counts as optimal.
+EXACT = 1e-9
+
+
+@dataclass(eq=False)
+class Certificates:
+    r"""How good some points are.
+
+    .. math::
+
+        v = \|S q - e_j\|_\infty - \lambda, \qquad
+        \text{gap} = \|q\|_1 - y_j + (\lambda + \max(v, 0)) \|y\|_1, \quad \|S y\|_\infty \le 1
+
+    Parameters
+    ----------
+    violations, gaps, sizes : ndarray of float64, shape (m,)
+        v; the gap for the radius that the point does meet, y scaled to be feasible; and |q|_1.
+    """
+
+    violations: np.ndarray
+    gaps: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def from_residuals(cls, residuals, images, points, multipliers, columns, lam: float) -> "Certificates":
+        """Return those of rows with residuals S q - e_j and images S y."""
+        violations = abs(residuals).max(axis=1) - lam
+        sizes = abs(points).sum(axis=1)
+        scale = np.maximum(1.0, abs(images).max(axis=1))
+        radius = lam + np.maximum(violations, 0.0)
+        dual = multipliers[np.arange(len(columns)), columns] - radius * abs(multipliers).sum(axis=1)
+        return cls(violations.astype(np.float64), (sizes - dual / scale).astype(np.float64), sizes.astype(np.float64))
+
+    @classmethod
+    def of(cls, product: ShiftedProduct, columns, lam: float, points, multipliers) -> "Certificates":
+        """Return those of rows q and y."""
+        residuals = product(points)
+        residuals[np.arange(len(columns)), columns] -= 1.0
+        return cls.from_residuals(residuals, product(multipliers), points, multipliers, columns, lam)
+
+    def good(self, tol: float) -> np.ndarray:
+        """Return which points exceed the radius by at most `tol`, with a relative gap of at most `tol`."""
+        return (self.violations <= tol) & (self.gaps <= tol * np.maximum(1.0, self.sizes))
+
+    def replace(self, which: np.ndarray, others: "Certificates") -> None:
+        """Take the values of some rows from others."""
+        self.violations[which], self.gaps[which] = others.violations, others.gaps
+        self.sizes[which] = others.sizes
+
+
+def vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
+    """Return which rows lie beside an optimal vertex, and the vertices: q and y, zero where there is none.
+
+    Parameters
+    ----------
+    product : ShiftedProduct
+        S.
+    columns : ndarray of int64, shape (m,)
+        The column j of each row.
+    lam : float
+        The radius.
+    points, multipliers : ndarray, shape (m, p)
+        Approximate q and y, with exact zeros.
+
+    Returns
+    -------
+    tuple of ndarray
+        (m,) bool, (m, p) float64, (m, p) float64.
+
+    Notes
+    -----
+    The largest entries of both, as many as the one with fewer has, are the active sets. Cost k³ for the system and two
+    products a row for its certificate.
+    """
+    q, y = np.zeros(points.shape), np.zeros(points.shape)
+    solved = np.zeros(len(columns), dtype=bool)
+    for c, j in enumerate(columns.tolist()):
+        k = int(min(np.count_nonzero(points[c]), np.count_nonzero(multipliers[c])))
+        variables, constraints = _largest(points[c], k), _largest(multipliers[c], k)
+        part = product.part(constraints, variables)
+        target = (constraints == j) - lam * np.sign(multipliers[c, constraints]).astype(np.float64)
+        try:
+            q[c, variables] = np.linalg.solve(part, target)
+            y[c, constraints] = np.linalg.solve(part.T, np.sign(points[c, variables]).astype(np.float64))
+        except np.linalg.LinAlgError:
+            continue
+        solved[c] = True
+    exact = np.zeros(len(columns), dtype=bool)
+    rows = np.flatnonzero(solved)
+    if len(rows):
+        exact[rows] = Certificates.of(product, columns[rows], lam, q[rows], y[rows]).good(EXACT)
+    return exact, q, y
+
+
+def _largest(row: np.ndarray, k: int) -> np.ndarray:
+    """Return the places of the k largest entries, ascending."""
+    return np.sort(np.argsort(-abs(row), kind="stable")[:k])

@@ -1,0 +1,100 @@
+"""A sample known by a covariance matrix alone."""
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.statistics.gaussian.passes import repair
+from pgmx.statistics.gaussian.sample import GaussianSample
+
+_ASYMMETRIC = (
+    "the covariance is not symmetric: its two cells of {!r} and {!r} differ; give (C + C.T) / 2 if that is meant"
+)
+_BEYOND = "this is no covariance: the correlation of {!r} and {!r} lies beyond 1"
+
+
+def sample_of_covariance(covariance, n_samples=None, *, names=None):
+    """Return a sample that is known by its covariance matrix alone.
+
+    Parameters
+    ----------
+    covariance : array_like or frame of shape (p, p)
+        Covariances or correlations, symmetric; never changed.
+    n_samples : float, optional
+        Number of rows behind it.
+    names : sequence of length p, optional
+        Names of the columns; by default those of a frame, or x0, x1, ...
+
+    Returns
+    -------
+    GaussianSample
+        With method "precomputed" and means 0. Where the matrix is indefinite its correlation is the nearest
+        correlation matrix, and `repaired` tells by how much it was changed.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, not finite, not symmetric to 1e-6 of the scales, has a variance that is not
+        positive or a correlation beyond 1, or if names or n_samples do not fit.
+
+    Examples
+    --------
+    >>> from pgmx.statistics import sample_of_covariance
+    >>> sample = sample_of_covariance([[4.0, 1.0], [1.0, 1.0]], n_samples=50)
+    >>> sample.names, sample.scale.tolist(), sample.correlation.tolist()
+    (('x0', 'x1'), [2.0, 1.0], [[1.0, 0.5], [0.5, 1.0]])
+    """
+    matrix, names = _matrix_and_names(covariance, names)
+    if n_samples is not None and (isinstance(n_samples, bool) or not np.isfinite(n_samples) or n_samples < 2):
+        raise ValueError(f"n_samples must be a number of at least 2, or None, got {n_samples!r}")
+    bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0))]
+    if bad:
+        raise ValueError(
+            f"the covariance has missing or infinite cells in column(s) {join_names(bad)}: leave these out"
+        )
+    variances = matrix.diagonal()
+    bad = [names[v] for v in np.flatnonzero(variances <= 0)]
+    if bad:
+        raise ValueError(f"the variance of column(s) {join_names(bad)} is not positive: leave constant columns out")
+    scale = np.sqrt(variances)
+    correlation = matrix / scale[:, None] / scale
+    _refuse_worst(np.abs(correlation - correlation.T), 1e-6, names, _ASYMMETRIC)
+    correlation = 0.5 * (correlation + correlation.T)
+    _refuse_worst(np.abs(correlation), 1 + 1e-6, names, _BEYOND)
+    np.clip(correlation, -1.0, 1.0, out=correlation)
+    np.fill_diagonal(correlation, 1.0)
+    correlation, repaired = repair(correlation)
+    n_rows = None if n_samples is None else float(n_samples)
+    mean = np.zeros(len(names))
+    return GaussianSample(names, n_rows, mean, scale, "precomputed", correlation=correlation, repaired=repaired)
+
+
+def _matrix_and_names(covariance, names):
+    """Return a float64 copy of a matrix and the names of its columns."""
+    columns = getattr(covariance, "columns", None)
+    index = getattr(covariance, "index", None)
+    try:
+        matrix = np.array(covariance, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the covariance must be a matrix of numbers: {error}") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"the covariance must be a square matrix, got the shape {matrix.shape}")
+    if (
+        columns is not None
+        and index is not None
+        and list(index) != list(columns)
+        and list(index) != [*range(len(index))]
+    ):
+        raise ValueError("the rows and columns of the covariance have different names: give both in one order")
+    if names is None:
+        names = [f"x{v}" for v in range(len(matrix))] if columns is None else columns
+    names = tuple(names)
+    if len(names) != len(matrix) or len(set(names)) != len(names):
+        raise ValueError(f"names must be {len(matrix)} different ones, got {join_names(names)}")
+    return matrix, names
+
+
+def _refuse_worst(excess, limit, names, message):
+    """Raise naming the pair of the largest excess where it is above the limit."""
+    i, j = divmod(int(excess.argmax()), len(names))
+    if excess[i, j] > limit:
+        raise ValueError(message.format(names[i], names[j]))

@@ -1,0 +1,380 @@
+"""Joint distributions of pairs of variables in the data: all of them, or those that are asked for."""
+
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+
+from pgmx._ext import _pair_tables
+from pgmx.checks import join_names
+from pgmx.data import DiscreteTable
+from pgmx.statistics.counts import marginal_counts
+from pgmx.statistics.pairs.counter import PairCounter
+from pgmx.statistics.pairs.store import Arena, Triangle
+
+
+class PairTables:
+    r"""Joint distributions of pairs of variables in a coded table.
+
+    .. math:: p_D(x_i = a, x_j = b) = \frac{\sum_m w_m [x_i^m = a, x_j^m = b]}{\sum_m w_m}
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        Coded table of n variables and N rows, in memory or mapped from a plane file.
+    weights : array_like of float, shape (N,), optional
+        Row weights w, finite, none negative, not all zero. Default: every row weighs 1.
+    memory : int, default=2**28
+        Bytes that the tables kept may take. Where all pairs fit they stay once counted; else the store is emptied
+        whenever it is full. One table may not be larger either.
+    n_jobs : int or None, default=None
+        Threads; the result is the same for any number.
+
+    Attributes
+    ----------
+    n_variables : int
+        n.
+    cardinalities : ndarray of int64, shape (n,)
+        States of each variable.
+    fits : bool
+        Whether all pairs may be held within `memory`.
+    counted_all : bool
+        Whether all pairs have been counted and are held.
+    n_counted : int
+        Tables counted so far; a table that was forgotten and counted again counts twice.
+    seconds : float
+        Wall seconds spent on counting.
+    n_rows : int
+        Rows seen, N and those of :meth:`update`.
+    total_weight : float
+        Sum of the weights of the rows; `n_rows` where none were given.
+
+    Raises
+    ------
+    ValueError
+        If there is not one weight a row, a weight is negative, infinite or NaN, all are zero, `memory` is not
+        positive, or there are 2**32 rows or more.
+
+    Notes
+    -----
+    A table is counted by the bit planes of all states but the last, (s - 1)² population counts over N rows, about
+    0.3 µs with AVX-512 at 5 states and 20,000 rows; the last row and column follow from the marginals. Variables of
+    many states and weighted rows are counted by histograms over the codes, 0.6 ns a row. All tables take
+    n² / 2 · ((s - 1)² · 4 + 1) bytes, weighted ones n² / 2 · (8 s² + 1). An object serves one thread at a time.
+
+    References
+    ----------
+    .. [1] Chaabene, W. and Huang, B. (2017). Best-choice edge grafting for efficient structure learning of Markov
+       random fields, section 2.2: the statistics that learning needs.
+
+    Examples
+    --------
+    >>> from pgmx.data import DiscreteTable
+    >>> table = DiscreteTable(["a", "b"], [("x", "y"), (0, 1)], [[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> tables = PairTables(table)
+    >>> tables.get([(0, 1)])[0].tolist()
+    [[0.25, 0.25], [0.0, 0.5]]
+    >>> tables.margin(1).tolist()
+    [0.25, 0.75]
+    """
+
+    def __init__(self, table: DiscreteTable, *, weights=None, memory: int = 1 << 28, n_jobs: int | None = None):
+        if memory <= 0:
+            raise ValueError(f"memory must be a positive number of bytes, got {memory}")
+        self.n_variables = table.n_variables
+        self.cardinalities = table.cardinalities
+        self.n_counted = 0
+        self.seconds = 0.0
+        self.n_rows = 0
+        self.total_weight = 0.0
+        self._memory = memory
+        self._columns, self._states = table.columns, table.states
+        self._weighted = weights is not None
+        self._kept = self.cardinalities - (0 if self._weighted else 1)
+        self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
+        self._marginals = np.zeros(int(self._first_state[-1]))
+        self._parts: list[tuple[DiscreteTable, np.ndarray | None]] = []
+        dtype = np.dtype(np.float64 if self._weighted else np.uint32)
+        self.fits = Triangle.size(self._kept, dtype.itemsize) <= memory
+        self._store = Triangle(self._kept, dtype) if self.fits else Arena(self._kept, dtype, memory)
+        self._counter = PairCounter(self.cardinalities, self._kept, self._store, n_jobs)
+        self.counted_all = self.n_variables < 2
+        self._add_rows(table, weights)
+
+    def margin(self, variable: int) -> np.ndarray:
+        """Return the distribution of a variable.
+
+        Parameters
+        ----------
+        variable : int
+            Its position in the table.
+
+        Returns
+        -------
+        ndarray of shape (s,), float64
+            Shares of the states; they add up to 1.
+        """
+        first, end = self._first_state[variable], self._first_state[variable + 1]
+        return self._marginals[first:end] / self.total_weight
+
+    def margins(self) -> list[np.ndarray]:
+        """Return the distributions of all variables.
+
+        Returns
+        -------
+        list of ndarray
+            As :meth:`margin` gives them.
+        """
+        return [self.margin(v) for v in range(self.n_variables)]
+
+    def get(self, pairs) -> list[np.ndarray]:
+        """Return the joint distributions of pairs of variables.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (k, 2)
+            Positions (i, j) of the variables, in either order, i != j.
+
+        Returns
+        -------
+        list of ndarray
+            For each pair float64 of shape (s_i, s_j), a view of one new array.
+
+        Raises
+        ------
+        ValueError
+            If a position is out of range, a pair is of a variable with itself, or a table exceeds `memory`.
+        """
+        values, begins = self.flat(pairs)
+        shapes = self.cardinalities[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
+        return [values[begins[e] : begins[e + 1]].reshape(shape) for e, shape in enumerate(map(tuple, shapes.tolist()))]
+
+    def stacked(self, pairs) -> np.ndarray:
+        """Return the joint distributions of pairs with equal numbers of states as one array.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (k, 2)
+            As for :meth:`get`, all with the same s_i and the same s_j.
+
+        Returns
+        -------
+        ndarray of shape (k, s_i, s_j), float64
+            New.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`get`, and if the numbers of states differ.
+        """
+        values, _ = self.flat(pairs)
+        shapes = self.cardinalities[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
+        if not len(shapes):
+            return np.empty((0, 0, 0))
+        odd = np.flatnonzero((shapes != shapes[0]).any(axis=1))
+        if odd.size:
+            raise ValueError(
+                f"tables of {tuple(shapes[0].tolist())} and {tuple(shapes[odd[0]].tolist())} states cannot be stacked: "
+                "use get, or ask for pairs with equal numbers of states"
+            )
+        return values.reshape(-1, *shapes[0])
+
+    def flat(self, pairs) -> tuple[np.ndarray, np.ndarray]:
+        """Return the joint distributions of pairs one after the other.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (k, 2)
+            As for :meth:`get`.
+
+        Returns
+        -------
+        tables : ndarray of float64
+            New; row-major tables.
+        begins : ndarray of int64, shape (k + 1,)
+            Table e is ``tables[begins[e] : begins[e + 1]]``.
+        """
+        pairs = self._checked(pairs)
+        turned = pairs[:, 0] > pairs[:, 1]
+        stored = np.ascontiguousarray(np.where(turned[:, None], pairs[:, ::-1], pairs))
+        begins = np.concatenate(([0], np.cumsum(self.cardinalities[pairs].prod(axis=1))))
+        tables = np.empty(int(begins[-1]))
+        done = 0
+        while done < len(stored):
+            rest = stored[done:]
+            served, where, stride, missing = self._store.claim(rest)
+            if not served:
+                self._store.clear()
+                continue
+            if missing.any():
+                self._count(rest[:served][missing], where[missing], stride[missing])
+            _pair_tables.fill_tables(
+                self._store.values,
+                rest[:served],
+                turned[done : done + served].view(np.uint8),
+                where,
+                stride,
+                self.cardinalities,
+                self._kept,
+                self._marginals,
+                self._first_state,
+                self.total_weight,
+                begins[done : done + served],
+                tables,
+            )
+            done += served
+        return tables, begins
+
+    def prepare(self) -> bool:
+        """Count all pairs now, where they fit.
+
+        Returns
+        -------
+        bool
+            Whether all pairs are held; False, and nothing is counted, where `memory` is too small for them.
+
+        Notes
+        -----
+        Faster than asking for the pairs, by blocks that stay in the cache. The rows are then no longer needed and not
+        referred to.
+        """
+        if not self.counted_all and isinstance(self._store, Triangle):
+            begin = perf_counter()
+            self._store.clear()
+            with self._whole_or_not():
+                for part in self._parts:
+                    self._counter.add_all(*part)
+            self._store.known[:] = True
+            self.n_counted += len(self._store.known)
+            self.counted_all = True
+            self.seconds += perf_counter() - begin
+        if self.counted_all:
+            self._parts = []
+        return self.counted_all
+
+    def update(self, table: DiscreteTable, *, weights=None) -> "PairTables":
+        """Add rows to the distributions.
+
+        Parameters
+        ----------
+        table : DiscreteTable
+            Further rows of the same variables with the same states in the same order.
+        weights : array_like of float, shape (rows,), optional
+            Their weights, given if and only if the first rows had weights.
+
+        Returns
+        -------
+        PairTables
+            self; equal to tables of all rows together.
+
+        Raises
+        ------
+        ValueError
+            If variables or states differ, or weights are wrong or missing.
+
+        Notes
+        -----
+        Tables that are held are counted over the new rows only. Unless all are held, the rows stay referred to, for
+        pairs that are asked for later.
+        """
+        self._check_same_variables(table)
+        if self._weighted != (weights is not None):
+            raise ValueError("give weights with all rows or with none")
+        self._add_rows(table, weights)
+        begin = perf_counter()
+        if self.counted_all:
+            self._counter.add_all(*self._parts.pop())
+        else:
+            with self._whole_or_not():
+                self._counter.add_pairs(*self._parts[-1], *self._store.held())
+        self.seconds += perf_counter() - begin
+        return self
+
+    def _check_same_variables(self, table):
+        """Refuse rows of other variables or states."""
+        if len(table.columns) != self.n_variables:
+            raise ValueError(f"the rows have {table.n_variables} variables, the first ones had {self.n_variables}")
+        ours = zip(self._columns, self._states, strict=True)
+        for (old_name, old), new_name, new in zip(ours, table.columns, table.states, strict=True):
+            if old_name != new_name:
+                raise ValueError(f"the rows have {new_name!r} where the first ones had {old_name!r}: order them alike")
+            if old != new or [type(state) for state in old] != [type(state) for state in new]:
+                raise ValueError(
+                    f"variable {old_name!r} has the states {join_names(new)}, at first {join_names(old)}: code all "
+                    f"rows with "
+                    "the same state names"
+                )
+
+    def _add_rows(self, table, weights):
+        """Take rows into the marginals, and keep them for later."""
+        if weights is None:
+            marginals, total = marginal_counts(table), float(table.n_rows)
+        else:
+            weights = _check_row_weights(weights, table.n_rows)
+            total = float(weights.sum())
+            marginals = np.concatenate(
+                [
+                    np.bincount(codes, weights, minlength=states)
+                    for codes, states in zip(table.codes, self.cardinalities, strict=True)
+                ]
+            )
+        if self.n_rows + table.n_rows >= 1 << 32:
+            raise ValueError(f"counts are 32 bits wide: at most {2**32 - 1} rows, got {self.n_rows + table.n_rows}")
+        if not self.total_weight + total > 0:
+            raise ValueError("no row is left: at least one weight must be positive")
+        self._marginals = self._marginals + marginals
+        self.total_weight += total
+        self.n_rows += table.n_rows
+        self._parts.append((table, weights))
+
+    def _checked(self, pairs):
+        """Return the pairs as int64, after checking them."""
+        found = np.asarray(pairs)
+        if not found.size:
+            return np.empty((0, 2), dtype=np.int64)
+        if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+            raise ValueError(f"pairs must be integers of shape (k, 2), got {found.dtype} of shape {found.shape}")
+        found = found.astype(np.int64)
+        wrong = (found < 0) | (found >= self.n_variables)
+        if wrong.any():
+            raise ValueError(f"no variable {found[wrong][0]}: there are {self.n_variables}, counted from 0")
+        if (found[:, 0] == found[:, 1]).any():
+            v = found[found[:, 0] == found[:, 1]][0, 0]
+            raise ValueError(f"variable {self._columns[v]!r} is paired with itself: its distribution is margin({v})")
+        sizes = 8 * self.cardinalities[found].prod(axis=1)
+        if sizes.max() > self._memory:
+            names = [self._columns[v] for v in found[sizes.argmax()]]
+            raise ValueError(
+                f"the table of {names[0]!r} and {names[1]!r} takes {sizes.max()} bytes, more than "
+                f"memory={self._memory}: merge rare states, or raise memory"
+            )
+        return found
+
+    @contextmanager
+    def _whole_or_not(self):
+        """Forget all pairs when counting is interrupted: some have cells, but not their counts."""
+        try:
+            yield
+        except BaseException:
+            self._store.clear()
+            raise
+
+    def _count(self, pairs, where, stride):
+        """Count pairs over all rows."""
+        begin = perf_counter()
+        with self._whole_or_not():
+            for part in self._parts:
+                self._counter.add_pairs(*part, pairs, where, stride)
+        self.n_counted += len(pairs)
+        self.seconds += perf_counter() - begin
+
+
+def _check_row_weights(weights, n_rows):
+    """Return row weights as a float64 copy, after checking them."""
+    found = np.array(weights, dtype=np.float64)
+    if found.shape != (n_rows,):
+        raise ValueError(f"one weight a row is needed, {n_rows} in all, got shape {found.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if wrong.size:
+        raise ValueError(f"weights must be finite and not negative, got {found[wrong[0]]} in row {wrong[0]}")
+    return found
