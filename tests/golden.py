@@ -15,8 +15,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))  # the folder of the tests
 
-from estimators.learners import GAUSSIAN_LEARNERS, LEARNERS, MARKOV_LEARNERS
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learners import GAUSSIAN_LEARNERS, LEARNERS, MARKOV_LEARNERS
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 
 QUIET = {"show_progress": False}
 FIGURES = [

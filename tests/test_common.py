@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pgmx.estimators
 import pgmx.scores
-from estimators.learners import ELSEWHERE, LEARNERS, edges_of, every_class, every_learner, every_table
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learners import ELSEWHERE, LEARNERS, edges_of, every_class, every_learner, every_table
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmx.estimators import BaseStructureLearner
 
 # "check_array_api_input" is skipped by scikit-learn itself unless SCIPY_ARRAY_API is set.

@@ -6,8 +6,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
-from estimators.learners import every_class, every_learner
-from estimators.learning_tables import dependent_frame, gaussian_frame
+from helpers.learners import every_class, every_learner
+from helpers.learning_tables import dependent_frame, gaussian_frame
 
 # ---- scikit-learn's tools ----
 

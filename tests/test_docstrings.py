@@ -127,7 +127,7 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_documents_what_fit_sets(name):
-    from estimators.learning_tables import dependent_frame
+    from helpers.learning_tables import dependent_frame
     from pgmx.estimators import GraphicalLasso, Nonparanormal
 
     options = {"estimator": GraphicalLasso()} if PUBLIC[name] is Nonparanormal else {}  # alone it learns no graph

@@ -8,7 +8,7 @@ import networkx as nx
 import pandas as pd
 import pytest
 
-from cli.runner import done, refused
+from helpers.command_line import done, refused
 
 
 def test_edges_are_listed_with_their_strengths(weather, workdir):

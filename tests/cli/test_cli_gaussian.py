@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.runner import done, refused
+from helpers.command_line import done, refused
 from pgmx.cli.learn.gaussian import predict
 from pgmx.datasets import gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork, load_gaussian_network

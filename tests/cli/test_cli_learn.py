@@ -9,7 +9,7 @@ import networkx as nx
 import pandas as pd
 import pytest
 
-from cli.runner import pgmx, refused
+from helpers.command_line import pgmx, refused
 from pgmx.datasets import load_network
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.runner import done, refused
+from helpers.command_line import done, refused
 from pgmx.estimators import GroupLassoMarkovNetwork
 from pgmx.models import PairwiseMarkovNetwork, load_markov_network
 

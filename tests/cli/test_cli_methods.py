@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.runner import done, pgmx, refused
+from helpers.command_line import done, pgmx, refused
 from pgmx.data import read_table, write_table
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.runner import done, pgmx, refused
+from helpers.command_line import done, pgmx, refused
 from pgmx.data import encode
 from pgmx.datasets import load_network, sample
 from pgmx.metrics import held_out_log_likelihood

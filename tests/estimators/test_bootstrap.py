@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone
 
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
-from estimators.resampled import boot, same
+from helpers.bootstraps import boot, same
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.bootstrap import resampled_frames, shares, threshold
 from pgmx.data import encode
 from pgmx.estimators import (

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from estimators.learning_tables import dependent_frame, gaussian_frame
-from estimators.resampled import boot, same
+from helpers.bootstraps import boot, same
+from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.data import open_table, write_table
 from pgmx.estimators import BootstrapStructure, ChowLiuForest, HillClimbSearch
 

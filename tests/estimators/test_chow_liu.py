@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG
 
-from estimators.learning_tables import codes_of, dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import codes_of, dependent_frame, gain_matrix, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score, family_score
 from oracles.forests import best_weight
 from pgmx.data import encode
@@ -15,18 +15,6 @@ from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 
 ORACLE = {"mutual_info": "ll", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
 every_weight = pytest.mark.parametrize("weight", ORACLE)
-
-
-def gain_matrix(frame, score, given=()):
-    codes, cards = codes_of(frame)
-    n = len(cards)
-    gains = np.zeros((n, n))
-    for child in range(n):
-        for parent in set(range(n)) - {child, *given} if child not in given else ():
-            gains[child, parent] = family_score(codes, cards, child, [*given, parent], score) - family_score(
-                codes, cards, child, list(given), score
-            )
-    return gains
 
 
 @every_weight

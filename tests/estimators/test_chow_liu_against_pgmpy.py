@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from estimators.learning_tables import dependent_frame
+from helpers.learning_tables import dependent_frame
 from pgmx.datasets import load_network, sample
 from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 

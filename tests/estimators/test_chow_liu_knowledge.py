@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from estimators.learning_tables import dependent_frame
-from estimators.test_chow_liu import gain_matrix
+from helpers.learning_tables import dependent_frame, gain_matrix
 from oracles.forests import best_weight
 from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
 

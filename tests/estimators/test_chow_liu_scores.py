@@ -5,7 +5,7 @@ import pytest
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from estimators.learning_tables import dependent_frame, gaussian_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import ChowLiuForest
 
 

@@ -11,9 +11,9 @@ import pytest
 from distributed import Client, LocalCluster
 from joblib import parallel_config
 
-from estimators.cluster_tasks import describe, sleep
-from estimators.learning_tables import gaussian_frame
-from estimators.resampled import boot, same
+from helpers.bootstraps import boot, same
+from helpers.cluster_tasks import describe, sleep
+from helpers.learning_tables import gaussian_frame
 from pgmx.data import DiscreteTable, encode, write_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from estimators.gaussian_tables import correlation_of, edge_set, every_leaf, random_rows
-from estimators.learners import CELLS
+from helpers.gaussian_tables import correlation_of, edge_set, every_leaf, random_rows
+from helpers.learners import CELLS
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 
 ROWS = random_rows(6, 120, seed=9, units=True)

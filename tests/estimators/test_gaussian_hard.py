@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.gaussian_tables import (
+from helpers.correlation_matrices import normal_numbers_of_r
+from helpers.gaussian_tables import (
     chain_rows,
     check_positive_definite,
     check_result,
@@ -15,7 +16,6 @@ from estimators.gaussian_tables import (
     random_rows,
 )
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
-from solvers.gaussian_samples import normal_numbers_of_r
 
 RNG = np.random.default_rng(7)
 FEW = RNG.normal(size=(40, 4))

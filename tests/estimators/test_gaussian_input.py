@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from estimators.gaussian_tables import check_result, every_leaf, random_rows
+from helpers.gaussian_tables import check_result, every_leaf, random_rows
 from pgmx.data import open_numeric
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators.gaussian_tables import (
+from helpers.gaussian_tables import (
     chain_rows,
     deviations,
     edge_set,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kendalltau, norm, rankdata, spearmanr
 from sklearn.base import clone
 
-from estimators.gaussian_tables import (
+from helpers.gaussian_tables import (
     chain_rows,
     check_result,
     correlation_of,

@@ -6,7 +6,7 @@ from sklearn.covariance import graphical_lasso
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import Lasso
 
-from estimators.gaussian_tables import (
+from helpers.gaussian_tables import (
     check_positive_definite,
     check_result,
     correlation_of,

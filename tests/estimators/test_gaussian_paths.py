@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from estimators.gaussian_tables import (
+from helpers.gaussian_tables import (
     check_positive_definite,
     correlation_of,
     deviations,

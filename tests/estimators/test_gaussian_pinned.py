@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from estimators.gaussian_tables import every_leaf
+from helpers.gaussian_tables import every_leaf
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
 

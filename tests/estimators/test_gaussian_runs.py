@@ -6,7 +6,7 @@ from distributed import Client, LocalCluster
 from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 
-from estimators.gaussian_tables import check_result, every_leaf, fit_hard, random_rows
+from helpers.gaussian_tables import check_result, every_leaf, fit_hard, random_rows
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.parallel.spread import SENT_AS_ARRAYS
 

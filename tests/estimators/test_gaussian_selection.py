@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from estimators.gaussian_tables import (
+from helpers.gaussian_tables import (
     check_result,
     correlation_of,
     edge_set,

@@ -12,7 +12,7 @@ from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.causal_discovery import HillClimbSearch as PgmpySearch
 
-from estimators.learning_tables import NAMES, codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
+from helpers.learning_tables import NAMES, codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score
 from pgmx.estimators import HillClimbSearch
 

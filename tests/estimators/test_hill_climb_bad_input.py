@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG
 
-from estimators.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
 from pgmx import scores
 from pgmx.estimators import HillClimbSearch
 

@@ -9,7 +9,7 @@ from pgmpy.causal_discovery import HillClimbSearch as PgmpySearch
 from pgmpy.metrics import SHD, CorrelationScore, StructureScore
 from sklearn.metrics import accuracy_score
 
-from estimators.learning_tables import NAMES, dependent_frame, edge_set, gaussian_frame
+from helpers.learning_tables import NAMES, dependent_frame, edge_set, gaussian_frame
 from pgmx.estimators import HillClimbSearch
 
 PARAMETERS = inspect.signature(PgmpySearch).parameters

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from pgmpy import structure_score as pgmpy_scores
 
-from estimators.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
+from helpers.learning_tables import codes_of, dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score
 from pgmx.estimators import BootstrapStructure, HillClimbSearch
 from pgmx.scores import BDs

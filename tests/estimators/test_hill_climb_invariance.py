@@ -10,13 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from estimators.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import NAMES, dependent_frame, gaussian_frame, mixed_frame
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 
 SCRIPT = """
 import json, sys
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmpy.causal_discovery import ExpertKnowledge
 from pgmx.estimators import HillClimbSearch
 

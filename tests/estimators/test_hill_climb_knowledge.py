@@ -9,7 +9,7 @@ import pytest
 from pgmpy.base import DAG
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from estimators.learning_tables import NAMES, dependent_frame, edge_set
+from helpers.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.estimators import HillClimbSearch
 
 

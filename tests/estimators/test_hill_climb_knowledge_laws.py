@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from estimators.learning_tables import NAMES, codes_of, dependent_frame
+from helpers.learning_tables import NAMES, codes_of, dependent_frame
 from oracles import equivalence
 from oracles.family_scores import dag_score
 from oracles.graphs import is_acyclic

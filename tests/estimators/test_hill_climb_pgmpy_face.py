@@ -7,7 +7,7 @@ import pytest
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone
 
-from estimators.learning_tables import NAMES, dependent_frame, edge_set
+from helpers.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 from pgmx.estimators.base import StructureEstimator  # pgmpy.estimators warns where it is imported

@@ -3,7 +3,7 @@
 import pytest
 from pgmpy import config
 
-from estimators.learning_tables import dependent_frame, gaussian_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import HillClimbSearch
 from pgmx.runs.progress import ProgressBar
 from pgmx.search.dag.hill_climb import Progress

@@ -7,7 +7,7 @@ import pytest
 from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.parameter_estimator import DiscreteMLE
 
-from estimators.learning_tables import NAMES, codes_of, dependent_frame, edge_set
+from helpers.learning_tables import NAMES, codes_of, dependent_frame, edge_set
 from oracles.family_scores import dag_score
 from pgmx.estimators import HillClimbSearch
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.markov_tables import ALL, EDGE_WISE, planted_network, planted_rows
+from helpers.markov_tables import ALL, EDGE_WISE, planted_network, planted_rows
 from pgmx.estimators import BestChoiceEdgeGrafting, EdgeGrafting, GroupLassoMarkovNetwork
 
 ROWS = planted_rows(300)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.markov_tables import (
+from helpers.markov_tables import (
     ALL,
     EDGE_WISE,
     FEATURE_WISE,

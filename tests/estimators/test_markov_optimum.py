@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from estimators.markov_tables import (
+from helpers.markov_tables import (
     ALL,
     EDGE_WISE,
     FEATURE_WISE,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from estimators.markov_tables import planted_rows
+from helpers.markov_tables import planted_rows
 from pgmx.estimators import BestChoiceEdgeGrafting, EdgeGrafting, FeatureGrafting, GroupLassoMarkovNetwork
 
 ROWS = planted_rows(2000, 8)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.markov_tables import ALL, pairs_of, planted_network, planted_rows
+from helpers.markov_tables import ALL, pairs_of, planted_network, planted_rows
 from pgmx.estimators import BestChoiceEdgeGrafting, BootstrapStructure, EdgeGrafting, GroupLassoMarkovNetwork
 from pgmx.models import PairwiseMarkovNetwork
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.markov_tables import ALL, pairs_of, planted_rows
+from helpers.markov_tables import ALL, pairs_of, planted_rows
 from pgmx.data import encode, open_table, write_table
 from pgmx.estimators import BestChoiceEdgeGrafting, EdgeGrafting, FeatureGrafting, GroupLassoMarkovNetwork
 from pgmx.models import PairwiseMarkovNetwork

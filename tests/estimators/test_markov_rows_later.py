@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from estimators.markov_tables import planted_rows
+from helpers.markov_tables import planted_rows
 from pgmx.estimators import EdgeGrafting, GroupLassoMarkovNetwork
 
 ROWS = planted_rows(600)

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from estimators.markov_tables import ALL, EDGE_WISE, planted_network, planted_rows
+from helpers.markov_tables import ALL, EDGE_WISE, planted_network, planted_rows
 from pgmx.data import encode
 from pgmx.estimators import (
     BestChoiceEdgeGrafting,

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.markov_tables import codes_of, objective_by_formula, pairs_of, planted_network, planted_rows, violations
+from helpers.markov_tables import codes_of, objective_by_formula, pairs_of, planted_network, planted_rows, violations
 from pgmx.estimators import GroupLassoMarkovNetwork
 from pgmx.models import PairwiseMarkovNetwork
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.learning_tables import dependent_frame, edge_set, gaussian_frame, mixed_frame
+from helpers.learning_tables import dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.other_scores import node_average
 from pgmx.data import encode, open_frame
 from pgmx.estimators import HillClimbSearch

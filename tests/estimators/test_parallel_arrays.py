@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 from joblib import parallel_config
 
-from estimators.array_tasks import describe, fail
+from helpers.array_tasks import describe, fail
 from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, npy_path, sendable, spread
 from pgmx.statistics import gaussian_sample
 

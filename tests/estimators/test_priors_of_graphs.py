@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pgmpy import structure_score as pgmpy_scores
 
-from estimators.learning_tables import codes_of, dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import codes_of, dependent_frame, gaussian_frame, mixed_frame
 from oracles.family_scores import dag_score
 from oracles.other_scores import gaussian_score
 from pgmx.estimators import HillClimbSearch

@@ -10,7 +10,7 @@ from pgmpy import structure_score as pgmpy_scores
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.other_scores import gaussian_score, weighted_score
 from pgmx.data import encode, open_frame
 from pgmx.scores import BDeu, BICGauss, ParameterPrior

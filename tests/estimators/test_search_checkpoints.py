@@ -7,7 +7,7 @@ import pytest
 from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import clone
 
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmx.estimators import BestFirstSearch, HillClimbSearch, SimulatedAnnealing
 from pgmx.scores import EdgePrior
 

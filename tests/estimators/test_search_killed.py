@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("killed_search.py")
+SCRIPT = Path(__file__).parents[1] / "helpers" / "killed_search.py"
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.learning_tables import codes_of, dependent_frame, gaussian_frame
+from helpers.learning_tables import codes_of, dependent_frame, gaussian_frame
 from oracles.all_dags import all_dags, best_score
 from oracles.family_scores import dag_score, family_score
 from pgmx.estimators import BestFirstSearch, HillClimbSearch, SimulatedAnnealing

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 from pgmpy.base import DAG
 
-from estimators.learning_tables import NAMES, codes_of, dependent_frame, gaussian_frame
+from helpers.learning_tables import NAMES, codes_of, dependent_frame, gaussian_frame
 from oracles.family_scores import dag_score, gains_row
 from pgmx.estimators import BestFirstSearch, ChowLiuForest, HillClimbSearch, SimulatedAnnealing
 from pgmx.scores import EdgePrior

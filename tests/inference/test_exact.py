@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from inference.random_networks import as_list, evidence_for, factor_networks, pairwise_networks
+from helpers.random_networks import as_list, evidence_for, factor_networks, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import ExactInference, LogFactors, PairwisePotentials, TreewidthError, elimination_plan
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
-from inference.random_networks import as_list, factor_networks
+from helpers.random_networks import as_list, factor_networks
 from oracles import enumeration
 from pgmx.inference import ExactInference, LogFactors, PairwisePotentials, read_network
 

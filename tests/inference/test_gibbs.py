@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inference.random_networks import as_list
+from helpers.random_networks import as_list
 from oracles import enumeration
 from pgmx.inference import LogFactors, PairwisePotentials, gibbs_sample
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from inference.random_networks import as_list, pairwise_networks
+from helpers.random_networks import as_list, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import PairwisePotentials, min_fill_order
 from pgmx.inference.exact.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.random_networks import as_list, table_of
+from helpers.random_networks import as_list, table_of
 from oracles import belief_propagation, enumeration
 from pgmx.inference import PairwisePotentials, loopy_belief_propagation
 from pgmx.inference.approximate import loopy

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.random_networks import as_list, pairwise_networks
+from helpers.random_networks import as_list, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks import potentials as module

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kernels.conditional_rows import Case
+from helpers.conditional_rows import Case
 
 #: Edges of five variables, with a cycle, a leaf, and none at variable 4.
 EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]

@@ -1,6 +1,5 @@
 """Laws of family scores: row order, ties of opposite arcs, additivity of gains, score equivalence."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,8 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tables import EQUIVALENT_SCORES, SCORES, make_scorer, random_codes, rescore, rounding, start
-from pgmx._ext._dag_moves import DagMoves
+from helpers.coded_tables import (
+    EQUIVALENT_SCORES,
+    SCORES,
+    make_scorer,
+    random_codes,
+    random_moves,
+    rescore,
+    rounding,
+    start,
+    total,
+)
 
 
 @st.composite
@@ -22,22 +30,6 @@ def tables(draw, max_variables=6, max_rows=700):
         observed[rng.integers(len(observed))] = 270
     cards = [r + int(rng.integers(0, 2)) for r in observed]
     return rng, random_codes(rng, cards, draw(st.integers(2, max_rows)), observed=observed), cards
-
-
-def random_moves(rng, n, n_moves):
-    """Yield ``(moves, move, changed children)`` of a random walk over DAGs, after each move."""
-    moves = DagMoves(np.zeros((n, n)), np.arange(n), max_indegree=3, floor=-np.inf)
-    for _ in range(n_moves):
-        legal = [move for move in itertools.product(range(3), range(n), range(n)) if moves.is_legal(*move)]
-        if not legal:
-            return
-        op, tail, head = legal[rng.integers(len(legal))]
-        moves.apply(op, tail, head)
-        yield moves, (op, tail, head), ((head, tail) if op == 2 else (head,))
-
-
-def total(scorer, moves):
-    return math.fsum(scorer.family_score(v, moves.parents_of(v)) for v in range(scorer.n))
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.tables import SCORES, make_scorer, random_codes, rescore, rounding, start
+from helpers.coded_tables import SCORES, make_scorer, random_codes, rescore, rounding, start
 from oracles import family_scores as oracle
 
 # (declared states, states that occur, rows): variables of one state, declared states that never occur, variables with

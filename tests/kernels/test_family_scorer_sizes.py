@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.tables import make_scorer, random_codes, rescore, rounding, start
+from helpers.coded_tables import make_scorer, random_codes, rescore, rounding, start
 from oracles import family_scores as oracle
 
 

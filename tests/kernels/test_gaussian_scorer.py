@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tables import rescore, start
-from kernels.test_family_laws import random_moves, total
+from helpers.coded_tables import random_moves, rescore, start, total
 from oracles.other_scores import gaussian_score
 from pgmx._ext._gaussian import GaussianScorer
 

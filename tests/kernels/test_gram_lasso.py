@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import pgmx
+from helpers.correlation_matrices import correlation
 from oracles import graphical_lasso as oracle
 from pgmx._ext import _counts, _gram_lasso
-from solvers.gaussian_samples import correlation
 
 LEVELS = ("plain", "popcnt", "avx2", "avx512")
 RUNS = LEVELS[: LEVELS.index(_counts.SIMD_LEVEL) + 1]

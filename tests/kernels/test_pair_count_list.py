@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.tables import random_codes
+from helpers.coded_tables import random_codes
 from oracles.pair_tables import pair_counts, pair_table
 from pgmx._ext import _counts, _pair_tables
 

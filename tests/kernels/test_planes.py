@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.tables import random_codes
+from helpers.coded_tables import random_codes
 from pgmx._ext._counts import MAX_PLANE_STATES, aligned_words, count_pairs, count_planes, pack_planes
 
 # around the words of 64 rows, the vectors of 512 and the tiles of 512 words of the pair count

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.tables import make_scorer, random_codes, rescore, start
+from helpers.coded_tables import make_scorer, random_codes, rescore, start
 from oracles.family_scores import family_counts
 
 

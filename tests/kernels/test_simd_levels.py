@@ -12,7 +12,7 @@ import pgmx
 
 LEVELS = ("plain", "popcnt", "avx2", "avx512")
 TESTS = Path(__file__).parents[1]
-DIGEST = Path(__file__).with_name("simd_digest.py")
+DIGEST = TESTS / "helpers" / "simd_digest.py"
 
 
 def run(level, *arguments):

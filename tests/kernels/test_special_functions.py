@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, xlogy
 
-from kernels.tables import make_scorer, rounding
+from helpers.coded_tables import make_scorer, rounding
 from oracles.family_scores import log_rising
 from pgmx._ext._families import natural_log
 

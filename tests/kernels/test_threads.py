@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from kernels.tables import SCORES, make_scorer, make_weighted, random_codes, rescore, start
+from helpers.coded_tables import SCORES, make_scorer, make_weighted, random_codes, rescore, start
 from pgmx._ext._counts import count_pairs, count_planes, pack_planes
 from pgmx._ext._dag_moves import DagMoves
 from pgmx._ext._gaussian import GaussianScorer

@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from kernels.tables import EQUIVALENT_SCORES, SCORES, make_scorer, make_weighted, random_codes, rescore, start
-from kernels.test_family_laws import random_moves, total
+from helpers.coded_tables import (
+    EQUIVALENT_SCORES,
+    SCORES,
+    make_scorer,
+    make_weighted,
+    random_codes,
+    random_moves,
+    rescore,
+    start,
+    total,
+)
 from oracles.other_scores import weighted_score
 from pgmx._ext._weighted import dirichlet_terms
 

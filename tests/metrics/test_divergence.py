@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from metrics.networks import joint_table, random_network
+from helpers.bayesian_networks import joint_table, random_network
 from pgmx.datasets import load_network
 from pgmx.inference.exact.family_marginals import Marginals, plan_elimination
 from pgmx.inference.networks.bayesian import network_arrays

@@ -11,7 +11,7 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.stats import norm
 
-from metrics.networks import random_network
+from helpers.bayesian_networks import random_network
 from pgmx.data import encode
 from pgmx.datasets import load_network, sample
 from pgmx.metrics import held_out_log_likelihood

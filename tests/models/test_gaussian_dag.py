@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.models import LinearGaussianBayesianNetwork
 
-from models.gaussian_networks import named, networks
+from helpers.gaussian_networks import named, networks
 from pgmx.datasets import gaussian_chain_network, gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork
 

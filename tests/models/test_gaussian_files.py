@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from models.gaussian_networks import named, networks
+from helpers.gaussian_networks import named, networks
 from pgmx.datasets import gaussian_chain_network
 from pgmx.models import (
     GaussianMarkovNetwork,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.gaussian_tables import chain_rows, every_leaf, random_rows
+from helpers.gaussian_tables import chain_rows, every_leaf, random_rows
 from pgmx.estimators import GraphicalLasso, Nonparanormal, SelectedGraph
 from pgmx.models import GaussianMarkovNetwork, read_model, save_model
 

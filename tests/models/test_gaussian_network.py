@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from models.gaussian_networks import NAMES, dense_precision, named, networks
+from helpers.gaussian_networks import NAMES, dense_precision, named, networks
 from pgmx.models import GaussianMarkovNetwork
 
 make = GaussianMarkovNetwork.from_precision

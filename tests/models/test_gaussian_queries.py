@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from models.gaussian_networks import conditional, named, networks
+from helpers.gaussian_networks import conditional, named, networks
 from pgmx.datasets import gaussian_chain_network, gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from models.markov_networks import named, networks, ring
+from helpers.markov_networks import named, networks, ring
 from pgmx.datasets import grid_network
 from pgmx.inference import PairwisePotentials
 from pgmx.models import (

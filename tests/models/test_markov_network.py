@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
-from models.markov_networks import enumerable, networks, ring
+from helpers.markov_networks import enumerable, networks, ring
 from oracles import enumeration
 from pgmx.datasets import chain_network, grid_network
 from pgmx.inference import PairwisePotentials

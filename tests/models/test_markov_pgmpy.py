@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
-from models.markov_networks import enumerable, networks, questions, ring
+from helpers.markov_networks import enumerable, networks, questions, ring
 from oracles import enumeration
 from pgmx.datasets import chain_network, grid_network, tree_network
 from pgmx.inference import PairwisePotentials, TreewidthError

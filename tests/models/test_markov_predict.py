@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.markov_networks import enumerable, named, networks
+from helpers.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network, tree_network

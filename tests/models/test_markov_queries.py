@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from models.markov_networks import codes_of, enumerable, networks, questions, ring
+from helpers.markov_networks import codes_of, enumerable, networks, questions, ring
 from oracles import enumeration
 from pgmx.data import DiscreteTable, write_table
 from pgmx.datasets import chain_network, grid_network, tree_network

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
-from scores.pin_scores import FAMILIES, numbers, rows
 
 from pgmx.scores import AIC, BIC, K2, AICGauss, BDeu, BDs, BICGauss, LogLikelihood, LogLikelihoodGauss
+from scores.pin_scores import FAMILIES, numbers, rows
 
 # pgmpy 1.1.2, families in the order of FAMILIES
 PGMPY = {

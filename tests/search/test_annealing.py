@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.climb_problems import integer_score
+from helpers.whole_searches import annealed, greedy, random_problem, search_with
 from oracles.all_dags import best_score
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import N_LEVELS, anneal, usual_temperature
 from pgmx.search.dag.course import Run
 from pgmx.search.dag.state import DagState
-from search.climbs import integer_score
-from search.searches import annealed, greedy, random_problem, search_with
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.integers(0, 50))

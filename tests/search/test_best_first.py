@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.whole_searches import best_firsts, random_problem, search_with
 from oracles.all_dags import best_score
 from oracles.best_first import best_first as slow_best_first
-from search.searches import best_firsts, random_problem, search_with
 
 
 @given(

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.bare_climb import hill_climb
+from helpers.climb_problems import arcs, graph_score, integer_score, limits, problems
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.hill_climb import Progress
-from search.climbing import hill_climb
-from search.climbs import arcs, graph_score, integer_score, limits, problems
 
 # ---- ends before the end ----
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.move_queues import Pair, drawn_gains, problems, random_dag
 from oracles.graphs import is_acyclic
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
-from search.move_twins import Pair, drawn_gains, problems, random_dag
 
 
 @given(problems(), st.floats(0, 1))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.climb_problems import integer_score
+from helpers.move_queues import drawn_gains, problems, random_dag
 from oracles.graphs import is_acyclic
 from oracles.splitmix import SplitMix64
 from pgmx._ext._dag_moves import ADD, REVERSE, DagMoves
-from search.climbs import integer_score
-from search.move_twins import drawn_gains, problems, random_dag
 
 
 def tuples(array):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tables import SCORES, make_scorer, random_codes
+from helpers.climb_problems import arcs, integer_score
+from helpers.coded_tables import SCORES, make_scorer, random_codes
+from helpers.move_queues import random_dag
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains, RememberedRows
 from pgmx.search.dag.state import DagState, candidate_parents
-from search.climbs import arcs, integer_score
-from search.move_twins import random_dag
 
 
 def fresh(make_source, n, edges):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.edge_streams import ChangingScore, run, stream_of
+from helpers.edge_streams import ChangingScore, run, stream_of
 
 
 def all_scores(score, n):

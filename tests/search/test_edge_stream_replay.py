@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.edge_streams import ChangingScore, run, run_twin, stream_of, twin_of
+from helpers.edge_streams import ChangingScore, run, run_twin, stream_of, twin_of
 
 OPTIONS = {
     "plain": {},

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.tables import SCORES, make_scorer, random_codes
+from helpers.climb_problems import integer_score
+from helpers.coded_tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
 from pgmx.scores.gains import FunctionGains
-from search.climbs import integer_score
 
 
 @given(st.data())

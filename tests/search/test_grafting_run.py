@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from helpers.grafting_parts import PlayedLoss, PlayedSource, chained_codes, exhaustive, inactive, loss_of
 from pgmx.runs.checkpoint import Checkpoint
 from pgmx.search.edges import grafting
 from pgmx.search.edges.grafting import Grafting, loss_state, restore_loss
 from pgmx.search.edges.sources import BestEdge
-from search.graftings import PlayedLoss, PlayedSource, chained_codes, exhaustive, inactive, loss_of
 
 CARDS = (2, 3, 2, 4, 2, 3)
 

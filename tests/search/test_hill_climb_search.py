@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernels.tables import SCORES, make_scorer, random_codes
+from helpers.bare_climb import hill_climb
+from helpers.climb_problems import arcs, climb_integers, graph_score, integer_score, limits, problems
+from helpers.coded_tables import SCORES, make_scorer, random_codes
 from oracles import family_scores as oracle
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains
-from search.climbing import hill_climb
-from search.climbs import arcs, climb_integers, graph_score, integer_score, limits, problems
 
 
 @given(problems())

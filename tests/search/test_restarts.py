@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
 
+from helpers.whole_searches import greedy, random_problem, restarted, search_with
 from oracles.all_dags import best_score
 from pgmx.search.dag.course import Run
 from pgmx.search.dag.restarts import shake
-from search.searches import greedy, random_problem, restarted, search_with
 
 
 def same(one, other):

@@ -5,10 +5,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from helpers.grafting_parts import PlayedLoss, chained_codes, exhaustive, inactive, loss_of
 from pgmx.search.edges.grafting import Grafting, loss_state, restore_loss
 from pgmx.search.edges.sources import BestEdge, BestFeature, StreamedEdges, WorkingSet
 from pgmx.search.edges.stream import EdgeStream
-from search.graftings import PlayedLoss, chained_codes, exhaustive, inactive, loss_of
 
 CARDS = (2, 3, 2, 4, 2, 3)
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.tables import EQUIVALENT_SCORES, make_scorer, random_codes
+from helpers.coded_tables import EQUIVALENT_SCORES, make_scorer, random_codes
+from helpers.whole_searches import random_problem
 from oracles.forests import best_weight
 from pgmx.search.dag.starts import grow_at_random, grow_tree
 from pgmx.search.dag.state import DagState
-from search.searches import random_problem
 
 
 def heads_of(state):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.searches import SEARCHES, random_problem, search_with, walks_of
+from helpers.whole_searches import SEARCHES, random_problem, search_with, walks_of
 
 every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.whole_searches import Asked, greedy, random_problem, search_with, thorough
 from oracles import family_scores as oracle
 from oracles.all_dags import best_score
-from search.searches import Asked, greedy, random_problem, search_with, thorough
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.sampled_from([1, 6]), st.sampled_from([0, 2, 100]))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.loss_tables import all_pairs
 from pgmx.solvers.markov.active_edges import ActiveEdges
-from solvers.moment_tables import all_pairs
 
 
 @given(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.loss_tables import activate_all_cells, all_pairs, dependent_codes, make
 from pgmx.inference import PairwisePotentials, gibbs_sample, loopy_belief_propagation
 from pgmx.solvers import BetheLoss, ExactLoss
-from solvers.moment_tables import activate_all_cells, all_pairs, dependent_codes, make
 
 CYCLE = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)])
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.loss_tables import activate_all_cells, all_pairs, coded, dependent_codes, make
 from oracles import group_lasso
 from pgmx.solvers import ExactLoss
-from solvers.moment_tables import activate_all_cells, all_pairs, coded, dependent_codes, make
 
 CARDS = (2, 3, 2, 3)
 

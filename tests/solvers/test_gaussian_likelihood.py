@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.correlation_matrices import correlation
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
-from solvers.gaussian_samples import correlation
 
 
 def random_edges(p, share, number):

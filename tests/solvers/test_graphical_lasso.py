@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.covariance import graphical_lasso as foreign
 
+from helpers.correlation_matrices import correlation
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.glasso.certificate import graphical_lasso_certificate
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
-from solvers.gaussian_samples import correlation
 
 
 def solve(R, lam, **options):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.correlation_matrices import correlation, normal_numbers_of_r, of_rows
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
-from solvers.gaussian_samples import correlation, normal_numbers_of_r, of_rows
 
 
 def check(found, R, lam):

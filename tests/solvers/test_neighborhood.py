@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.correlation_matrices import correlation, of_rows
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
-from solvers.gaussian_samples import correlation, of_rows
 
 
 @settings(deadline=None, max_examples=60)

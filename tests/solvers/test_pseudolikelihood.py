@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 from oracles import pseudolikelihood as oracle
-from solvers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 
 CARDS = (2, 3, 2, 4, 3)
 PAIRS = all_pairs(5)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.loss_tables import activate_all_cells
+from helpers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 from oracles import pseudolikelihood as oracle
 from oracles.variational import with_absolute_values, with_norms
-from solvers.moment_tables import activate_all_cells
-from solvers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 
 CARDS = (2, 3, 4)
 PAIRS = all_pairs(3)

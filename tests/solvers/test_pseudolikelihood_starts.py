@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from helpers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 from pgmx.inference import PairwisePotentials
-from solvers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 
 CARDS = (2, 3, 2, 4, 3)
 PAIRS = all_pairs(5)

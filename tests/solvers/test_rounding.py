@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from helpers.correlation_matrices import correlation, of_rows
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.glasso.certificate import duality_gap, graphical_lasso_certificate
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
-from solvers.gaussian_samples import correlation, of_rows
 
 ONE = 1 - 2.0**-53
 ROWS = np.random.default_rng(0).standard_normal((50, 6)) @ (np.eye(6) + np.diag([1.0, 1.0, 0, 0, 0], 1))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.loss_tables import dependent_codes, make
 from pgmx.inference import PairwisePotentials
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
-from solvers.moment_tables import dependent_codes, make
 
 CARDS = (3, 2, 3)
 

@@ -8,12 +8,12 @@ import json
 
 import numpy as np
 
-from kernels.tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
+from helpers.bare_climb import hill_climb
+from helpers.coded_tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
 from pgmx.data import DiscreteTable
 from pgmx.search.dag.hill_climb import ClimbLimits
 from pgmx.statistics import PairTables
-from search.climbing import hill_climb
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
 # columns of one observed state, whose planes are full

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from oracles.family_scores import family_score
+
 NAMES = ("a", "b", "c", "d", "e")
 CARDS = (2, 3, 2, 2, 3)
 
@@ -51,3 +53,16 @@ def codes_of(frame):
 def edge_set(graph):
     """Return the edges of a graph as a set; an undirected edge of a PDAG is there in both directions."""
     return set(graph.edges())
+
+
+def gain_matrix(frame, score, given=()):
+    """Return the gains of one further parent (child, parent) in a score, by its formula; `given` are parents of all."""
+    codes, cards = codes_of(frame)
+    n = len(cards)
+    gains = np.zeros((n, n))
+    for child in range(n):
+        for parent in set(range(n)) - {child, *given} if child not in given else ():
+            gains[child, parent] = family_score(codes, cards, child, [*given, parent], score) - family_score(
+                codes, cards, child, list(given), score
+            )
+    return gains

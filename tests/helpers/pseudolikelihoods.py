@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from helpers.loss_tables import all_pairs, coded, dependent_codes
 from oracles import pseudolikelihood as oracle
 from pgmx.inference import PairwisePotentials
 from pgmx.solvers import PseudolikelihoodLoss
 from pgmx.statistics import PairTables
-from solvers.moment_tables import all_pairs, coded, dependent_codes
 
 __all__ = ["Twin", "all_pairs", "coded", "dependent_codes", "make_loss", "random_potentials"]
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.climb_problems import arcs, graph_score, integer_score, limits
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import anneal
@@ -14,7 +15,6 @@ from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.thorough import search_thoroughly
-from search.climbs import arcs, graph_score, integer_score, limits
 
 
 class Asked(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from inference.random_networks import as_list, pairwise_networks
+from helpers.random_networks import as_list, pairwise_networks
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from estimators.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from pgmx.estimators import (
     CLIME,
     BestChoiceEdgeGrafting,

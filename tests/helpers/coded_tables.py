@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from pgmx._ext import _counts, _families, _weighted
+from pgmx._ext._dag_moves import DagMoves
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu", "bds")
 EQUIVALENT_SCORES = ("ll", "aic", "bic", "bdeu")
@@ -84,3 +85,19 @@ def rescore(scorer, child, parents):
 def rounding(n_rows):
     """Return the error that a score may have: terms of size N ln N cancel in it."""
     return 1e-12 * n_rows * math.log(n_rows + 1) + 1e-12
+
+
+def random_moves(rng, n, n_moves):
+    """Yield ``(moves, move, changed children)`` of a random walk over DAGs, after each move."""
+    moves = DagMoves(np.zeros((n, n)), np.arange(n), max_indegree=3, floor=-np.inf)
+    for _ in range(n_moves):
+        legal = [move for move in itertools.product(range(3), range(n), range(n)) if moves.is_legal(*move)]
+        if not legal:
+            return
+        op, tail, head = legal[rng.integers(len(legal))]
+        moves.apply(op, tail, head)
+        yield moves, (op, tail, head), ((head, tail) if op == 2 else (head,))
+
+
+def total(scorer, moves):
+    return math.fsum(scorer.family_score(v, moves.parents_of(v)) for v in range(scorer.n))

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
+from helpers.bare_climb import hill_climb
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.hill_climb import ClimbLimits
-from search.climbing import hill_climb
 
 
 def limits(n, **changes):
