@@ -181,7 +181,7 @@ def _learned_graph(learner, table: DiscreteTable, label) -> nx.DiGraph:
 
 def _positions_of(graph: nx.DiGraph, names: Sequence, label) -> list[tuple[int, ...]]:
     """Return the parents of each variable by position, or raise when the graph has a cycle."""
-    from pgmx.search.knowledge.constraints import find_cycle
+    from pgmx.graphs.cycles import find_cycle
 
     at = {name: v for v, name in enumerate(names)}
     edges = sorted((at[u], at[v]) for u, v in graph.edges())

@@ -341,8 +341,8 @@ def _arcs(graph: nx.Graph, index: dict) -> set[tuple[int, int]]:
 
 def _class_arcs(graph: nx.Graph, index: dict) -> set[tuple[int, int]]:
     """Return the arcs of a graph, or of the CPDAG when it is a DAG."""
+    from pgmx.graphs.cycles import find_cycle
     from pgmx.graphs.equivalence import cpdag
-    from pgmx.search.knowledge.constraints import find_cycle
 
     arcs = _arcs(graph, index)
     # A PDAG without undirected edges is no DAG to complete: its author may know the directions.

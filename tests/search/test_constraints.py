@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.graphs.cycles import find_cycle
-from pgmx.search.knowledge.constraints import EdgeConstraints, constraints_from_knowledge
+from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
 
 NAMES = ["a", "b", "c", "d"]
 
 
 def translate(names=NAMES, **parts):
-    return constraints_from_knowledge(ExpertKnowledge(**parts), names)
+    return read_constraints(names, expert_knowledge=ExpertKnowledge(**parts))
 
 
 def forbidden_pairs(constraints):
@@ -24,7 +24,7 @@ def forbidden_pairs(constraints):
 
 
 def test_nothing_known():
-    for constraints in (constraints_from_knowledge(None, NAMES), translate()):
+    for constraints in (read_constraints(NAMES, expert_knowledge=None), translate()):
         assert constraints.n == 4
         assert constraints.required.shape == (0, 2)
         assert constraints.required.dtype == np.int64
@@ -88,7 +88,7 @@ def test_names_may_be_any_hashable():
 
 def test_tiers_given_as_an_iterator():
     knowledge = ExpertKnowledge(temporal_order=iter([["a"], ["b"]]))
-    assert forbidden_pairs(constraints_from_knowledge(knowledge, NAMES)) == {(1, 0)}
+    assert forbidden_pairs(read_constraints(NAMES, expert_knowledge=knowledge)) == {(1, 0)}
 
 
 def test_lists_and_arrays_of_edges():
@@ -98,7 +98,7 @@ def test_lists_and_arrays_of_edges():
         search_space=None,
         temporal_order=None,
     )
-    constraints = constraints_from_knowledge(knowledge, NAMES)
+    constraints = read_constraints(NAMES, expert_knowledge=knowledge)
     assert constraints.required.tolist() == [[0, 1]]
     assert forbidden_pairs(constraints) == {(1, 2), (2, 1)}
 
@@ -111,7 +111,7 @@ def test_knowledge_is_not_changed():
         temporal_order=[["a"], ["b", "c"]],
     )
     before = {name: repr(value) for name, value in vars(knowledge).items()}
-    constraints_from_knowledge(knowledge, NAMES)
+    read_constraints(NAMES, expert_knowledge=knowledge)
     assert {name: repr(value) for name, value in vars(knowledge).items()} == before
 
 
@@ -187,20 +187,20 @@ def empty_knowledge(**changed):
 
 def test_a_variable_in_two_tiers():
     with pytest.raises(ValueError, match=r"'a' in tier 0 and in tier 1"):
-        constraints_from_knowledge(empty_knowledge(temporal_order=[["a"], ["b", "a"]]), NAMES)
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(temporal_order=[["a"], ["b", "a"]]))
 
 
 def test_unhashable_names():
     with pytest.raises(ValueError, match=r"unknown variables: \['a'\]"):
-        constraints_from_knowledge(empty_knowledge(required_edges=[(["a"], "b")]), NAMES)
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(required_edges=[(["a"], "b")]))
     with pytest.raises(ValueError, match=r"unknown variables: \['a'\]"):
-        constraints_from_knowledge(empty_knowledge(temporal_order=[[["a"]]]), NAMES)
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(temporal_order=[[["a"]]]))
 
 
 @pytest.mark.parametrize("knowledge", [{"required_edges": []}, [("a", "b")], "a", 3])
 def test_other_objects_are_refused(knowledge):
     with pytest.raises(TypeError, match=r"has no required_edges.*expected None or an object such as pgmpy's Expert"):
-        constraints_from_knowledge(knowledge, NAMES)
+        read_constraints(NAMES, expert_knowledge=knowledge)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_other_objects_are_refused(knowledge):
 )
 def test_parts_of_another_type_are_refused(changed, words):
     with pytest.raises(TypeError, match=words):
-        constraints_from_knowledge(empty_knowledge(**changed), NAMES)
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(**changed))
 
 
 edge_lists = st.integers(1, 7).flatmap(
@@ -244,7 +244,7 @@ def test_temporal_order_is_the_comparison_of_tiers(tiers):
     seen = set()
     tiers = [[v for v in tier if v not in seen and not seen.add(v)] for tier in tiers]
     tier_of = {v: number for number, tier in enumerate(tiers) for v in tier}
-    constraints = constraints_from_knowledge(empty_knowledge(temporal_order=tiers), range(6))
+    constraints = read_constraints(range(6), expert_knowledge=empty_knowledge(temporal_order=tiers))
     for tail in range(6):
         for head in range(6):
             backwards = tail in tier_of and head in tier_of and tier_of[tail] > tier_of[head]

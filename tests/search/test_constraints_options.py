@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.search.knowledge.constraints import constraints_from_options
+from pgmx.search.knowledge.constraints import read_constraints
 
 NAMES = ["a", "b", "c", "d"]
 
 
 def translate(names=NAMES, **options):
-    return constraints_from_options(names, **options)
+    return read_constraints(names, **options)
 
 
 def arcs(constraints):

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.forests import best_weight
-from pgmx.search.forest.branching import maximum_branching
+from pgmx.search.forest.branching import find_maximum_branching
 from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import check_forest_constraints, spanning_forest
+from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
@@ -56,7 +56,7 @@ def check_is_forest(n, edges):
 def test_no_forest_is_better(weights, random):
     n = len(weights)
     priority = np.array(random.sample(range(n), n))
-    found = spanning_forest(StoredWeights(weights, 1.0), priority=priority)
+    found = find_spanning_forest(StoredWeights(weights, 1.0), priority=priority)
     check_is_forest(n, found.edges)
     assert found.weights.tolist() == [weights[head, tail] for tail, head in found.edges.tolist()]
     if n < 6:
@@ -69,7 +69,7 @@ def test_no_forest_under_the_constraints_is_better(problem):
     weights, allowed, required = problem
     n = len(weights)
     constraints = EdgeConstraints(n, required, allowed)
-    found = spanning_forest(
+    found = find_spanning_forest(
         StoredWeights(weights, 1.0), priority=np.arange(n), constraints=constraints, symmetric=False
     )
     check_is_forest(n, found.edges)
@@ -80,9 +80,9 @@ def test_no_forest_under_the_constraints_is_better(problem):
 
 @given(matrices(symmetric=True, largest=6))
 def test_branching_and_prim_agree(weights):
-    parents = maximum_branching(weights)
+    parents = find_maximum_branching(weights)
     edges = np.array([(tail, head) for head, tail in enumerate(parents) if tail >= 0]).reshape(-1, 2)
-    prim = spanning_forest(StoredWeights(weights, 1.0), priority=np.arange(len(weights)))
+    prim = find_spanning_forest(StoredWeights(weights, 1.0), priority=np.arange(len(weights)))
     assert total(weights, edges) == prim.weights.sum()
 
 
@@ -98,7 +98,7 @@ def test_many_variables_against_networkx(rng):
     for n in (1, 2, 17, 120):
         weights = rng.normal(size=(n, n))
         weights = weights + weights.T
-        found = spanning_forest(StoredWeights(weights, 1.0), priority=rng.permutation(n))
+        found = find_spanning_forest(StoredWeights(weights, 1.0), priority=rng.permutation(n))
         expected = tree_of_networkx(weights)
         assert {frozenset(edge) for edge in found.edges.tolist()} == {frozenset(edge) for edge in expected.edges()}
 
@@ -106,7 +106,7 @@ def test_many_variables_against_networkx(rng):
 def test_many_variables_against_edmonds_of_networkx(rng):
     for n in (2, 15, 40):
         weights = rng.integers(-20, 80, size=(n, n)).astype(float)
-        parents = maximum_branching(weights)
+        parents = find_maximum_branching(weights)
         graph = nx.DiGraph()
         graph.add_weighted_edges_from((t, h, weights[h, t]) for t in range(n) for h in range(n) if t != h)
         expected = nx.maximum_branching(graph).size(weight="weight")
@@ -118,7 +118,7 @@ def test_many_variables_against_edmonds_of_networkx(rng):
 
 def test_equal_weights_follow_the_priority():
     weights = np.ones((4, 4))
-    edges = spanning_forest(StoredWeights(weights, 1.0), priority=np.array([3, 0, 2, 1])).edges
+    edges = find_spanning_forest(StoredWeights(weights, 1.0), priority=np.array([3, 0, 2, 1])).edges
     assert edges.tolist() == [[1, 0], [1, 2], [1, 3]]  # 1 is first in the order: every edge at it goes first
 
 
@@ -127,17 +127,17 @@ def test_the_forest_does_not_depend_on_the_order_of_variables(weights, random):
     n = len(weights)
     priority = np.array(random.sample(range(n), n))
     moved = np.array(random.sample(range(n), n))  # position -> old id
-    found = spanning_forest(StoredWeights(weights, 1.0), priority=priority).edges
-    again = spanning_forest(StoredWeights(weights[np.ix_(moved, moved)], 1.0), priority=priority[moved]).edges
+    found = find_spanning_forest(StoredWeights(weights, 1.0), priority=priority).edges
+    again = find_spanning_forest(StoredWeights(weights[np.ix_(moved, moved)], 1.0), priority=priority[moved]).edges
     assert set(map(tuple, moved[again].tolist())) == set(map(tuple, found.tolist()))
 
 
 def test_rounding_errors_make_no_edge_and_break_no_tie():
     weights = np.array([[0, 1e-14, 2.0], [1e-14, 0, 2.0 + 4e-15], [2.0, 2.0 + 4e-15, 0]])
-    edges = spanning_forest(StoredWeights(weights, 10.0), priority=np.arange(3)).edges
+    edges = find_spanning_forest(StoredWeights(weights, 10.0), priority=np.arange(3)).edges
     assert {frozenset(edge) for edge in edges.tolist()} == {frozenset((0, 2)), frozenset((1, 2))}
     weights[2, :2] = weights[:2, 2] = -np.inf
-    assert not len(spanning_forest(StoredWeights(weights, 10.0), priority=np.arange(3)).edges)
+    assert not len(find_spanning_forest(StoredWeights(weights, 10.0), priority=np.arange(3)).edges)
 
 
 # ---- roots ----
@@ -154,12 +154,14 @@ CHAIN = np.array([[0, 5, 0, 0], [5, 0, 4, 0], [0, 4, 0, 3], [0, 0, 3, 0]], dtype
     ],
 )
 def test_root(root, expected):
-    assert spanning_forest(StoredWeights(CHAIN, 1.0), priority=np.arange(4), root=root).edges.tolist() == expected
+    assert find_spanning_forest(StoredWeights(CHAIN, 1.0), priority=np.arange(4), root=root).edges.tolist() == expected
 
 
 def test_root_of_a_branching_has_no_parent():
     constraints = EdgeConstraints(4, required=[(2, 1)])
-    edges = spanning_forest(StoredWeights(CHAIN, 1.0), priority=np.arange(4), constraints=constraints, root=3).edges
+    edges = find_spanning_forest(
+        StoredWeights(CHAIN, 1.0), priority=np.arange(4), constraints=constraints, root=3
+    ).edges
     assert edges.tolist() == [[1, 0], [2, 1], [3, 2]]
 
 
@@ -168,7 +170,7 @@ def test_two_required_parents_are_refused():
     with pytest.raises(ValueError, match=r"'c' has the required parents 'a' and 'b'.*one parent"):
         check_forest_constraints(constraints, "abc")
     with pytest.raises(ValueError, match=r"one parent"):
-        spanning_forest(StoredWeights(np.ones((3, 3)), 1.0), priority=np.arange(3), constraints=constraints)
+        find_spanning_forest(StoredWeights(np.ones((3, 3)), 1.0), priority=np.arange(3), constraints=constraints)
 
 
 def test_a_root_with_a_required_parent_is_refused():

@@ -8,7 +8,7 @@ from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
 from pgmx.scores.discrete.terms import family_scorer
 from pgmx.search.forest.pair_weights import CountedWeights, can_be_counted
-from pgmx.search.forest.spanning_forest import spanning_forest
+from pgmx.search.forest.spanning_forest import find_spanning_forest
 
 
 def coded(rng, n=12, n_rows=700, most=6):
@@ -51,7 +51,9 @@ def test_given_the_class_equal_to_plain_counting(rng, name):
     table = coded(rng, n=6)
     codes, cards = table.codes, table.cardinalities
     variables = np.array([1, 2, 3, 4, 5])
-    weights = CountedWeights(table, terms_of(name, table.n_rows), variables, given=0).rows(np.arange(5), np.arange(5))
+    weights = CountedWeights(table, terms_of(name, table.n_rows), variables, class_node=0).rows(
+        np.arange(5), np.arange(5)
+    )
     for i, u in enumerate(variables):
         for j, v in enumerate(variables):
             if u == v or cards[u] < 2 or cards[v] < 2:
@@ -66,7 +68,9 @@ def test_states_of_the_class_that_never_occur(rng):
     codes = np.array([rng.choice([0, 2], 300), rng.integers(0, 2, 300), rng.integers(0, 3, 300)])
     cards = np.array([4, 2, 3])
     table = DiscreteTable("cab", [range(card) for card in cards], codes)
-    weight = CountedWeights(table, ScoreTerms(penalty=1.0), np.array([1, 2]), given=0).rows(np.arange(2), np.arange(2))
+    weight = CountedWeights(table, ScoreTerms(penalty=1.0), np.array([1, 2]), class_node=0).rows(
+        np.arange(2), np.arange(2)
+    )
     gain = family_score(codes, cards, 1, [0, 2], "aic") - family_score(codes, cards, 1, [0], "aic")
     assert weight[0, 1] == pytest.approx(gain, rel=1e-9)
 
@@ -76,7 +80,7 @@ def test_any_number_of_threads(rng, given):
     table = coded(rng)
     variables = np.delete(np.arange(12), 1) if given else np.arange(12)
     everyone = np.arange(len(variables))
-    one, three = (CountedWeights(table, ScoreTerms(), variables, given=given, n_jobs=jobs) for jobs in (1, 3))
+    one, three = (CountedWeights(table, ScoreTerms(), variables, class_node=given, n_jobs=jobs) for jobs in (1, 3))
     assert np.array_equal(one.rows(everyone, everyone[::2]), three.rows(everyone, everyone[::2]))
 
 
@@ -86,7 +90,7 @@ def test_the_forest_is_the_same_for_any_block(rng):
     forests = []
     for block in (1, 7, 64):
         source.block = block
-        forests.append(spanning_forest(source, priority=np.arange(40)))
+        forests.append(find_spanning_forest(source, priority=np.arange(40)))
     assert all(np.array_equal(forests[0].edges, forest.edges) for forest in forests)
     assert all(np.array_equal(forests[0].weights, forest.weights) for forest in forests)
 
@@ -97,7 +101,7 @@ def test_no_weight_is_counted_much_more_than_once(rng):
     source, asked = CountedWeights(table, ScoreTerms(), np.arange(300)), []
     rows = source.rows
     source.rows = lambda block, others: asked.append(len(block) * len(others)) or rows(block, others)
-    spanning_forest(source, priority=np.arange(300))
+    find_spanning_forest(source, priority=np.arange(300))
     assert sum(asked) < 0.75 * 300 * 300
 
 

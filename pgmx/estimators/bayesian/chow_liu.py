@@ -10,8 +10,8 @@ from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
-from pgmx.search.forest.scoring import forest_scoring, pair_scores
-from pgmx.search.forest.spanning_forest import check_forest_constraints, spanning_forest
+from pgmx.search.forest.scoring import bind_forest_score, score_pairs
+from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
@@ -186,7 +186,7 @@ class ChowLiuForest(DagLearner):
             variables, inner = np.delete(variables, given), _without_class(constraints, given, names)
         inner_root = None if root is None else int(np.searchsorted(variables, root))
         check_forest_constraints(inner, [names[v] for v in variables], root=inner_root)
-        scoring = forest_scoring(
+        scoring = bind_forest_score(
             self.weight,
             opened,
             equivalent_sample_size=self.equivalent_sample_size,
@@ -197,11 +197,11 @@ class ChowLiuForest(DagLearner):
             n_jobs=self.n_jobs,
         )
         edges, weights = np.empty((0, 2), dtype=np.int64), np.empty(0)
-        source, scores, alone = pair_scores(scoring, variables, given, self.n_jobs)
+        source, scores, alone = score_pairs(scoring, variables, given, self.n_jobs)
         if len(variables) > 1:
             permutation, _ = random_draws(len(names), self.random_state)
             order = np.argsort(permutation[variables])
-            found = spanning_forest(
+            found = find_spanning_forest(
                 source,
                 priority=np.argsort(order),
                 constraints=inner,

@@ -11,7 +11,7 @@ from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.estimators.base import BaseStructureLearner, get_metrics
 from pgmx.models import cpdag, to_dag, to_pdag
 from pgmx.scores.binding.resolve import Scoring, resolve_scoring
-from pgmx.search.knowledge.constraints import EdgeConstraints, constraints_from_options
+from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
 
 #: What every learner of a directed graph can be told about its edges, for `_parameter_constraints`.
 KNOWLEDGE_OPTIONS: dict[str, Any] = {
@@ -56,7 +56,7 @@ class DagLearner(BaseStructureLearner):
         return Problem(scoring, scoring.names, self._constraints(scoring.names))
 
     def _constraints(self, names: list) -> EdgeConstraints:
-        return constraints_from_options(names, **{option: getattr(self, option) for option in KNOWLEDGE_OPTIONS})
+        return read_constraints(names, **{option: getattr(self, option) for option in KNOWLEDGE_OPTIONS})
 
     def _check_return_type(self) -> None:
         if self.return_type.lower() not in ("dag", "pdag"):

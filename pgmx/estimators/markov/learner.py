@@ -62,7 +62,7 @@ class MarkovLearner(MarkovResults):
         "penalize_nodes": ["boolean"],
         "max_edges": [Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "required_edges": "no_validation",  # judged by pair_knowledge, as the next two
+        "required_edges": "no_validation",  # judged by read_pair_knowledge, as the next two
         "forbidden_edges": "no_validation",
         "edge_weights": "no_validation",
         "start": "no_validation",
@@ -302,7 +302,7 @@ class MarkovLearner(MarkovResults):
                 "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
             )
         options = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in _INDIFFERENT | _HELD}
-        known = (problem.names, problem.table.states, problem.knowledge.given, lam, seed)
+        known = (problem.names, problem.table.states, problem.knowledge.factors, lam, seed)
         what = (type(self).__name__, sorted(options.items()), known)
         digest = blake2b(repr(what).encode(), digest_size=16)
         digest.update(np.ascontiguousarray(problem.table.codes).data)

@@ -8,7 +8,7 @@ import numpy as np
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
-from pgmx.search.knowledge.pairs import checked_pairs
+from pgmx.search.knowledge.pairs import read_pairs
 
 #: The fit to held-out rows is measured when so many more edges are active.
 _GROWTH = 1.02
@@ -67,7 +67,7 @@ def true_pairs(true_graph, names: list) -> set | None:
     edges: Iterable = true_graph.edges() if hasattr(true_graph, "edges") else true_graph
     ids = {name: i for i, name in enumerate(names)}
     found = set()
-    for u, v in checked_pairs(edges, "true_graph"):
+    for u, v in read_pairs(edges, "true_graph"):
         odd = next((name for name in (u, v) if name not in ids), None)
         if odd is not None:
             raise ValueError(f"true_graph has the node {odd!r}, which is no column of the data")

@@ -12,7 +12,7 @@ from pgmx.data.weights import check_row_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.scores.binding.scoring import weighted_rows
-from pgmx.search.knowledge.pairs import PairKnowledge, pair_knowledge
+from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
 from pgmx.statistics import PairTables
 
@@ -131,7 +131,9 @@ def bind(learner, table: DiscreteTable, weights: np.ndarray | None) -> MarkovPro
 
 
 def _knowledge(learner, table: DiscreteTable) -> PairKnowledge:
-    return pair_knowledge(list(table.columns), learner.required_edges, learner.forbidden_edges, learner.edge_weights)
+    return read_pair_knowledge(
+        list(table.columns), learner.required_edges, learner.forbidden_edges, learner.edge_weights
+    )
 
 
 def more_rows(problem: MarkovProblem, learner, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:

@@ -7,7 +7,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx.search.dag.state import DagState
 from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import spanning_forest
+from pgmx.search.forest.spanning_forest import find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
@@ -24,7 +24,7 @@ def grow_tree(state: DagState) -> None:
     weights[present[:, 1], present[:, 0]] = -1.0
     allowed = (state.gains > -np.inf).astype(np.uint8)
     np.fill_diagonal(allowed, 0)
-    forest = spanning_forest(
+    forest = find_spanning_forest(
         StoredWeights(weights, max(float(np.abs(state.scores).max()), 1.0)),
         priority=state.priority,
         constraints=EdgeConstraints(state.n, allowed=allowed),

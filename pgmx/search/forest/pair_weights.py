@@ -1,17 +1,8 @@
-"""Where a forest search gets the weights of pairs from.
-
-A source has
-
-``n`` and ``scale``
-    Number of variables, and the size of the numbers that a weight is the difference of: rounding errors go with it.
-``block``
-    How many rows it likes to be asked for at once.
-``rows(block, others) -> float64 array``
-    ``weights[i, j]`` of the pair ``block[i]``, ``others[j]`` (ids as int64), -inf where it has no weight.
-"""
+"""Where a forest search gets the weights of pairs from."""
 
 from itertools import pairwise
 from math import log
+from typing import Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -21,27 +12,25 @@ from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
 from pgmx.statistics import marginal_counts
 
-__all__ = ["CountedWeights", "StoredWeights", "can_be_counted"]
+__all__ = ["CountedWeights", "PairWeightSource", "StoredWeights", "can_be_counted"]
 
 #: Planes of a block: they fill about half of a first-level cache at 10,000 rows.
 _BLOCK_PLANES = 32
 
 
+class PairWeightSource(Protocol):
+    """Weights of pairs of variables, by blocks of rows."""
+
+    n: int
+    scale: float  # size of the numbers that a weight is the difference of: rounding errors are proportional to it
+    block: int  # how many rows are best asked for at once
+
+    def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return ``weights[i, j]`` of the pair ``block[i]``, ``others[j]`` (int64 ids), -inf where it has no weight."""
+
+
 class StoredWeights:
-    """Weights in a matrix that a caller has filled.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n, n)
-        ``weights[child, parent]``.
-    scale : float
-        See the module.
-
-    Examples
-    --------
-    >>> StoredWeights(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0).rows(np.array([1]), np.array([0]))
-    array([[2.]])
-    """
+    """Weights in a matrix that a caller has filled, ``weights[child, parent]``."""
 
     def __init__(self, weights: np.ndarray, scale: float):
         self.weights = weights
@@ -55,29 +44,11 @@ class StoredWeights:
 
 
 class CountedWeights:
-    r"""Weights counted from bit planes when they are asked for; nothing is kept.
+    r"""Weights :math:`s(j \mid i, C) - s(j \mid C)` counted from bit planes on demand, for a score-equivalent s.
 
-    .. math:: w(i, j) = s(j \mid i, C) - s(j \mid C)
-
-    for a score-equivalent s; C is the class variable, or nothing. It is symmetric.
-
-    Parameters
-    ----------
-    table : DiscreteTable
-        Coded table whose variables all have planes, see :func:`can_be_counted`.
-    terms : ScoreTerms
-        The score.
-    variables : ndarray of int64
-        Which variables of the table the weights are between; ids of the source are positions in it.
-    given : int, optional
-        The class variable.
-    n_jobs : int, optional
-        Threads; the result is the same for any number.
-
-    Notes
-    -----
-    Cost of a weight: (states - 1)² · N / 512 vector operations with AVX-512. A class variable costs one copy of the
-    codes and planes, its rows sorted.
+    They are symmetric; nothing is kept. C is the variable `class_node`, or nothing; ids of the source are positions in
+    `variables`. A weight costs (states - 1)² · N / 512 vector operations with AVX-512, a class variable one copy of
+    the codes and planes with the rows sorted by its state.
     """
 
     def __init__(
@@ -86,14 +57,16 @@ class CountedWeights:
         terms: ScoreTerms,
         variables: np.ndarray,
         *,
-        given: int | None = None,
+        class_node: int | None = None,
         n_jobs: int | None = None,
     ):
-        planes, bounds, marginals = _whole(table) if given is None else _by_class(table, given)
+        planes, bounds, marginals = (
+            _make_one_segment(table) if class_node is None else _sort_by_class(table, class_node)
+        )
         offsets = table.plane_offsets
         if len(variables) < table.n_variables:
-            chosen = np.concatenate([np.arange(offsets[v], offsets[v + 1]) for v in variables])
-            planes, marginals = _aligned(planes[chosen]), np.ascontiguousarray(marginals[:, chosen])
+            rows = np.concatenate([np.arange(offsets[v], offsets[v + 1]) for v in variables])
+            planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
             offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
@@ -109,7 +82,7 @@ class CountedWeights:
                 prior=terms.prior,
                 penalty=terms.penalty,
             )
-            for _ in range(min(effective_n_jobs(n_jobs), self.n))  # a counter serves one thread
+            for _ in range(min(effective_n_jobs(n_jobs), self.n))  # one per thread
         ]
 
     def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -129,34 +102,18 @@ class CountedWeights:
 
 
 def can_be_counted(table: DiscreteTable) -> bool:
-    """Tell whether every variable has bit planes.
-
-    Parameters
-    ----------
-    table : DiscreteTable
-        Coded table.
-
-    Returns
-    -------
-    bool
-        False where a variable has too many states for planes.
-
-    Examples
-    --------
-    >>> can_be_counted(DiscreteTable(["a"], [(0, 1)], [[0, 1]]))
-    True
-    """
+    """Return whether every variable has bit planes: with too many states it has none."""
     return int(table.plane_offsets[-1]) == int(table.cardinalities.sum())
 
 
-def _whole(table: DiscreteTable):
+def _make_one_segment(table: DiscreteTable):
     """Return the planes of the table, the bounds of its one segment, and its marginal counts."""
     return table.planes, np.array([0, table.planes.shape[1]], dtype=np.int64), marginal_counts(table)[None]
 
 
-def _by_class(table: DiscreteTable, given: int):
-    """Return planes with the rows sorted by the state of `given`, the bounds in words of each state, and marginals."""
-    rows_of = [np.flatnonzero(table.codes[given] == state) for state in range(table.cardinalities[given])]
+def _sort_by_class(table: DiscreteTable, class_node: int):
+    """Return planes with the rows sorted by the class, the bounds in words of each of its states, and marginals."""
+    rows_of = [np.flatnonzero(table.codes[class_node] == state) for state in range(table.cardinalities[class_node])]
     bounds = np.cumsum([0, *((len(rows) + 511) // 512 * 8 for rows in rows_of)]).astype(np.int64)
     n_states = int(table.cardinalities.sum())
     planes = _counts.aligned_words(n_states, int(bounds[-1]))
@@ -169,7 +126,7 @@ def _by_class(table: DiscreteTable, given: int):
     return planes, bounds, marginals
 
 
-def _aligned(planes: np.ndarray) -> np.ndarray:
+def _align_words(planes: np.ndarray) -> np.ndarray:
     copy = _counts.aligned_words(*planes.shape)
     copy[:] = planes
     return copy

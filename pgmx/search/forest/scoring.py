@@ -1,14 +1,14 @@
 """From a forest learner's `weight` and data to a score and the weights of pairs."""
 
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pgmx import scores
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.scores.binding.resolve import DiscreteScoring, Scoring, resolve_scoring
-from pgmx.search.forest.pair_weights import CountedWeights, StoredWeights, can_be_counted
+from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, StoredWeights, can_be_counted
 
 #: The scores that a weight is the gain of: for states, for floats, and for floats beside states.
 SCORE_OF_WEIGHT = {
@@ -22,24 +22,17 @@ COUNTED = (scores.LogLikelihood, scores.BIC, scores.AIC, scores.BDeu)
 
 
 class PairScores(NamedTuple):
-    """Weights of pairs, and the family scores that the graph has before any of the pairs is joined.
+    """Weights between the variables asked for, by position, and family scores before any of the pairs is joined.
 
-    Attributes
-    ----------
-    source : source of pair weights
-        Between the variables asked for, by position.
-    scores : ndarray of shape (n,)
-        Family score of every variable, without parents or with the class as its only parent.
-    alone : ndarray of shape (n,)
-        Family score of every variable without parents.
+    `scores` has the class as a parent where there is one, `alone` has no parents; both of shape (n,).
     """
 
-    source: Any
+    source: PairWeightSource
     scores: np.ndarray
     alone: np.ndarray
 
 
-def forest_scoring(
+def bind_forest_score(
     weight: str,
     opened: Frame | DiscreteTable,
     *,
@@ -61,24 +54,24 @@ def forest_scoring(
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
-def pair_scores(scoring: Scoring, variables: np.ndarray, given: int | None, n_jobs) -> PairScores:
-    """Return the weights between `variables`, with the class variable `given` as a parent of all of them."""
+def score_pairs(scoring: Scoring, variables: np.ndarray, class_node: int | None, n_jobs) -> PairScores:
+    """Return the weights between `variables`, with `class_node` as a parent of all of them."""
     n = len(scoring.names)
-    parents = [np.array([] if given in (None, v) else [given], dtype=np.int32) for v in range(n)]
+    parents = [np.array([] if class_node in (None, v) else [class_node], dtype=np.int32) for v in range(n)]
     none = np.empty(0, dtype=np.int32)
     if type(scoring) is DiscreteScoring and type(scoring.score) in COUNTED and can_be_counted(scoring.table):
         table = scoring.table
         terms = scoring.score.terms(table.n_rows)
         scorer = scores.family_scorer(table, terms, memory=0)
         alone = np.array([scorer.family_score(v, none) for v in range(n)])
-        now = alone if given is None else np.array([scorer.family_score(v, parents[v]) for v in range(n)])
+        now = alone if class_node is None else np.array([scorer.family_score(v, parents[v]) for v in range(n)])
         if len(variables) > 1:
-            return PairScores(CountedWeights(table, terms, variables, given=given, n_jobs=n_jobs), now, alone)
+            return PairScores(CountedWeights(table, terms, variables, class_node=class_node, n_jobs=n_jobs), now, alone)
         return PairScores(StoredWeights(np.zeros((len(variables),) * 2), 1.0), now, alone)
     gains, alone = np.full((n, n), -np.inf), np.empty(n)
     options = {"allowed": None, "deadline": inf, "n_jobs": n_jobs}
     source = scoring.gains(max_indegree=None, **options)
-    if given is None:
+    if class_node is None:
         source.start(gains, alone)
         now = alone
     else:

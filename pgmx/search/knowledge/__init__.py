@@ -1,6 +1,6 @@
-"""What the user knows about edges, as arrays of ids.
+"""What a user knows about the edges, from names to arrays of ids.
 
-- `knowledge`: what a user says about edges between named variables, read into integer ids
-- `pairs`: what is known of the edges of an undirected graph, from names to ids
-- `constraints`: what a user knows about the edges, as the integer arrays that a search reads
+- `knowledge`: statements about edges between named variables, read into ids
+- `pairs`: statements about the edges of an undirected graph
+- `constraints`: all statements together, as the arrays that a search reads
 """

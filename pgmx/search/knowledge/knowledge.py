@@ -1,6 +1,6 @@
-"""What a user says about edges between named variables, read into integer ids.
+"""What a user states about edges between named variables, read into integer ids.
 
-Two sources say the same kinds of things: an object such as pgmpy's ``ExpertKnowledge``, and the learners' own options.
+There are two sources of statements: an object such as pgmpy's ``ExpertKnowledge``, and the learners' own options.
 Each statement keeps the name of the option that it came from, for messages. Whether statements contradict each other
 is judged in :mod:`pgmx.search.knowledge.constraints`.
 """
@@ -11,30 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Knowledge", "Statement", "listed", "read_knowledge"]
+from pgmx.checks import join_names
+
+__all__ = ["Knowledge", "Statement", "read_knowledge"]
 
 _EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
-_SHOWN = 8  # names listed in an error before it says "..."
+_SHOWN = 8  # names that an error message lists
 
 
 class Statement(NamedTuple):
-    """One piece of knowledge: the option that made it and what it says, by id."""
+    """One piece of knowledge: the option that it came from, and its ids."""
 
     option: str
     ids: np.ndarray
 
 
 class Knowledge(NamedTuple):
-    """All that was said, in the order in which it was read.
+    """All statements, in the order in which they were read.
 
-    Attributes
-    ----------
-    required, forbidden, spaces : list of Statement
-        Edges as int64 (m, 2), (tail, head), sorted, without repetition.
-    tiers : list of Statement
-        The tier of each variable, int64 (n,), -1 for a variable in no tier.
-    roots : list of Statement
-        Variables without parents, int64 (m,), sorted.
+    Those about edges hold int64 (m, 2), (tail, head), sorted, without repetition; `tiers` the tier of each variable,
+    int64 (n,), -1 for none; `roots` the variables without parents, int64 (m,), sorted.
     """
 
     required: list[Statement]
@@ -54,79 +50,49 @@ def read_knowledge(
     root_nodes: Collection | None = None,
     candidate_edges: Collection | None = None,
 ) -> Knowledge:
-    """Read the knowledge object, then the options; nothing given is changed.
+    """Read the knowledge object, then the options; statements without content are left out.
 
-    Parameters
-    ----------
-    names : sequence of hashable, length n
-        Names of the variables in column order; the position is the id.
-    expert_knowledge : object or None
-        See :func:`pgmx.search.knowledge.constraints.constraints_from_options`, as for the other parameters.
-    required_edges, forbidden_edges, candidate_edges : collection of (tail, head) or None
-        None says nothing; an empty `candidate_edges` leaves no edge.
-    tiers : collection of collections, or None
-        The earliest tier first.
-    root_nodes : collection or None
-        Variables without parents.
-
-    Returns
-    -------
-    Knowledge
-        Statements that say nothing are left out.
-
-    Raises
-    ------
-    TypeError
-        When a part is not a collection, or the object lacks an attribute.
-    ValueError
-        For unknown names, self loops, a variable in two tiers.
-
-    Notes
-    -----
-    Cost: linear in the number of edges and names given.
-
-    Examples
-    --------
-    >>> read_knowledge(["a", "b"], root_nodes=["b"]).roots
-    [Statement(option='root_nodes', ids=array([1]))]
+    `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
+    there, while an empty `candidate_edges` leaves no edge. Nothing is changed. TypeError where a part is not a
+    collection or an attribute is absent, ValueError for unknown names, self loops, and a variable in two tiers.
     """
     index = {name: position for position, name in enumerate(names)}
-    said = Knowledge([], [], [], [], [])
+    knowledge = Knowledge([], [], [], [], [])
     if expert_knowledge is not None:
-        _read_object(expert_knowledge, index, said)
-    _add(said.required, "required_edges", _edge_ids(required_edges, "required_edges", index))
-    _add(said.forbidden, "forbidden_edges", _edge_ids(forbidden_edges, "forbidden_edges", index))
+        _read_object(expert_knowledge, index, knowledge)
+    _add(knowledge.required, "required_edges", _read_edges(required_edges, "required_edges", index))
+    _add(knowledge.forbidden, "forbidden_edges", _read_edges(forbidden_edges, "forbidden_edges", index))
     if candidate_edges is not None:
-        said.spaces.append(Statement("candidate_edges", _edge_ids(candidate_edges, "candidate_edges", index)))
-    _add(said.tiers, "tiers", _tier_of_each(tiers, "tiers", index))
-    _add(said.roots, "root_nodes", _node_ids(root_nodes, "root_nodes", index))
-    return said
+        knowledge.spaces.append(Statement("candidate_edges", _read_edges(candidate_edges, "candidate_edges", index)))
+    _add(knowledge.tiers, "tiers", _read_tiers(tiers, "tiers", index))
+    _add(knowledge.roots, "root_nodes", _read_nodes(root_nodes, "root_nodes", index))
+    return knowledge
 
 
-def _read_object(knowledge: Any, index: Mapping, said: Knowledge) -> None:
-    missing = [name for name in _EXPECTED if not hasattr(knowledge, name)]
+def _read_object(source: Any, index: Mapping, knowledge: Knowledge) -> None:
+    missing = [name for name in _EXPECTED if not hasattr(source, name)]
     if missing:
         raise TypeError(
-            f"expert_knowledge of type {type(knowledge).__name__!r} has no {', '.join(missing)}; expected None or an "
+            f"expert_knowledge of type {type(source).__name__!r} has no {', '.join(missing)}; expected None or an "
             f"object such as pgmpy's ExpertKnowledge with {', '.join(_EXPECTED)}"
         )
     for attribute, statements in (
-        ("required_edges", said.required),
-        ("forbidden_edges", said.forbidden),
-        ("search_space", said.spaces),  # empty: all edges
+        ("required_edges", knowledge.required),
+        ("forbidden_edges", knowledge.forbidden),
+        ("search_space", knowledge.spaces),  # empty: all edges
     ):
         option = f"expert_knowledge.{attribute}"
-        _add(statements, option, _edge_ids(getattr(knowledge, attribute), option, index))
-    order = knowledge.temporal_order
+        _add(statements, option, _read_edges(getattr(source, attribute), option, index))
+    order = source.temporal_order
     if order is not None and not isinstance(order, Collection):
-        # pgmpy's constructor has used up an iterator; the dict from name to tier that it made of it is left
-        ordering = getattr(knowledge, "temporal_ordering", None)
+        # pgmpy's constructor exhausts an iterator, but keeps a dict from name to tier
+        ordering = getattr(source, "temporal_ordering", None)
         if isinstance(ordering, Mapping):
             order = [[name for name in ordering if ordering[name] == tier] for tier in sorted(set(ordering.values()))]
     option = "expert_knowledge.temporal_order"
-    _add(said.tiers, option, _tier_of_each(order, option, index))
-    option = "expert_knowledge.root_nodes"  # pgmpy 1.1 has none; an object that has some means what it says
-    _add(said.roots, option, _node_ids(getattr(knowledge, "root_nodes", None), option, index))
+    _add(knowledge.tiers, option, _read_tiers(order, option, index))
+    option = "expert_knowledge.root_nodes"  # not in pgmpy 1.1; read where an object has them
+    _add(knowledge.roots, option, _read_nodes(getattr(source, "root_nodes", None), option, index))
 
 
 def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> None:
@@ -134,7 +100,7 @@ def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> No
         statements.append(Statement(option, ids))
 
 
-def _edge_ids(edges: Any, option: str, index: Mapping) -> np.ndarray:
+def _read_edges(edges: Any, option: str, index: Mapping) -> np.ndarray:
     """Return the named edges as an int64 array (m, 2), sorted, without repetition."""
     if edges is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -142,7 +108,7 @@ def _edge_ids(edges: Any, option: str, index: Mapping) -> np.ndarray:
         raise TypeError(f"{option} is {edges!r}; expected a set or list of (tail, head) pairs")
     if len(edges) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    kinds = set(map(type, edges))  # one test a type instead of one an edge: a search space may hold a million
+    kinds = set(map(type, edges))  # one test per type instead of per edge: a search space may hold a million
     if not all(map(_is_ordered, kinds)) or set(map(len, edges)) != {2}:
         culprit = next(edge for edge in edges if not _is_ordered(type(edge)) or len(edge) != 2)
         raise ValueError(f"{option} holds {culprit!r}; expected a (tail, head) pair")
@@ -150,7 +116,7 @@ def _edge_ids(edges: Any, option: str, index: Mapping) -> np.ndarray:
         flat = map(index.__getitem__, chain.from_iterable(edges))
         ids = np.fromiter(flat, dtype=np.int64, count=2 * len(edges)).reshape(-1, 2)
     except (KeyError, TypeError):
-        raise ValueError(_unknown_names(option, chain.from_iterable(edges), index)) from None
+        raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index)) from None
     if (loops := ids[:, 0] == ids[:, 1]).any():
         name = list(index)[ids[loops, 0].min()]
         raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
@@ -160,11 +126,11 @@ def _edge_ids(edges: Any, option: str, index: Mapping) -> np.ndarray:
 
 
 def _is_ordered(kind: type) -> bool:
-    """Tell whether values of a type can be read as a pair with a first and a second element."""
+    """Return whether values of a type have a first and a second element."""
     return issubclass(kind, Collection) and not issubclass(kind, str | bytes | Set | Mapping)
 
 
-def _node_ids(nodes: Any, option: str, index: Mapping) -> np.ndarray:
+def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
     """Return the named variables as an int64 array, sorted, without repetition."""
     if nodes is None:
         return np.empty(0, dtype=np.int64)
@@ -173,28 +139,28 @@ def _node_ids(nodes: Any, option: str, index: Mapping) -> np.ndarray:
     try:
         return np.array(sorted({index[name] for name in nodes}), dtype=np.int64)
     except (KeyError, TypeError):
-        raise ValueError(_unknown_names(option, nodes, index)) from None
+        raise ValueError(_describe_unknown_names(option, nodes, index)) from None
 
 
-def _tier_of_each(order: Any, option: str, index: Mapping) -> np.ndarray | None:
+def _read_tiers(order: Any, option: str, index: Mapping) -> np.ndarray | None:
     """Return the tier of each variable (-1: in no tier), or None where no tier names one."""
     if order is None:
         return None
     if isinstance(order, str | bytes) or not isinstance(order, Collection):
         raise TypeError(f"{option} is {order!r}; expected a list of tiers, the earliest first")
-    placed = []
+    entries = []
     for number, tier in enumerate(order):
         if isinstance(tier, str | bytes) or not isinstance(tier, Collection):
             raise TypeError(f"tier {number} of {option} is {tier!r}; expected a list of variables, as [{tier!r}]")
-        placed += [(name, number) for name in tier]
-    if not placed:
+        entries += [(name, number) for name in tier]
+    if not entries:
         return None
     tiers = np.full(len(index), -1, dtype=np.int64)
-    for name, number in placed:
+    for name, number in entries:
         try:
             position = index[name]
         except (KeyError, TypeError):
-            raise ValueError(_unknown_names(option, [name for name, _ in placed], index)) from None
+            raise ValueError(_describe_unknown_names(option, [name for name, _ in entries], index)) from None
         if tiers[position] not in (-1, number):
             raise ValueError(
                 f"{option} puts {name!r} in tier {tiers[position]} and in tier {number}; keep it in one of them"
@@ -203,22 +169,17 @@ def _tier_of_each(order: Any, option: str, index: Mapping) -> np.ndarray | None:
     return tiers
 
 
-def _unknown_names(option: str, given: Iterable, index: Mapping) -> str:
-    """Say which of the given names are none of the variables."""
-    culprits = set()
-    for name in given:
+def _describe_unknown_names(option: str, names: Iterable, index: Mapping) -> str:
+    """Return a message with those of the names that are none of the variables."""
+    unknown = {}
+    for name in names:
         try:
-            known = name in index
+            is_known = name in index
         except TypeError:  # unhashable, so it cannot be a name
-            known = False
-        if not known:
-            culprits.add(repr(name))
+            is_known = False
+        if not is_known:
+            unknown[repr(name)] = name
     return (
-        f"{option} names unknown variables: {listed(sorted(culprits))}; the variables are "
-        f"{listed([repr(name) for name in index])}"
+        f"{option} names unknown variables: {join_names([unknown[key] for key in sorted(unknown)], _SHOWN)}; "
+        f"the variables are {join_names(index, _SHOWN)}"
     )
-
-
-def listed(words: list[str]) -> str:
-    """Join the first words of a list for a message."""
-    return ", ".join(words[:_SHOWN]) + (", ..." if len(words) > _SHOWN else "")

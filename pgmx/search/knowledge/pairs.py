@@ -8,74 +8,49 @@ import numpy as np
 
 
 class PairKnowledge(NamedTuple):
-    """Edges that are required, edges that are forbidden, and weights of penalties.
+    """Edges of an undirected graph that are required or forbidden, int64 (m, 2) with the smaller id first.
 
-    Attributes
-    ----------
-    required : ndarray of int64, shape (k, 2)
-        Edges without a penalty, smaller id first.
-    forbidden : ndarray of int64, shape (m, 2)
-        Edges that must not be.
-    weight : callable or None
-        From pairs (k, 2) to the factors c_e of their penalties; None where all are 1.
-    given : list of ((i, j), float)
-        All factors that are not 1, in the order of the pairs.
+    `weight` maps pairs (k, 2) to the factors of their penalties, None where all are 1; `factors` lists those that are
+    not 1, as ((i, j), float) in the order of the pairs.
     """
 
     required: np.ndarray
     forbidden: np.ndarray
     weight: Callable[[np.ndarray], np.ndarray] | None
-    given: list
+    factors: list[tuple[tuple[int, int], float]]
 
 
-def pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_weights) -> PairKnowledge:
-    """Translate the options of a learner.
+def read_pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_weights) -> PairKnowledge:
+    """Translate the options of a learner into ids; ValueError where they contradict each other.
 
-    Parameters
-    ----------
-    names : sequence
-        Names of the variables.
-    required_edges, forbidden_edges : collection of pairs of names, or None
-        In any order and orientation.
-    edge_weights : mapping from pairs of names to numbers, or square table of numbers, or None
-        Factors of the penalties; 0 requires an edge, infinity forbids it, pairs that are not named have 1.
-
-    Returns
-    -------
-    PairKnowledge
-        By ids.
-
-    Raises
-    ------
-    ValueError
-        For unknown names, pairs of one variable, weights that are negative or contradict each other, and edges that are
-        required and forbidden.
+    Edges may be in any order and orientation. `edge_weights` maps pairs of names to factors of their penalties, or is
+    a square table of them: 0 requires an edge, infinity forbids it, pairs that are not named have 1.
     """
     ids = {name: i for i, name in enumerate(names)}
     weights: dict[tuple[int, int], float] = {}
-    weighted = _weighted(edge_weights, names)
-    for pair, value in zip(checked_pairs(weighted, "edge_weights"), weighted.values(), strict=True):
-        at = _pair(pair, ids, "edge_weights")
+    factor_of = _map_weights(edge_weights, names)
+    for pair, value in zip(read_pairs(factor_of, "edge_weights"), factor_of.values(), strict=True):
+        edge = _edge_of(pair, ids, "edge_weights")
         if not _is_weight(value):
-            raise ValueError(f"edge_weights of {pair!r} is {value!r}: it must be a number from 0 on, or infinity")
-        if weights.setdefault(at, float(value)) != value:
-            raise ValueError(f"edge_weights has {weights[at]} and {value} for the pair {pair!r}: give it once")
+            raise ValueError(f"edge_weights of {pair!r} is {value!r}: it must be a number of at least 0, or infinity")
+        if weights.setdefault(edge, float(value)) != value:
+            raise ValueError(f"edge_weights has {weights[edge]} and {value} for the pair {pair!r}: give it once")
     for option, edges, value in (("required_edges", required_edges, 0.0), ("forbidden_edges", forbidden_edges, inf)):
-        for pair in checked_pairs(edges, option):
-            at = _pair(pair, ids, option)
-            if {weights.get(at, value), value} == {0.0, inf}:
+        for pair in read_pairs(edges, option):
+            edge = _edge_of(pair, ids, option)
+            if {weights.get(edge, value), value} == {0.0, inf}:
                 raise ValueError(f"the edge {tuple(pair)!r} is required and forbidden: drop it from one of the two")
-            weights[at] = value
-    given = sorted((pair, value) for pair, value in weights.items() if value != 1)
+            weights[edge] = value
+    factors = sorted((pair, value) for pair, value in weights.items() if value != 1)
     return PairKnowledge(
-        _array(pair for pair, value in given if value == 0),
-        _array(pair for pair, value in given if value == inf),
-        _Lookup(dict(given), len(names)) if given else None,
-        given,
+        _edge_array(pair for pair, value in factors if value == 0),
+        _edge_array(pair for pair, value in factors if value == inf),
+        _FactorLookup(dict(factors), len(names)) if factors else None,
+        factors,
     )
 
 
-def _weighted(edge_weights, names: Sequence) -> Mapping:
+def _map_weights(edge_weights, names: Sequence) -> Mapping:
     if edge_weights is None:
         return {}
     if isinstance(edge_weights, Mapping):
@@ -102,8 +77,8 @@ def _weighted(edge_weights, names: Sequence) -> Mapping:
     return {(order[i], order[j]): float(table[i, j]) for i, j in zip(first, second, strict=True)}
 
 
-def checked_pairs(edges, option: str) -> Collection:
-    """Return the given pairs as a list, or say which option holds something else."""
+def read_pairs(edges, option: str) -> Collection:
+    """Return the pairs as a list; an error names the option that holds something else."""
     if edges is None:
         return ()
     if isinstance(edges, str) or not isinstance(edges, Iterable):
@@ -122,22 +97,22 @@ def _is_weight(value: Any) -> bool:
         return False
 
 
-def _pair(pair, ids: Mapping, option: str) -> tuple[int, int]:
+def _edge_of(pair, ids: Mapping, option: str) -> tuple[int, int]:
     for name in pair:
         if name not in ids:
             raise ValueError(f"{option} names {name!r}, which is no column of the data")
     i, j = sorted(ids[name] for name in pair)
     if i == j:
-        raise ValueError(f"{option} joins {next(iter(pair))!r} with itself: an edge needs two variables")
+        raise ValueError(f"{option} joins {next(iter(pair))!r} to itself: an edge needs two variables")
     return i, j
 
 
-def _array(pairs) -> np.ndarray:
+def _edge_array(pairs) -> np.ndarray:
     return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
-class _Lookup:
-    """From pairs to weights, which are 1 where none is given; a class, for pickles hold no local functions."""
+class _FactorLookup:
+    """From pairs to factors, 1 by default; a class, because local functions cannot be pickled."""
 
     def __init__(self, weights: dict[tuple[int, int], float], n: int):
         numbers = np.array([i * n + j for i, j in weights], dtype=np.int64)
