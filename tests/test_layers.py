@@ -42,7 +42,7 @@ ORDER = {
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/datasets": ["bundled markov reservoir sampling", "gaussian"],
-    "pgmx/estimators": ["_documented _options base paths", "bayesian gaussian markov", "resampling selection"],
+    "pgmx/estimators": ["_documented _options base paths results", "bayesian gaussian markov", "resampling selection"],
     "pgmx/estimators/bayesian": ["dag_learner", "chow_liu search_learner", "annealing best_first hill_climb"],
     "pgmx/estimators/gaussian": [
         "columns estimate",

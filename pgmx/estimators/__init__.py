@@ -4,6 +4,7 @@
   name
 - `_options`: constructors that add options to those of a base class, written once
 - `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
+- `results`: results that are made once, on first access
 - `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
   criterion
 - `bayesian`: learners of Bayesian networks

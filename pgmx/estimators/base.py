@@ -1,10 +1,14 @@
-"""The one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``."""
+"""The base of all learners: scikit-learn's ``fit`` and pgmpy's ``estimate`` on one class."""
 
 import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 from pgmpy import config
 from pgmpy.metrics import get_metrics
 from pgmpy.structure_score import BaseStructureScore
@@ -33,7 +37,7 @@ __all__ = [
 ]
 
 
-class BaseStructureLearner(BaseEstimator, StructureEstimator):
+class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
@@ -49,9 +53,27 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
 
     _parameter_constraints: dict[str, Any] = {}
 
-    # ---- scikit-learn's face ----
+    data: Any
+    state_names: dict | None
+    missing: str
+    n_jobs: int | None
 
-    def fit(self, X, y=None, sample_weight=None):
+    variables_: list
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    @property
+    @abstractmethod
+    def graph_(self) -> nx.Graph:
+        """The learned graph."""
+
+    @abstractmethod
+    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> None:
+        """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes."""
+
+    # ---- scikit-learn ----
+
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the structure from `X`.
 
         Parameters
@@ -87,7 +109,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
             self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
         )
 
-    def _set_names(self, names) -> None:
+    def _set_names(self, names: Sequence) -> None:
         self.variables_ = list(names)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.empty(len(names), dtype=object)
@@ -98,9 +120,6 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
             # scikit-learn's own words for complex, infinite or missing numbers
             check_array(X, dtype=None, ensure_all_finite=self.missing == "error", estimator=self)
         return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
-
-    def _fit(self, opened: Any, sample_weight):
-        raise TypeError(f"{type(self).__name__} does not implement _fit")
 
     def __sklearn_tags__(self):
         """Say what input is taken: categories, no target, missing cells refused by default."""
@@ -125,7 +144,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
             }
         )
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set options by name, and `data` as well.
 
         Parameters
@@ -142,9 +161,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator):
             self.data = params.pop("data")
         return super().set_params(**params)
 
-    # ---- pgmpy's face ----
+    # ---- pgmpy ----
 
-    def estimate(self):
+    def estimate(self) -> nx.Graph:
         """Learn from the data given to the constructor and return the graph.
 
         Returns

@@ -228,7 +228,7 @@ class ChowLiuForest(DagLearner):
     @property
     def forest_(self):
         """The forest as an undirected networkx graph, weights on its edges."""
-        return self._once("forest", self._make_forest)
+        return self._make_once("forest", self._make_forest)
 
     def _make_forest(self):
         forest = nx.Graph()

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.estimators.base import BaseStructureLearner, get_metrics
+from pgmx.estimators.results import LazyResults
 from pgmx.models import cpdag, to_dag, to_pdag
 from pgmx.scores.binding.resolve import Scoring, resolve_scoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
@@ -32,7 +33,7 @@ class Problem(NamedTuple):
     constraints: EdgeConstraints
 
 
-class DagLearner(BaseStructureLearner):
+class DagLearner(LazyResults, BaseStructureLearner):
     """Base of the learners whose result is a directed acyclic graph.
 
     A subclass has the option `return_type` and those of `KNOWLEDGE_OPTIONS`, calls ``_check_return_type`` first and
@@ -68,18 +69,18 @@ class DagLearner(BaseStructureLearner):
         self._names = scoring.names
         self._directed = constraints.forces_direction([(tail, head) for tail, head in edges.tolist()])
         self._wants_dag = self.return_type.lower() == "dag"
-        self._made: dict[str, object] = {}
+        self._results = {}
 
     @property
     def dag_(self):
         """The DAG found."""
-        return self._once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
+        return self._make_once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
 
     @property
     def graph_(self):
         """The learned graph, a PDAG or a DAG as `return_type` says."""
         self._require_fit()
-        return self.dag_ if self._wants_dag else self._once("pdag", self._make_pdag)
+        return self.dag_ if self._wants_dag else self._make_once("pdag", self._make_pdag)
 
     @property
     def causal_graph_(self):
@@ -89,7 +90,7 @@ class DagLearner(BaseStructureLearner):
     @property
     def model_(self):
         """The network of `dag_` with its parameters."""
-        return self._once("model", self._make_model)
+        return self._make_once("model", self._make_model)
 
     def _make_model(self):
         if isinstance(self._scoring, bytes):
@@ -122,16 +123,6 @@ class DagLearner(BaseStructureLearner):
 
     def _make_pdag(self):
         return to_pdag(self._names, *self._class_edges())
-
-    def _require_fit(self) -> None:
-        if not hasattr(self, "edges_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
-
-    def _once(self, key: str, make):
-        self._require_fit()
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
 
     def score(self, X=None, y=None, true_graph=None, metric=None):
         """Measure the learned graph against data or against a true graph, as pgmpy's learners do.

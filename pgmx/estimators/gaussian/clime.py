@@ -122,7 +122,7 @@ class CLIME(GaussianLearner):
     @property
     def precision_raw_(self) -> np.ndarray:
         """The columns as solved, in the units of the data."""
-        return self._once("raw", lambda: self._found.raw.toarray() / self._products_of_scales())
+        return self._make_once("raw", lambda: self._found.raw.toarray() / self._products_of_scales())
 
     def _accept(self, sample: GaussianSample, found: GaussianEstimate) -> None:
         super()._accept(sample, found)

@@ -93,7 +93,7 @@ class NeighborhoodLasso(GaussianLearner):
     @property
     def coefficients_(self) -> np.ndarray:
         """Coefficients of the regressions, in the units of the data."""
-        return self._once("coefficients", self._make_coefficients)
+        return self._make_once("coefficients", self._make_coefficients)
 
     def _make_coefficients(self) -> np.ndarray:
         _, scale = units_of(self._sample)

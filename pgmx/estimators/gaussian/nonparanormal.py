@@ -144,10 +144,10 @@ class Nonparanormal(WrappingLearner):
             raise AttributeError("Nonparanormal is not fitted yet: call fit first")
         return np.array(self._sample.correlation)
 
-    def _once(self, key: str, make: Callable):
+    def _make_once(self, name: str, make: Callable):
         if self.estimator is None and hasattr(self, "_sample"):
-            raise AttributeError(f"there is no {key}: {_ALONE}")
-        return super()._once(key, make)
+            raise AttributeError(f"there is no {name}: {_ALONE}")
+        return super()._make_once(name, make)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there are results."""

@@ -1,27 +1,24 @@
 """What learners of Gaussian graphical models hand back."""
 
-from collections.abc import Callable
-from typing import Any
-
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, network_of, units_of
+from pgmx.estimators.results import LazyResults
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
 
-class GaussianResults(BaseStructureLearner):
+class GaussianResults(LazyResults, BaseStructureLearner):
     """Graph, network and matrices of a learner, made from a sample and an estimate when they are asked for.
 
-    `_accept` sets `_sample`, `_found`, and an empty `_made`.
+    `_accept` sets `_sample`, `_found`, and an empty `_results`.
     """
 
     _sample: GaussianSample
     _found: GaussianEstimate
-    _made: dict[str, Any]
 
     def _refits(self) -> bool:
         """Tell whether `model_` estimates the parameters of the graph anew."""
@@ -30,37 +27,37 @@ class GaussianResults(BaseStructureLearner):
     @property
     def graph_(self) -> nx.Graph:
         """The learned graph, ``weight`` the partial correlation."""
-        return self._once("graph", self._make_graph)
+        return self._make_once("graph", self._make_graph)
 
     @property
     def model_(self) -> GaussianMarkovNetwork:
         """The learned network, positive definite; its `estimated_by` tells how."""
-        return self._once("model", lambda: network_of(self._sample, self._found, self._refits()))
+        return self._make_once("model", lambda: network_of(self._sample, self._found, self._refits()))
 
     @property
     def precision_(self) -> np.ndarray:
         """Precision of shape (p, p) in the units of the data: the method's own, else that of `model_`."""
-        return self._once("precision", self._make_precision)
+        return self._make_once("precision", self._make_precision)
 
     @property
     def covariance_(self) -> np.ndarray:
         """Covariance of shape (p, p) of `model_`, the inverse of its precision."""
-        return self._once("covariance", lambda: self.model_.covariance.to_numpy(copy=True))
+        return self._make_once("covariance", lambda: self.model_.covariance.to_numpy(copy=True))
 
     @property
     def location_(self) -> np.ndarray:
         """Means of shape (p,)."""
-        return self._once("location", lambda: np.array(units_of(self._sample)[0]))
+        return self._make_once("location", lambda: np.array(units_of(self._sample)[0]))
 
     @property
     def correlation_(self) -> np.ndarray:
         """Correlations of shape (p, p) that were learned from, after repair."""
-        return self._once("correlation", lambda: np.array(self._sample.correlation))
+        return self._make_once("correlation", lambda: np.array(self._sample.correlation))
 
     @property
     def edges_(self) -> np.ndarray:
         """Edges as positions in `variables_`, int64 of shape (n_edges, 2), i < j."""
-        return self._once("edges", lambda: self._found.edges)
+        return self._make_once("edges", lambda: self._found.edges)
 
     @property
     def adjacency_matrix_(self):
@@ -87,7 +84,7 @@ class GaussianResults(BaseStructureLearner):
 
     def _accept(self, sample: GaussianSample, found: GaussianEstimate) -> None:
         """Take an estimate as what was learned."""
-        self._sample, self._found, self._made = sample.without_rows(), found, {}
+        self._sample, self._found, self._results = sample.without_rows(), found, {}
         self.lam_ = float(found.lam)
         self.objective_ = float(found.objective)
         self.dual_gap_ = float(found.dual_gap)
@@ -95,13 +92,6 @@ class GaussianResults(BaseStructureLearner):
         self.n_iter_ = int(found.n_iter)
         self.repaired_ = float(sample.repaired)
         self._set_names(sample.names)
-
-    def _once(self, key: str, make: Callable):
-        if not hasattr(self, "_found"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there are results."""
@@ -123,12 +113,7 @@ class GaussianResults(BaseStructureLearner):
             (1 / n) Σ_m log p(x_m); for the nonparanormal the density of the normal scores.
         """
         check_is_fitted(self)
-        shape = np.shape(X)
-        if len(shape) == 2 and shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input: give the columns that were learned from"
-            )
+        self._check_n_features(X)
         return float(np.mean(self.model_.log_likelihood(X)))
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):

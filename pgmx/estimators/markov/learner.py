@@ -330,7 +330,7 @@ class MarkovLearner(MarkovResults):
     def _set_results(self, problem: MarkovProblem, run: Grafting, lam: float) -> None:
         self._set_network(problem, run.loss.potentials())
         self._names, self._states = problem.names, problem.table.states
-        self._made: dict[str, Any] = {}
+        self._results = {}
         self.lam_ = lam
         self.n_activated_ = run.n_active
         self.objective_ = run.history["objective"][-1]

@@ -1,38 +1,36 @@
 """What learners of discrete Markov networks hand back."""
 
-from typing import Any
-
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
+from pgmx.estimators.results import LazyResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.markov.factors import edge_strengths
 
 
-class MarkovResults(BaseStructureLearner):
+class MarkovResults(LazyResults, BaseStructureLearner):
     """Graph and network of a learner, made from its arrays when they are asked for.
 
-    A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_made`.
+    A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_results`.
     """
 
     edges_: np.ndarray
     _potentials: PairwisePotentials
     _names: list
     _states: tuple
-    _made: dict[str, Any]
 
     @property
     def graph_(self) -> nx.Graph:
         """The learned graph."""
-        return self._once("graph", self._make_graph)
+        return self._make_once("graph", self._make_graph)
 
     @property
     def model_(self) -> PairwiseMarkovNetwork:
         """The learned network, which answers queries."""
-        return self._once(
+        return self._make_once(
             "model", lambda: PairwiseMarkovNetwork.from_potentials(self._names, self._states, self._potentials)
         )
 
@@ -50,13 +48,6 @@ class MarkovResults(BaseStructureLearner):
         """Adjacency matrix of the graph, built on each access."""
         return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
 
-    def _once(self, key: str, make):
-        if not hasattr(self, "edges_"):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
     def score(self, X, y=None):
         """Return the mean log pseudolikelihood of rows, in nats; higher is better.
 
@@ -73,10 +64,5 @@ class MarkovResults(BaseStructureLearner):
             (1 / N) Σ_m Σ_i log p(x_i | x_-i).
         """
         check_is_fitted(self, "edges_")
-        shape = np.shape(X)
-        if len(shape) == 2 and shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input: give the columns that were learned from"
-            )
+        self._check_n_features(X)
         return float(np.mean(self.model_.pseudo_log_likelihood(X)))

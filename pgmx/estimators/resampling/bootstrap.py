@@ -162,12 +162,12 @@ class BootstrapStructure(DagLearner):
         return getattr(self.estimator, "data", None)
 
     @property
-    def state_names(self):
+    def state_names(self):  # type: ignore[override]  # the learner within holds it
         """States that the learner was told of."""
         return getattr(self.estimator, "state_names", None)
 
     @property
-    def missing(self):
+    def missing(self):  # type: ignore[override]  # the learner within holds it
         """What a missing cell means to the learner."""
         return getattr(self.estimator, "missing", "error")
 
@@ -185,7 +185,7 @@ class BootstrapStructure(DagLearner):
         tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=deadline)
         done = [found for _, found in self._watched(tasks)]
         self._counts = count_pairs(len(names), [marks for _, marks in done])
-        self._names, self._kind, self._scoring, self._made = names, done[0][0], scoring, {}
+        self._names, self._kind, self._scoring, self._results = names, done[0][0], scoring, {}
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(done)
         self.converged_ = len(done) == self.n_resamples
@@ -241,19 +241,19 @@ class BootstrapStructure(DagLearner):
     @property
     def graph_(self):
         """The consensus graph at `threshold_`."""
-        return self._once("graph", self.consensus_graph)
+        return self._make_once("graph", self.consensus_graph)
 
     @property
     def dag_(self):
         """The consensus graph with all edges directed."""
         self._require_directed("dag_")
-        return self._once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
+        return self._make_once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
 
     @property
     def model_(self):
         """The network of `dag_` with its parameters."""
         self._require_directed("model_")
-        return self._once("model", self._make_model)
+        return self._make_once("model", self._make_model)
 
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()
@@ -263,7 +263,7 @@ class BootstrapStructure(DagLearner):
     @property
     def strengths_(self):
         """One row for each pair that some resample joins, strongest first."""
-        return self._once("strengths", lambda: strength_table(self._names, self._counts))
+        return self._make_once("strengths", lambda: strength_table(self._names, self._counts))
 
     @property
     def edge_probability_(self):
