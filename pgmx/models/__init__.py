@@ -1,20 +1,26 @@
-"""What learners hand back: pgmpy's graphs and networks, built from integer edges, and their way to files.
+"""Graphs and networks: pgmpy's, built from integer edges, our own Markov networks, and files of both.
 
-- `bayesian`: bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
 - `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change
-- `files`: networks in files
+- `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
+- `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
+- `network_files`: Markov networks, discrete and Gaussian, to files and back
+- `any_model`: any graph or network to a file and back, the class chosen by what the file holds
 """
 
 from pgmx.graphs.equivalence import cpdag
+from pgmx.models.any_model import read_json, read_model, save_model
 from pgmx.models.bayesian.networks import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
-from pgmx.models.files.any_model import read_json, read_model, save_model
-from pgmx.models.files.gaussian import load_gaussian_network, save_gaussian_network
-from pgmx.models.files.markov import load_markov_network, save_markov_network
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.network_files import (
+    load_gaussian_network,
+    load_markov_network,
+    save_gaussian_network,
+    save_markov_network,
+)
 
 __all__ = [
     "GaussianMarkovNetwork",

@@ -1,9 +1,11 @@
-"""Networks in files.
+"""Bytes of networks: every format written from the parts of a network, and read into parts.
 
-- `archives`: archives of arrays (npz) whose array `names` is a document, as networks are saved in
+- `formats`: what all formats share: the choice by suffix, the check of a target, marks of a document, damaged files
 - `safe_names`: names that every reader of a network file takes as one word, and the way back
+- `archives`: archives of arrays (npz) whose array `names` is a document, as networks are saved in
 - `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters beside it
-- `gaussian`: gaussian Markov networks in files: npz and json without loss, graphml for other programs
-- `markov`: markov networks in files: npz and json without loss, uai and graphml for other programs
-- `any_model`: files: a graph or a fitted network written for other programs, or for reading back
+- `bif`: BIF and XMLBIF, through the readers and writers of pgmpy
+- `graphml`: graphs in GraphML, for other programs
+- `gaussian`: Gaussian Markov networks in files: npz and json without loss, graphml for other programs
+- `markov`: pairwise Markov networks in files: npz and json without loss, uai and graphml for other programs
 """

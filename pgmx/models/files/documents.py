@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -11,7 +10,9 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-__all__ = ["graph_class", "json_text", "plain", "read_json"]
+from pgmx.models.files.formats import MARKS, check_marks
+
+__all__ = ["build_graph", "describe_graph", "graph_class", "make_document", "plain", "read_document", "write_document"]
 
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
@@ -21,56 +22,14 @@ _CLASSES = {
 
 
 def graph_class(graph: nx.Graph) -> str:
-    """Return the name of the class under which a graph is stored.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        A graph or network, without parallel edges.
-
-    Returns
-    -------
-    str
-        The most special class that it belongs to.
-
-    Raises
-    ------
-    TypeError
-        For other objects and for multigraphs.
-
-    Examples
-    --------
-    >>> graph_class(DAG([("a", "b")]))
-    'DAG'
-    """
+    """Return the name of the class under which a graph is stored, the most special one; raise for other objects."""
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
         raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(graph).__name__}")
     return next(name for name, kind in _CLASSES.items() if isinstance(graph, kind))
 
 
-def json_text(graph: nx.Graph) -> str:
-    """Return the json form of a graph or fitted network.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        A graph or network; names and states must be text, numbers, booleans or None.
-
-    Returns
-    -------
-    str
-        One line of ASCII.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For names or states that json does not hold, such as tuples or dates, and for infinite numbers.
-
-    Examples
-    --------
-    >>> json.loads(json_text(DAG([("a", "b")])))["edges"]
-    [{'source': 'a', 'target': 'b'}]
-    """
+def describe_graph(graph: nx.Graph) -> dict:
+    """Return the document of a graph or of a network of pgmpy, with the parameters that it has."""
     cpds = list(getattr(graph, "cpds", []))
     states = {name: found for cpd in cpds for name, found in getattr(cpd, "state_names", {}).items()}
     nodes = []
@@ -78,19 +37,30 @@ def json_text(graph: nx.Graph) -> str:
         nodes.append({"id": plain(name, "the name")})
         if name in states:
             nodes[-1]["states"] = [plain(state, f"a state of {name!r}:") for state in states[name]]
-    document = {
-        "format": "pgmx",
-        "version": 1,
-        "type": graph_class(graph),
-        "directed": graph.is_directed(),
-        "multigraph": False,
-        "graph": {"name": graph.name} if isinstance(graph.name, str) and graph.name else {},
-        "nodes": nodes,
-        "edges": [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")],
-    }
+    edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
+    about = {"name": graph.name} if isinstance(graph.name, str) and graph.name else {}
+    document = make_document(graph_class(graph), about, nodes, edges, directed=graph.is_directed())
     if cpds:
         document["cpds"] = [_parameters(cpd) for cpd in cpds]
-    return json.dumps(document, allow_nan=False)
+    return document
+
+
+def make_document(kind: str, about: dict, nodes: list[dict], edges: list[dict], *, directed: bool = False) -> dict:
+    """Return a node-link graph that is marked as ours; `about` holds its name and where it comes from."""
+    document = {**MARKS, "type": kind, "directed": directed, "multigraph": False}
+    return {**document, "graph": about, "nodes": nodes, "edges": edges}
+
+
+def write_document(document: dict) -> bytes:
+    """Return a document as one line of ASCII."""
+    return json.dumps(document, allow_nan=False).encode("ascii")
+
+
+def read_document(raw: bytes) -> dict:
+    """Return the document in a json file, of any type."""
+    document = json.loads(raw.decode("utf-8"))
+    check_marks(document)
+    return document
 
 
 def plain(value: object, what: str) -> object:
@@ -128,55 +98,8 @@ def _parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
     }
 
 
-def read_json(path: str | Path) -> nx.Graph:
-    """Read a graph or network that `save_model` wrote as json.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    networkx.Graph
-        An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
-        their CPDs, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``;
-        nodes, parents and states in the order they had.
-
-    Raises
-    ------
-    ValueError
-        When the file is not such a json, or its parts contradict each other.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pgmx.models import save_model
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_model(DAG([("a", "b")]), f"{folder}/dag.json")
-    ...     list(read_json(path).edges())
-    [('a', 'b')]
-    """
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(document, dict) or document.get("format") != "pgmx" or document.get("version") != 1:
-            raise ValueError("it is not marked as format 'pgmx', version 1")
-        return _built(document)
-    except (KeyError, TypeError, ValueError) as error:  # a JSONDecodeError and a UnicodeDecodeError are ValueErrors
-        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} is not a model that pgmx saved as json: {what}") from error
-
-
-def _built(document: dict) -> nx.Graph:
-    """Return the object that a document describes."""
-    if document["type"] == "PairwiseMarkovNetwork":
-        from pgmx.models.files.markov import network_of
-
-        return network_of(document)
-    if document["type"] == "GaussianMarkovNetwork":
-        from pgmx.models.files import gaussian as gaussian_files
-
-        return gaussian_files.network_of(document)
+def build_graph(document: dict) -> nx.Graph:
+    """Return the graph or network of pgmpy that a document describes; the inverse of `describe_graph`."""
     if document["type"] not in _CLASSES:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()

@@ -9,342 +9,204 @@ graphml   the same: numbers as attributes of nodes and edges; names as text
 ========  ===================================================================================
 """
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
-from pgmx.models.files.archives import NOT_AN_ARCHIVE, UNREADABLE, read_archive
+from pgmx.models.files.archives import has_type, read_archive, write_archive
+from pgmx.models.files.documents import make_document, plain, read_document, write_document
+from pgmx.models.files.formats import MARKS, check_marks
+from pgmx.models.files.graphml import write_graphml
+from pgmx.models.files.safe_names import encode_all
 from pgmx.statistics import MarginalTransforms
 
-if TYPE_CHECKING:
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork
-
-__all__ = [
-    "GAUSSIAN_FORMATS",
-    "document_of",
-    "is_gaussian_npz",
-    "load_gaussian_network",
-    "network_of",
-    "save_gaussian_network",
-]
-
-#: Formats that `save_gaussian_network` writes; each is also a file suffix.
-GAUSSIAN_FORMATS = ("npz", "json", "graphml")
+__all__ = ["GAUSSIAN_READERS", "GAUSSIAN_WRITERS", "GaussianParts", "is_gaussian_npz", "parse_gaussian"]
 
 _TYPE = "GaussianMarkovNetwork"
+_TRANSFORM = "transform_"
 
 
-def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
-    """Write a Gaussian Markov network to a file.
+class GaussianParts(NamedTuple):
+    """What a Gaussian Markov network consists of.
 
-    Parameters
+    Attributes
     ----------
-    network : GaussianMarkovNetwork
-        The network; it is not changed.
-    path : str or path
-        Where to write; an existing file is replaced.
-    format : {"npz", "json", "graphml"} or None, default=None
-        None: the suffix of ``path``.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        For an unknown format or suffix, and for names that become the same text in graphml.
-    TypeError
-        For names that are neither text, numbers nor booleans.
-    FileNotFoundError
-        When the folder does not exist.
-
-    Notes
-    -----
-    All three keep every bit of precision, scale, mean and transforms. Attributes of the graph are left out but for its
-    name, those of nodes and edges too.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pgmx.datasets import gaussian_chain_network
-    >>> from pgmx.models import load_gaussian_network, save_gaussian_network
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
-    GaussianMarkovNetwork(5 variables, 4 edges)
+    names : sequence of hashable, length p
+        Names of the variables.
+    precision : csr_array of float64, shape (p, p)
+        Precision of the variables divided by `scale`.
+    mean, scale : array_like of float64, shape (p,)
+        Means and units of the variables.
+    transforms : MarginalTransforms or None
+        Maps between the data and normal scores.
+    estimated_by : str
+        Where the precision comes from.
+    n_samples : float or None
+        Number of rows behind the estimate.
+    name : str
+        Name of the network, empty without one.
     """
-    path = Path(path)
-    format = _format_of(path, format)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
-    writers: dict[str, Callable[[Any], bytes]] = {"npz": _npz, "json": _json, "graphml": _graphml}
-    path.write_bytes(writers[format](network))
-    return path
+
+    names: Sequence[Hashable]
+    precision: csr_array
+    mean: np.ndarray
+    scale: np.ndarray
+    transforms: MarginalTransforms | None
+    estimated_by: str
+    n_samples: float | None
+    name: str = ""
 
 
-def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:
-    """Read a Gaussian Markov network from a file.
-
-    Parameters
-    ----------
-    path : str or path
-        A file of `save_gaussian_network`.
-    format : {"npz", "json", "graphml"} or None, default=None
-        None: the suffix of ``path``.
-
-    Returns
-    -------
-    GaussianMarkovNetwork
-        Names as saved; as text from graphml.
-
-    Raises
-    ------
-    ValueError
-        When the suffix is unknown, or the file damaged or something else.
-    FileNotFoundError
-        When there is no such file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pgmx.models import GaussianMarkovNetwork, load_gaussian_network
-    >>> network = GaussianMarkovNetwork.from_covariance(["a", "b"], [[2.0, 1.0], [1.0, 2.0]], mean=[5.0, 0.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     load_gaussian_network(network.save(f"{folder}/two.json")).mean.to_dict()
-    {'a': 5.0, 'b': 0.0}
-    """
-    path = Path(path)
-    readers: dict[str, Callable[[bytes], GaussianMarkovNetwork]] = {
-        "npz": _read_npz,
-        "json": lambda raw: network_of(json.loads(raw.decode("utf-8"))),
-        "graphml": _read_graphml,
-    }
-    format = _format_of(path, format)
-    raw = path.read_bytes()
-    try:
-        return readers[format](raw)
-    except UNREADABLE as error:
-        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} is not a Gaussian Markov network in {format} form: {what}") from error
-
-
-def _format_of(path: Path, format: str | None) -> str:
-    name = path.suffix[1:].lower() if format is None else format
-    if name not in GAUSSIAN_FORMATS:
-        seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        raise ValueError(f"unknown {seen}; expected one of {', '.join(GAUSSIAN_FORMATS)}")
-    return name
-
-
-def _upper(network: GaussianMarkovNetwork) -> tuple[np.ndarray, coo_array]:
-    """Return diagonal and strict upper triangle of the precision as given."""
-    matrix = network.standardized_precision.tocoo()
+def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
+    """Return diagonal and strict upper triangle of the precision."""
+    matrix = parts.precision.tocoo()
     above = matrix.row < matrix.col
-    kept = (matrix.data[above], (matrix.row[above], matrix.col[above]))
-    return matrix.diagonal(), coo_array(kept, shape=matrix.shape)
+    upper = coo_array((matrix.data[above], (matrix.row[above], matrix.col[above])), shape=matrix.shape)
+    return matrix.diagonal(), upper
 
 
-def _whole(diagonal, entries, rows, columns) -> coo_array:
-    """Return the matrix of a diagonal and entries on one side of it."""
+def _join_precision(diagonal, entries, rows, columns) -> csr_array:
+    """Return the matrix of a diagonal and of the entries on one side of it."""
     p = len(diagonal)
     data = np.concatenate([diagonal, entries, entries]).astype(np.float64)
     i, j = np.concatenate([np.arange(p), rows, columns]), np.concatenate([np.arange(p), columns, rows])
-    return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p))
+    return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p)).tocsr()
 
 
-def _network(names, matrix, mean, scale, told: dict, transforms: dict) -> GaussianMarkovNetwork:
-    """Make a network of what a file tells."""
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork
-
-    maps = MarginalTransforms.from_arrays(transforms) if transforms else None
-    network = GaussianMarkovNetwork.from_precision(
-        names,
-        matrix.tocsr(),
-        mean=mean,
-        scale=scale,
-        transforms=maps,
-        estimated_by=told["estimated_by"],
-        n_samples=told["n_samples"],
-    )
-    if told.get("name"):
-        network.graph["name"] = told["name"]
-    return network
+def _plain_names(parts: GaussianParts) -> list:
+    return [plain(name, "the name") for name in parts.names]
 
 
-def _told(network: GaussianMarkovNetwork) -> dict:
+def _describe_origin(parts: GaussianParts) -> dict:
     """Return what the network is called and where it comes from."""
-    told: dict[str, Any] = {"name": network.name} if isinstance(network.name, str) and network.name else {}
-    return {**told, "estimated_by": network.estimated_by, "n_samples": network.n_samples}
+    name = {"name": parts.name} if parts.name else {}
+    return {**name, "estimated_by": parts.estimated_by, "n_samples": parts.n_samples}
 
 
-def _names_of(network: GaussianMarkovNetwork) -> list:
-    from pgmx.models.files.documents import plain
-
-    return [plain(name, "the name") for name in network.names]
+def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray], origin: dict) -> GaussianParts:
+    maps = MarginalTransforms.from_arrays(transforms) if transforms else None
+    estimated_by, n_samples = origin["estimated_by"], origin["n_samples"]
+    return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, origin.get("name", ""))
 
 
 # ---- json ----
 
 
-def document_of(network: GaussianMarkovNetwork) -> dict:
-    """Return a network as a dictionary that json holds.
+def _describe(parts: GaussianParts) -> dict:
+    """Return parts as a document: a node-link graph whose nodes and edges bear the entries of the precision.
 
-    Parameters
-    ----------
-    network : GaussianMarkovNetwork
-        The network.
-
-    Returns
-    -------
-    dict
-        A node-link graph; nodes with mean, scale and the diagonal of the standardised precision, edges with its other
-        entries and their partial correlations.
+    The edges also bear partial correlations, for other programs.
     """
-    diagonal, upper = _upper(network)
-    names, means, scales = _names_of(network), network.mean.tolist(), network.scale.tolist()
-    nodes = [
-        {"id": name, "mean": mean, "scale": scale, "precision": own}
-        for name, mean, scale, own in zip(names, means, scales, diagonal.tolist(), strict=True)
-    ]
+    diagonal, upper = _split_precision(parts)
+    names, roots = _plain_names(parts), np.sqrt(diagonal)
+    columns = zip(names, parts.mean.tolist(), parts.scale.tolist(), diagonal.tolist(), strict=True)
+    nodes = [{"id": name, "mean": mean, "scale": scale, "precision": entry} for name, mean, scale, entry in columns]
+    weights = (-(upper.data / (roots[upper.row] * roots[upper.col]))).tolist()
+    entries = zip(upper.row.tolist(), upper.col.tolist(), upper.data.tolist(), weights, strict=True)
     edges = [
-        {
-            "source": names[i],
-            "target": names[j],
-            "precision": entry,
-            "weight": network.edges[names[i], names[j]]["weight"],
-        }
-        for i, j, entry in zip(upper.row.tolist(), upper.col.tolist(), upper.data.tolist(), strict=True)
+        {"source": names[i], "target": names[j], "precision": entry, "weight": weight}
+        for i, j, entry, weight in entries
     ]
-    document = {"format": "pgmx", "version": 1, "type": _TYPE, "directed": False, "multigraph": False}
-    document |= {"graph": _told(network), "nodes": nodes, "edges": edges}
-    if network.transforms is not None:
-        document["transforms"] = _listed_arrays(network.transforms.arrays())
+    document = make_document(_TYPE, _describe_origin(parts), nodes, edges)
+    if parts.transforms is not None:
+        arrays = parts.transforms.arrays().items()
+        document["transforms"] = {key: {"dtype": array.dtype.str, "values": array.tolist()} for key, array in arrays}
     return document
 
 
-def network_of(document: dict) -> GaussianMarkovNetwork:
-    """Return the network that a dictionary of `document_of` describes."""
-    if not isinstance(document, dict) or document.get("format") != "pgmx" or document.get("version") != 1:
-        raise ValueError("it is not marked as format 'pgmx', version 1")
-    if document["type"] != _TYPE:
-        raise ValueError(f"its type is {document['type']!r}")
+def parse_gaussian(document: dict) -> GaussianParts:
+    """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
+    check_marks(document, _TYPE)
     nodes, edges = document["nodes"], document["edges"]
     place = {node["id"]: v for v, node in enumerate(nodes)}
     rows = [place[edge["source"]] for edge in edges]
     columns = [place[edge["target"]] for edge in edges]
-    matrix = _whole([node["precision"] for node in nodes], [edge["precision"] for edge in edges], rows, columns)
+    diagonal, entries = [node["precision"] for node in nodes], [edge["precision"] for edge in edges]
     mean, scale = ([node[key] for node in nodes] for key in ("mean", "scale"))
-    maps = _arrays_of(document.get("transforms", {}))
-    return _network(list(place), matrix, mean, scale, document["graph"], maps)
-
-
-def _json(network: GaussianMarkovNetwork) -> bytes:
-    return json.dumps(document_of(network), allow_nan=False).encode("ascii")
-
-
-def _listed_arrays(arrays: dict) -> dict:
-    return {key: {"dtype": array.dtype.str, "values": array.tolist()} for key, array in arrays.items()}
-
-
-def _arrays_of(listed: dict) -> dict:
-    found = {key: np.array(told["values"], dtype=np.dtype(told["dtype"])) for key, told in listed.items()}
-    if any(array.dtype.hasobject for array in found.values()):
+    transforms = {
+        key: np.array(array["values"], dtype=np.dtype(array["dtype"]))
+        for key, array in document.get("transforms", {}).items()
+    }
+    if any(array.dtype.hasobject for array in transforms.values()):
         raise ValueError("its transforms are no numbers")
-    return found
+    precision = _join_precision(diagonal, entries, rows, columns)
+    return _make_parts(list(place), precision, mean, scale, transforms, document["graph"])
 
 
 # ---- npz ----
 
 
-def _npz(network: GaussianMarkovNetwork) -> bytes:
-    told = {"format": "pgmx", "version": 1, "type": _TYPE, "names": _names_of(network), "graph": _told(network)}
-    diagonal, upper = _upper(network)
+def _write_npz(parts: GaussianParts) -> bytes:
+    document = {**MARKS, "type": _TYPE, "names": _plain_names(parts), "graph": _describe_origin(parts)}
+    diagonal, upper = _split_precision(parts)
     arrays = {"diagonal": diagonal, "entries": upper.data, "rows": upper.row, "columns": upper.col}
-    arrays |= {"mean": network.mean.to_numpy(), "scale": network.scale.to_numpy()}
-    if network.transforms is not None:
-        arrays |= {f"transform_{key}": array for key, array in network.transforms.arrays().items()}
-    buffer = BytesIO()
-    names = np.frombuffer(json.dumps(told, allow_nan=False).encode("ascii"), dtype=np.uint8)
-    np.savez_compressed(buffer, names=names, **arrays)
-    return buffer.getvalue()
+    arrays |= {"mean": parts.mean, "scale": parts.scale}
+    if parts.transforms is not None:
+        arrays |= {_TRANSFORM + key: array for key, array in parts.transforms.arrays().items()}
+    return write_archive(document, arrays)
 
 
-def _read_npz(raw: bytes) -> GaussianMarkovNetwork:
-    told, arrays = read_archive(raw)
-    if told.get("type") != _TYPE:
+def _read_npz(raw: bytes) -> GaussianParts:
+    document, arrays = read_archive(raw)
+    if document.get("type") != _TYPE:
         raise ValueError(f"it is not marked as of the type {_TYPE!r}")
-    matrix = _whole(*(arrays[key] for key in ("diagonal", "entries", "rows", "columns")))
-    begin = "transform_"
-    maps = {key.removeprefix(begin): array for key, array in arrays.items() if key.startswith(begin)}
-    return _network(told["names"], matrix, arrays["mean"], arrays["scale"], told["graph"], maps)
+    precision = _join_precision(*(arrays[key] for key in ("diagonal", "entries", "rows", "columns")))
+    maps = {key.removeprefix(_TRANSFORM): array for key, array in arrays.items() if key.startswith(_TRANSFORM)}
+    return _make_parts(document["names"], precision, arrays["mean"], arrays["scale"], maps, document["graph"])
 
 
 def is_gaussian_npz(path: str | os.PathLike) -> bool:
-    """Tell whether a file is an npz of `save_gaussian_network`, without reading its matrices.
-
-    Parameters
-    ----------
-    path : str or path
-        An existing file.
-
-    Returns
-    -------
-    bool
-        False for files of other kinds as well.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return json.loads(archive["names"].tobytes()).get("type") == _TYPE
-    except FileNotFoundError:
-        raise
-    except (*NOT_AN_ARCHIVE, KeyError, ValueError, OSError, EOFError):
-        return False
+    """Tell whether a file is an npz of a Gaussian Markov network, without reading its matrices."""
+    return has_type(path, _TYPE)
 
 
 # ---- graphml ----
 
 
-def _graphml(network: GaussianMarkovNetwork) -> bytes:
-    from pgmx.models.files.safe_names import encode_all
-
-    document = document_of(network)
-    encode_all(network.names, "names of variables")  # raises for two that become the same text
-    told = {key: value for key, value in document["graph"].items() if value is not None}
-    graph = nx.Graph(type=_TYPE, **told)
+def _write_graphml(parts: GaussianParts) -> bytes:
+    document = _describe(parts)
+    encode_all(parts.names, "names of variables")  # raises for two that become the same text
+    graph = nx.Graph(type=_TYPE, **{key: value for key, value in document["graph"].items() if value is not None})
     if "transforms" in document:
         graph.graph["transforms"] = json.dumps(document["transforms"])
     for node in document["nodes"]:
         graph.add_node(str(node["id"]), **{key: node[key] for key in ("mean", "scale", "precision")})
     for edge in document["edges"]:
-        own = {key: edge[key] for key in ("weight", "precision")}
-        graph.add_edge(str(edge["source"]), str(edge["target"]), **own)
-    buffer = BytesIO()
-    nx.write_graphml_xml(graph, buffer)
-    return buffer.getvalue()
+        numbers = {key: edge[key] for key in ("weight", "precision")}
+        graph.add_edge(str(edge["source"]), str(edge["target"]), **numbers)
+    return write_graphml(graph)
 
 
-def _read_graphml(raw: bytes) -> GaussianMarkovNetwork:
+def _read_graphml(raw: bytes) -> GaussianParts:
     graph = nx.read_graphml(BytesIO(raw))
-    told = graph.graph
-    if told.get("type") != _TYPE:
+    attributes = graph.graph
+    if attributes.get("type") != _TYPE:
         raise ValueError(f"it is not marked as a {_TYPE}")
-    document: dict[str, Any] = {"format": "pgmx", "version": 1, "type": _TYPE}
-    kept = ("name", "estimated_by", "n_samples")
-    document["graph"] = {"n_samples": None, **{key: told[key] for key in kept if key in told}}
-    document["nodes"] = [{"id": name, **own} for name, own in graph.nodes(data=True)]
-    document["edges"] = [{"source": u, "target": v, **own} for u, v, own in graph.edges(data=True)]
-    if "transforms" in told:
-        document["transforms"] = json.loads(told["transforms"])
-    return network_of(document)
+    origin = {key: attributes[key] for key in ("name", "estimated_by", "n_samples") if key in attributes}
+    nodes: list[dict[str, Any]] = [{"id": name, **numbers} for name, numbers in graph.nodes(data=True)]
+    edges = [{"source": u, "target": v, **numbers} for u, v, numbers in graph.edges(data=True)]
+    document = make_document(_TYPE, {"n_samples": None, **origin}, nodes, edges)
+    if "transforms" in attributes:
+        document["transforms"] = json.loads(attributes["transforms"])
+    return parse_gaussian(document)
+
+
+#: Bytes of parts, by format; each format is also a file suffix.
+GAUSSIAN_WRITERS: dict[str, Callable[[GaussianParts], bytes]] = {
+    "npz": _write_npz,
+    "json": lambda parts: write_document(_describe(parts)),
+    "graphml": _write_graphml,
+}
+
+#: Parts of bytes, by format.
+GAUSSIAN_READERS: dict[str, Callable[[bytes], GaussianParts]] = {
+    "npz": _read_npz,
+    "json": lambda raw: parse_gaussian(read_document(raw)),
+    "graphml": _read_graphml,
+}

@@ -1,9 +1,9 @@
 """The Gaussian Markov network that learners hand back: a sparse precision matrix inside, a pgmpy graph outside."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -11,16 +11,12 @@ import pandas as pd
 from scipy.linalg import LinAlgError, cholesky, lapack
 from scipy.sparse import csr_array
 
-from pgmx.models.files.gaussian import load_gaussian_network, save_gaussian_network
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
 from pgmx.models.gaussian.blocks import Blocks, unit_diagonal
 from pgmx.models.gaussian.checks import as_precision, check_names, column_of, covariance_parts, not_positive
 from pgmx.models.gaussian.queries import GaussianQueries
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
-    from pgmx.statistics import MarginalTransforms
+from pgmx.statistics import MarginalTransforms
 
 __all__ = ["GaussianMarkovNetwork"]
 
@@ -109,7 +105,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         transforms: MarginalTransforms | None = None,
         estimated_by: str = "given",
         n_samples: float | None = None,
-    ) -> GaussianMarkovNetwork:
+    ) -> Self:
         r"""Make a network of names and a precision matrix.
 
         Parameters
@@ -171,7 +167,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         threshold: float = 1e-10,
         estimated_by: str = "given",
         n_samples: float | None = None,
-    ) -> GaussianMarkovNetwork:
+    ) -> Self:
         """Make a network of names and a covariance matrix.
 
         Parameters
@@ -295,7 +291,7 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     # ---- copies and other forms ----
 
-    def copy(self) -> GaussianMarkovNetwork:
+    def copy(self) -> Self:
         """Return an independent network with the same numbers and the same attributes of graph, nodes and edges."""
         if self._precision is None:
             return nx.Graph.copy(self)
@@ -344,14 +340,47 @@ class GaussianMarkovNetwork(GaussianQueries):
         graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
         return graph
 
-    def save(self, path: str | os.PathLike) -> Path:
+    # ---- files ----
+
+    @classmethod
+    def from_parts(cls, parts: GaussianParts) -> Self:
+        """Make a network of its parts, as files hold them; see `from_precision` for what is checked."""
+        options = {key: value for key, value in parts._asdict().items() if key != "name"}
+        network = cls.from_precision(**options)
+        if parts.name:
+            network.graph["name"] = parts.name
+        return network
+
+    def parts(self) -> GaussianParts:
+        """Return names, precision, means, units and origin: what files hold of a network."""
+        matrix, name = self._known(), str(self.name or "")
+        numbers = (matrix, self._mean, self._scale, self._transforms)
+        return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)
+
+    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
         """Write the network to a file; see :func:`pgmx.models.save_gaussian_network`.
 
-        The suffix tells the format: ``.npz``, ``.json``, or ``.graphml``, from which names come back as text.
+        The format is the suffix where None: ``.npz``, ``.json``, or ``.graphml``, from which names come back as text.
         """
-        return save_gaussian_network(self, path)
+        path, format = check_target(path, format, GAUSSIAN_WRITERS)
+        path.write_bytes(GAUSSIAN_WRITERS[format](self.parts()))
+        return path
 
-    @staticmethod
-    def load(path: str | os.PathLike) -> GaussianMarkovNetwork:
+    @classmethod
+    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
         """Read a network from a file; see :func:`pgmx.models.load_gaussian_network`."""
-        return load_gaussian_network(path)
+        path, format = choose_format(path, format, GAUSSIAN_READERS)
+        raw = path.read_bytes()
+        with explain_unreadable(path, f"a Gaussian Markov network in {format} form"):
+            return cls.from_parts(GAUSSIAN_READERS[format](raw))
+
+    def _part(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
+        return self.from_precision(
+            [self._names[v] for v in positions],
+            matrix,
+            mean=mean,
+            scale=scale,
+            transforms=None if self._transforms is None else self._transforms.take(positions),
+            estimated_by=self.estimated_by,
+            n_samples=self.n_samples,
+        )

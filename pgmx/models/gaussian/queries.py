@@ -1,12 +1,12 @@
 """Questions that a Gaussian Markov network answers: predictions, parts of it, rows, and likelihoods."""
 
-from __future__ import annotations
-
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
 
 from pgmx.checks import check_natural, join_names
@@ -14,12 +14,7 @@ from pgmx.models.fixed_graph import FixedGraph
 from pgmx.models.gaussian.blocks import Blocks, conditional_scores, marginal_precision
 from pgmx.models.gaussian.linear_gaussian import linear_gaussian_network
 from pgmx.models.gaussian.rows import evidence_of, numeric_rows
-
-if TYPE_CHECKING:
-    from pgmpy.models import LinearGaussianBayesianNetwork
-
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork
-    from pgmx.statistics import MarginalTransforms
+from pgmx.statistics import MarginalTransforms
 
 __all__ = ["GaussianQueries"]
 
@@ -134,7 +129,7 @@ class GaussianQueries(FixedGraph):
         spread = Blocks(self._scaled[wanted][:, wanted]).inverse() * np.outer(self._units[wanted], self._units[wanted])
         return frame, self._frame(spread, wanted)
 
-    def conditional(self, evidence: Mapping[Hashable, float]) -> GaussianMarkovNetwork:
+    def conditional(self, evidence: Mapping[Hashable, float]) -> Self:
         """Return the distribution of the other variables given values of some.
 
         Parameters
@@ -167,7 +162,7 @@ class GaussianQueries(FixedGraph):
         mean = self._mean[left] + found * self._units[left]
         return self._part(left, matrix[left][:, left], mean, self._scale[left])
 
-    def marginal(self, variables: Sequence[Hashable]) -> GaussianMarkovNetwork:
+    def marginal(self, variables: Sequence[Hashable]) -> Self:
         """Return the distribution of some of the variables.
 
         Parameters
@@ -201,21 +196,9 @@ class GaussianQueries(FixedGraph):
         matrix.data[np.abs(matrix.data) <= _ROUNDING * roots[rows] * roots[matrix.indices]] = 0.0
         return self._part(kept, matrix, self._mean[kept], self._units[kept])
 
-    def _part(
-        self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray
-    ) -> GaussianMarkovNetwork:
+    @abstractmethod
+    def _part(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
         """Return a network of some of the variables, with their transforms."""
-        from pgmx.models.gaussian.network import GaussianMarkovNetwork
-
-        return GaussianMarkovNetwork.from_precision(
-            [self._names[v] for v in positions],
-            matrix,
-            mean=mean,
-            scale=scale,
-            transforms=None if self._transforms is None else self._transforms.take(positions),
-            estimated_by=self.estimated_by,
-            n_samples=self.n_samples,
-        )
 
     # ---- rows ----
 

@@ -18,7 +18,15 @@ from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.problem import Problem
 
-__all__ = ["Scaling", "edge_strengths", "factor_graph", "junction_tree", "scaled_factors", "scaling"]
+__all__ = [
+    "Scaling",
+    "edge_strengths",
+    "factor_graph",
+    "junction_tree",
+    "scale_potentials",
+    "scaled_factors",
+    "scaling",
+]
 
 
 class Scaling(NamedTuple):
@@ -154,6 +162,14 @@ def _free_energy(beliefs: np.ndarray, logs: np.ndarray) -> np.ndarray:
     terms = np.zeros(len(beliefs))
     terms[positive] = beliefs[positive] * (logs[positive] - np.log(beliefs[positive]))
     return terms
+
+
+def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> PairwisePotentials:
+    """Return the log-potentials less the shifts of a `Scaling`."""
+    n, node_cells = potentials.n_variables, np.diff(potentials.node_offsets)
+    nodes = potentials.node_values - np.repeat(shifts[:n], node_cells)
+    edges = potentials.edge_values - np.repeat(shifts[n:], np.diff(potentials.edge_offsets))
+    return PairwisePotentials(potentials.cardinalities, nodes, potentials.edges, edges)
 
 
 def scaled_factors(

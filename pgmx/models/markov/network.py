@@ -1,9 +1,9 @@
 """The discrete pairwise Markov network that learners hand back: arrays inside, a pgmpy network outside."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -14,14 +14,10 @@ from pgmx.data.table import python_scalar
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import read_network
 from pgmx.inference.problem import Problem
-from pgmx.models.files.markov import load_markov_network, save_markov_network
-from pgmx.models.markov.factors import edge_strengths
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
+from pgmx.models.markov.factors import edge_strengths, scale_potentials
 from pgmx.models.markov.pgmpy_face import PgmpyFace
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
 
 __all__ = ["PairwiseMarkovNetwork"]
 
@@ -103,7 +99,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
     @classmethod
     def from_potentials(
         cls, names: Sequence[Hashable], states: Sequence[Sequence], potentials: PairwisePotentials
-    ) -> PairwiseMarkovNetwork:
+    ) -> Self:
         """Make a network of names, states and log-potentials.
 
         Parameters
@@ -146,7 +142,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         return network
 
     @classmethod
-    def from_network(cls, model: DiscreteMarkovNetwork) -> PairwiseMarkovNetwork:
+    def from_network(cls, model: DiscreteMarkovNetwork) -> Self:
         """Make a network of any pgmpy ``DiscreteMarkovNetwork`` whose factors have one or two variables.
 
         Parameters
@@ -188,7 +184,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         """Names of the variables, in order."""
         return self._names
 
-    def copy(self) -> PairwiseMarkovNetwork:
+    def copy(self) -> Self:
         """Return an independent network with the same potentials, attributes of nodes and edges, and answers found."""
         if self._potentials is None:
             clone = nx.Graph.copy(self)
@@ -238,18 +234,41 @@ class PairwiseMarkovNetwork(PgmpyFace):
         graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
         return graph
 
-    def save(self, path: str | os.PathLike) -> Path:
+    # ---- files ----
+
+    @classmethod
+    def from_parts(cls, parts: MarkovParts) -> Self:
+        """Make a network of its parts, as files hold them; see `from_potentials` for what is checked."""
+        network = cls.from_potentials(parts.names, parts.states, parts.potentials)
+        if parts.name:
+            network.graph["name"] = parts.name
+        return network
+
+    def parts(self) -> MarkovParts:
+        """Return names, states, log-potentials and strengths of edges: what files hold of a network."""
+        potentials = self._known()
+        return MarkovParts(self._names, self._states, potentials, str(self.name or ""), edge_strengths(potentials))
+
+    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
         """Write the network to a file; see :func:`pgmx.models.save_markov_network`.
 
-        The suffix tells the format. Names and states come back as they were from ``.npz``, ``.json`` and ``.uai``, but
-        as text from ``.graphml``: a network read from it expects rows of text.
+        The format is the suffix where None. Names and states come back as they were from ``.npz``, ``.json`` and
+        ``.uai``, but as text from ``.graphml``: a network read from it expects rows of text.
         """
-        return save_markov_network(self, path)
+        path, format = check_target(path, format, MARKOV_WRITERS)
+        parts = self.parts()
+        if format == "uai":
+            parts = parts._replace(potentials=scale_potentials(parts.potentials, self._scaling().shifts))
+        path.write_bytes(MARKOV_WRITERS[format](parts))
+        return path
 
-    @staticmethod
-    def load(path: str | os.PathLike) -> PairwiseMarkovNetwork:
+    @classmethod
+    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
         """Read a network from a file; see :func:`pgmx.models.load_markov_network`."""
-        return load_markov_network(path)
+        path, format = choose_format(path, format, MARKOV_READERS)
+        raw = path.read_bytes()
+        with explain_unreadable(path, f"a pairwise Markov network in {format} form"):
+            return cls.from_parts(MARKOV_READERS[format](raw))
 
 
 def _check_names(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndarray) -> None:

@@ -1,0 +1,204 @@
+"""Files: a graph or a fitted network written for other programs, or for reading back.
+
+========  =====================================  ==========================================================
+format    holds                                  keeps
+========  =====================================  ==========================================================
+bif       a fitted discrete network              structure, parameters; names and states as text
+xmlbif    a fitted discrete network              the same
+graphml   any graph                              structure, weights; names as text, states in an attribute
+json      any graph, discrete and Gaussian       all of it, with the types of names and states
+          networks, fitted or not
+npz, uai  a ``PairwiseMarkovNetwork``            see `files.markov`, which also writes its graphml and json
+npz       a ``GaussianMarkovNetwork``            see `files.gaussian`, which also writes its graphml and json
+========  =====================================  ==========================================================
+"""
+
+import os
+from pathlib import Path
+
+import networkx as nx
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmx.models.files.bif import read_bif, write_bif
+from pgmx.models.files.documents import build_graph, describe_graph, graph_class, read_document, write_document
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
+from pgmx.models.files.graphml import write_graph
+from pgmx.models.files.markov import MARKOV_WRITERS, parse_markov
+from pgmx.models.gaussian.network import GaussianMarkovNetwork
+from pgmx.models.markov.network import PairwiseMarkovNetwork
+
+__all__ = ["read_json", "read_model", "save_model"]
+
+#: Formats that `save_model` writes; each is also a file suffix.
+FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
+
+
+def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = None) -> Path:
+    """Write a graph or a fitted network to a file.
+
+    Parameters
+    ----------
+    model : networkx.Graph
+        A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
+        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for graphml, json, npz
+        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
+        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it. It is not changed.
+    path : str or path
+        Where to write; an existing file is replaced.
+    format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        For an unknown format or suffix, a network without (consistent) parameters, and names or states that become the
+        same text, such as 1 and "1". Nothing is written then.
+    TypeError
+        For an object that the format cannot hold.
+    FileNotFoundError
+        When the folder does not exist.
+
+    Notes
+    -----
+    bif and xmlbif: names and states become text, and the nodes come back sorted by name. What pgmpy's readers would not
+    return as it was (spaces, commas, empty text, letters beyond ASCII, names that differ by case alone in bif) is
+    written with escapes, ``_x0020_`` for a space; `read_model` turns them back. Plain names are untouched. Attributes
+    of nodes and edges, roles and latent marks are left out of every format, except weights in graphml and json.
+
+    graphml and the node-link part of json hold an undirected edge of a ``PDAG`` as two opposite ones, marked by
+    ``kind="undirected"``.
+
+    Cost: linear in the cells of the tables; 0.8 s for bif, 0.04 s for json with the 724 nodes of LINK.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmpy.base import DAG
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(DAG([("rain", "wet")]), f"{folder}/graph.graphml")
+    ...     list(nx.read_graphml(path).edges())
+    [('rain', 'wet')]
+    """
+    path, format = check_target(path, format, FORMATS)
+    graph_class(model)  # raises for what is no graph
+    if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
+        return model.save(path, format)
+    if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:
+        return model.save(path, format)
+    if format in ("npz", "uai"):
+        held = "PairwiseMarkovNetwork" + (" or a GaussianMarkovNetwork" if format == "npz" else "")
+        raise TypeError(f"{format} holds a {held}, not a {type(model).__name__}; use graphml or json")
+    if format == "graphml":
+        raw = write_graph(model)
+    elif format == "json":
+        raw = write_document(describe_graph(model))
+    elif isinstance(model, DiscreteBayesianNetwork):
+        raw = write_bif(model, format).encode("utf-8")
+    else:
+        raise TypeError(
+            f"{format} holds a fitted DiscreteBayesianNetwork, not a {type(model).__name__}; save the fitted network "
+            "(of a learner: model_), or use graphml or json"
+        )
+    path.write_bytes(raw)
+    return path
+
+
+def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
+    """Read a network from bif or xmlbif, or what `save_model` wrote as json, npz or uai.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    format : {"bif", "xmlbif", "json", "npz", "uai"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    networkx.Graph
+        A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
+        `save_model` turned back; from json what `read_json` returns; from npz and uai a ``PairwiseMarkovNetwork``, or
+        the ``GaussianMarkovNetwork`` that an npz holds.
+
+    Raises
+    ------
+    ValueError
+        For another format (read graphml with networkx), for a json that is not ours, and for a file that is damaged or
+        lacks the probabilities of a node.
+    FileNotFoundError
+        When there is no such file.
+
+    Notes
+    -----
+    pgmpy's readers do the parsing of bif and xmlbif.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> network = DiscreteBayesianNetwork()
+    >>> network.add_node("wet?")
+    >>> network.add_cpds(TabularCPD("wet?", 2, [[0.25], [0.75]], state_names={"wet?": ["no", "yes, it is"]}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(network, f"{folder}/wet.bif")
+    ...     read_model(path).get_cpds("wet?").state_names
+    {'wet?': ['no', 'yes, it is']}
+    """
+    path, format = choose_format(path, format, FORMATS)
+    if format == "json":
+        return read_json(path)
+    if format == "graphml":
+        raise ValueError(
+            "graphml holds a graph and no parameters; read it with networkx.read_graphml, a PairwiseMarkovNetwork with "
+            "load_markov_network, a GaussianMarkovNetwork with load_gaussian_network"
+        )
+    if format == "npz" and is_gaussian_npz(path):
+        return GaussianMarkovNetwork.load(path, format)
+    if format in ("npz", "uai"):
+        return PairwiseMarkovNetwork.load(path, format)
+    return read_bif(path.read_text(encoding="utf-8"), format, path)
+
+
+def read_json(path: str | Path) -> nx.Graph:
+    """Read a graph or network that `save_model` wrote as json.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    networkx.Graph
+        An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
+        their CPDs, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``;
+        nodes, parents and states in the order they had.
+
+    Raises
+    ------
+    ValueError
+        When the file is not such a json, or its parts contradict each other.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmx.models import save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(DAG([("a", "b")]), f"{folder}/dag.json")
+    ...     list(read_json(path).edges())
+    [('a', 'b')]
+    """
+    path = Path(path)
+    raw = path.read_bytes()
+    with explain_unreadable(path, "a model that pgmx saved as json"):
+        document = read_document(raw)
+        if document["type"] == PairwiseMarkovNetwork.__name__:
+            return PairwiseMarkovNetwork.from_parts(parse_markov(document))
+        if document["type"] == GaussianMarkovNetwork.__name__:
+            return GaussianMarkovNetwork.from_parts(parse_gaussian(document))
+        return build_graph(document)
