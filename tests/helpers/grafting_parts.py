@@ -41,7 +41,7 @@ class PlayedLoss:
     """A loss whose optimisations answer what they were told to, and which remembers how it was asked."""
 
     lam = 0.1
-    convex = True
+    is_convex = True
 
     def __init__(self, n=6, answers=()):
         self.cardinalities = np.full(n, 2)

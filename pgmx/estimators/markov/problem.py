@@ -14,9 +14,14 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.scores.binding.scoring import weighted_rows
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.statistics import PairTables
 
-LOSSES = {"pseudolikelihood": PseudolikelihoodLoss, "bethe": BetheLoss, "exact": ExactLoss}
+LOSSES: dict[str, type[PenalisedLoss]] = {
+    "pseudolikelihood": PseudolikelihoodLoss,
+    "bethe": BetheLoss,
+    "exact": ExactLoss,
+}
 
 #: Bytes of pair tables that are kept, and of mean conditionals of pairs.
 TABLE_MEMORY = 1 << 28

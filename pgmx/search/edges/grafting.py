@@ -59,11 +59,10 @@ class MarkovLoss(Protocol):
         """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
 
     #: Whether every descent comes to the one optimum.
-    convex: bool
+    is_convex: bool
 
-    @property
-    def settled(self) -> bool:
-        """Whether the latest descent came to rest."""
+    #: Whether the latest descent came to a stationary point.
+    converged: bool
 
     def snapshot(self) -> tuple:
         """Return the parameters, for `revert`."""
@@ -200,13 +199,13 @@ class Grafting:
             self.save()
         if self.stopped_by == "max_edges":
             self.source.changed(self.loss.optimise(tol=self.tol, deadline=self.deadline))
-        if not self.loss.convex and self._kept:
+        if not self.loss.is_convex and self._kept:
             self._return_to_rest()
         self._note(tell=False)
 
     def _keep(self, objective: float) -> None:
         """Keep the first parameters, and such at rest as are better than all before, evenly thinned out."""
-        if self._kept and (not self.loss.settled or objective >= self._least):
+        if self._kept and (not self.loss.converged or objective >= self._least):
             return
         self._least = objective
         if self._n_better % self._stride == 0:
@@ -219,14 +218,14 @@ class Grafting:
         """Go back to the best kept parameters that a fresh look finds at rest, where the present ones are not."""
         self.loss.kkt_residual()  # takes the fresh look
         slack = _SLACK * max(1.0, abs(self._least))
-        if self.loss.settled and self.loss.objective() <= self._least + slack:
+        if self.loss.converged and self.loss.objective() <= self._least + slack:
             return
         self.stopped_by = "unsettled"
         while self._kept:
             _, parameters = self._kept.pop()
             self.loss.revert(parameters)
             self.loss.kkt_residual()
-            if self.loss.settled and self.loss.objective() <= self.history["objective"][0] + slack:
+            if self.loss.converged and self.loss.objective() <= self.history["objective"][0] + slack:
                 return
 
     def _round(self) -> None:
@@ -269,7 +268,7 @@ class Grafting:
     def _note(self, tell: bool = True) -> bool:
         """Write a line of the history and tell the callback; return whether it wants an end."""
         objective = self.loss.objective()
-        if not self.loss.convex:
+        if not self.loss.is_convex:
             self._keep(objective)
         cpu, wall = process_time(), perf_counter()
         line = {

@@ -6,35 +6,10 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 
 
 class ActiveEdges:
-    """Edges in the order of their activation, with parameters, observed shares and penalties.
+    """Edges in the order of their activation, with parameters, observed shares and multiples of the penalty.
 
-    Parameters
-    ----------
-    cardinalities : ndarray of int64, shape (n,)
-        States of each variable.
-    feature_wise : bool, default=False
-        Whether single cells of a table are active instead of whole tables.
-
-    Attributes
-    ----------
-    pairs : ndarray of int64, shape (k, 2)
-        The edges, first variable before second.
-    where : ndarray of int64, shape (k + 1,)
-        The cells of edge e are ``where[e]:where[e + 1]`` of `values`, `tables` and `masks`, row-major (s_i, s_j).
-    values, tables : ndarray of float64
-        Parameters and observed shares.
-    masks : ndarray of uint8
-        1 where a cell is active; empty unless `feature_wise`.
-    weights : ndarray of float64, shape (k,)
-        What the user's penalty weight and the size of the table multiply the penalty by.
-
-    Examples
-    --------
-    >>> active = ActiveEdges(np.array([2, 3, 2]))
-    >>> active.add(np.array([[0, 1]]), np.full(6, 1 / 6), np.array([2.0]))
-    array([0])
-    >>> active.table(0).shape, active.position(0, 1), active.position(1, 2)
-    ((2, 3), 0, None)
+    The cells of edge e are ``where[e]:where[e + 1]`` of `values`, `tables` and `masks`, row-major (s_i, s_j). Masks are
+    1 where a cell is active; they are empty unless single cells are (`feature_wise`).
     """
 
     def __init__(self, cardinalities: np.ndarray, feature_wise: bool = False):
@@ -90,7 +65,7 @@ class ActiveEdges:
         return self._values[self._where[e] : self._where[e + 1]].reshape(self._cards[i], self._cards[j])
 
     def position(self, i: int, j: int) -> int | None:
-        """Return where the edge between i < j stands, None where it is not active."""
+        """Return the position of the edge between i < j, None where it is not active."""
         return self._positions.get((i, j))
 
     def at(self, i: int) -> list[int]:
@@ -98,37 +73,20 @@ class ActiveEdges:
         return self._of[i]
 
     def add(self, pairs: np.ndarray, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Append edges with all parameters at zero, and return their positions.
+        """Append edges (k, 2), i < j, with all parameters at zero, and return their positions (k,).
 
-        Parameters
-        ----------
-        pairs : ndarray of int64, shape (k, 2)
-            New edges, i < j.
-        tables : ndarray of float64
-            Their observed shares, one after the other.
-        weights : ndarray of float64, shape (k,)
-            Multiples of the penalty.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            Positions.
-
-        Raises
-        ------
-        ValueError
-            If an edge is active already.
+        `tables` holds their observed shares, one after the other. ValueError if an edge is active already.
         """
         sizes = self._cards[pairs[:, 0]] * self._cards[pairs[:, 1]]
         end, cells = self._size + len(pairs), self._cells + int(sizes.sum())
-        fresh: dict[tuple[int, int], int] = {}
+        positions: dict[tuple[int, int], int] = {}
         for e, (i, j) in enumerate(pairs.tolist(), self._size):
-            if (i, j) in self._positions or (i, j) in fresh:
+            if (i, j) in self._positions or (i, j) in positions:
                 raise ValueError(f"the edge between variables {i} and {j} is active already")
-            fresh[i, j] = e
+            positions[i, j] = e
         self._reserve(end, cells)
-        self._positions |= fresh
-        for (i, j), e in fresh.items():
+        self._positions |= positions
+        for (i, j), e in positions.items():
             self._of[i].append(e)
             self._of[j].append(e)
         self._pairs[self._size : end] = pairs
@@ -138,22 +96,21 @@ class ActiveEdges:
         self._tables[self._cells : cells] = tables
         if self._feature_wise:
             self._masks[self._cells : cells] = 0
-        added = np.arange(self._size, end)
         self._size, self._cells = end, cells
-        return added
+        return np.arange(end - len(pairs), end)
 
     def _reserve(self, edges: int, cells: int) -> None:
         if edges > len(self._pairs):
-            room = max(edges, 2 * len(self._pairs))
-            self._pairs = np.resize(self._pairs, (room, 2))
-            self._weights = np.resize(self._weights, room)
-            self._where = np.resize(self._where, room + 1)
+            size = max(edges, 2 * len(self._pairs))
+            self._pairs = np.resize(self._pairs, (size, 2))
+            self._weights = np.resize(self._weights, size)
+            self._where = np.resize(self._where, size + 1)
         if cells > len(self._values):
-            room = max(cells, 2 * len(self._values))
-            self._values = np.resize(self._values, room)
-            self._tables = np.resize(self._tables, room)
+            size = max(cells, 2 * len(self._values))
+            self._values = np.resize(self._values, size)
+            self._tables = np.resize(self._tables, size)
             if self._feature_wise:
-                self._masks = np.resize(self._masks, room)
+                self._masks = np.resize(self._masks, size)
 
     def norms(self) -> np.ndarray:
         """Return the Euclidean norm of each edge's parameters."""
@@ -163,15 +120,15 @@ class ActiveEdges:
 
 
 def check_penalties(lam: float, l2: float) -> None:
-    """Refuse weights of penalties below zero."""
+    """Raise ValueError for weights of penalties below zero."""
     for name, value in (("lam", lam), ("l2", l2)):
         if not value >= 0:
             raise ValueError(f"{name} must not be negative, got {value}")
 
 
 def check_start(potentials: PairwisePotentials, cardinalities: np.ndarray) -> None:
-    """Refuse parameters that no descent can start from."""
+    """Raise ValueError for parameters that no descent can start from."""
     if not np.array_equal(potentials.cardinalities, cardinalities):
-        raise ValueError("the potentials are of variables with other numbers of states than the table's")
+        raise ValueError("the potentials belong to variables with other numbers of states than those of the table")
     if not (np.isfinite(potentials.node_values).all() and np.isfinite(potentials.edge_values).all()):
         raise ValueError("potentials to start from must be finite: one of them has a state of probability zero")

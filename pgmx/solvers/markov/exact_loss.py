@@ -1,7 +1,5 @@
 """The penalised likelihood of a small pairwise Markov network, by enumeration of all configurations."""
 
-from math import inf
-
 import numpy as np
 
 from pgmx.solvers.markov.moment_loss import MomentLoss
@@ -21,7 +19,7 @@ class ExactLoss(MomentLoss):
         F(w) = -\frac{1}{W} \sum_m w_m \log p(x^m)
                + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    Parameters are as in :class:`~pgmx.solvers.markov.moment_loss.MomentLoss`.
+    Parameters are those of :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
 
     Raises
     ------
@@ -38,8 +36,7 @@ class ExactLoss(MomentLoss):
        L1-regularization. Advances in Neural Information Processing Systems 19.
     """
 
-    def __init__(self, table, statistics, **options):
-        super().__init__(table, statistics, **options)
+    def _start(self, table, weights) -> None:
         cells = 1
         for size in self.cardinalities.tolist():
             cells *= size
@@ -48,35 +45,33 @@ class ExactLoss(MomentLoss):
                 f"the {self.n_variables} variables have {cells:.3g} configurations, the exact loss enumerates "
                 f"{MAX_CELLS} at most: use the pseudolikelihood or the Bethe loss"
             )
-        self._values = np.zeros(self._offsets[-1])
+        self._nodes = np.zeros(self._offsets[-1])
         self._tables = np.zeros(0)
         self._step = 1.0
         self._split = _halfway(self.cardinalities)
         self._joint: tuple[np.ndarray, float] | None = None
-        self.n_optimised = 0
+        self._n_evaluations = 0
         self._drift = 0.0
         self.optimise(tol=1e-9)
-        self._drifted = self._state()[0]  # the joint distribution when the drift was last added up
+        self._joint_then = self._distribution()[0]  # when the drift was last added up
 
-    @property
-    def node_values(self) -> np.ndarray:
-        """Parameters of the nodes, float64 of shape (sum of cardinalities,)."""
-        return self._values.copy()
+    def _values(self):
+        return self._nodes.copy(), self._tables.copy()
 
-    @property
-    def edge_values(self) -> np.ndarray:
-        """Parameters of the active edges, table after table, in the order of activation."""
-        return self._tables.copy()
-
-    def _added(self, positions: np.ndarray) -> None:
+    def _append_edges(self, positions: np.ndarray) -> None:
         self._tables = np.append(self._tables, np.zeros(self._active.where[-1] - len(self._tables)))
 
-    def _replaced(self, nodes: np.ndarray, tables: np.ndarray) -> None:
-        self._values, self._tables, self._joint = nodes.copy(), tables, None
+    def _replace_values(self, nodes: np.ndarray, tables: np.ndarray) -> None:
+        self._nodes, self._tables, self._joint = nodes.copy(), tables, None
 
-    def _gradient_cells(self, pairs):
+    @property
+    def n_optimised(self) -> int:
+        """Evaluations of the likelihood and its gradient."""
+        return self._n_evaluations
+
+    def _gradients_at_zero(self, pairs):
         tables, begins = self.statistics.flat(pairs)
-        cells = self._pair_marginals(self._state()[0], pairs) - tables
+        cells = self._pair_marginals(self._distribution()[0], pairs) - tables
         norms = np.sqrt(np.add.reduceat(cells**2, begins[:-1])) if len(pairs) else np.zeros(0)
         return cells, begins, norms
 
@@ -86,27 +81,27 @@ class ExactLoss(MomentLoss):
 
         No pair marginal changes by more than the joint distribution.
         """
-        joint = self._state()[0]
-        if joint is not self._drifted:
-            self._drift += float(np.abs(joint - self._drifted).sum())
-            self._drifted = joint
+        joint = self._distribution()[0]
+        if joint is not self._joint_then:
+            self._drift += float(np.abs(joint - self._joint_then).sum())
+            self._joint_then = joint
         return np.full(self.n_variables, self._drift)
 
     # ---- enumeration ----
 
-    def _state(self) -> tuple[np.ndarray, float]:
+    def _distribution(self) -> tuple[np.ndarray, float]:
         """Return the probabilities of all configurations, (first half, second half), and log Z."""
         if self._joint is None:
-            self._joint = self._enumerate(self._values, self._tables)
+            self._joint = self._enumerate(self._nodes, self._tables)
         return self._joint
 
     def _enumerate(self, nodes: np.ndarray, tables: np.ndarray) -> tuple[np.ndarray, float]:
         cards, split, where = self.cardinalities, self._split, self._active.where
         halves = [np.zeros(tuple(cards[:split])), np.zeros(tuple(cards[split:]))]
         for v in range(self.n_variables):
-            own = nodes[self._offsets[v] : self._offsets[v + 1]]
+            values = nodes[self._offsets[v] : self._offsets[v + 1]]
             half, axis = (halves[0], v) if v < split else (halves[1], v - split)
-            half += own.reshape([-1 if k == axis else 1 for k in range(half.ndim)])
+            half += values.reshape([-1 if k == axis else 1 for k in range(half.ndim)])
         across: dict[int, np.ndarray] = {}
         for e, (i, j) in enumerate(self._active.pairs.tolist()):
             table = tables[where[e] : where[e + 1]].reshape(cards[i], cards[j])
@@ -118,8 +113,8 @@ class ExactLoss(MomentLoss):
             half += table.reshape([cards[k + first] if k + first in (i, j) else 1 for k in range(half.ndim)])
         joint = halves[0].reshape(-1, 1) + halves[1].reshape(1, -1)
         for i, part in across.items():
-            seen = joint.reshape((*self._around(i, 0, split), -1))
-            seen += part.reshape(1, cards[i], 1, -1)
+            view = joint.reshape((*self._around(i, 0, split), -1))
+            view += part.reshape(1, cards[i], 1, -1)
         top = joint.max()
         np.exp(joint - top, out=joint)
         total = joint.sum()
@@ -134,9 +129,9 @@ class ExactLoss(MomentLoss):
     def _node_marginals(self, joint: np.ndarray) -> np.ndarray:
         split, n = self._split, self.n_variables
         sums = joint.sum(axis=1), joint.sum(axis=0)
-        found = [sums[0].reshape(self._around(v, 0, split)).sum(axis=(0, 2)) for v in range(split)]
-        found += [sums[1].reshape(self._around(v, split, n)).sum(axis=(0, 2)) for v in range(split, n)]
-        return np.concatenate(found)
+        marginals = [sums[0].reshape(self._around(v, 0, split)).sum(axis=(0, 2)) for v in range(split)]
+        marginals += [sums[1].reshape(self._around(v, split, n)).sum(axis=(0, 2)) for v in range(split, n)]
+        return np.concatenate(marginals)
 
     def _pair_marginals(self, joint: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """Return the tables of pairs one after the other."""
@@ -144,50 +139,26 @@ class ExactLoss(MomentLoss):
         halves = joint.sum(axis=1), joint.sum(axis=0)
         shapes = tuple(self.cardinalities[:split]), tuple(self.cardinalities[split:])
         across: dict[int, np.ndarray] = {}
-        found = [np.zeros(0)]
+        marginals = [np.zeros(0)]
         for i, j in pairs.tolist():
             if i < split <= j:
                 if i not in across:
                     across[i] = joint.reshape((*self._around(i, 0, split), -1)).sum(axis=(0, 2))
                 rows = across[i].reshape((-1, *self._around(j, split, n)))
-                found.append(rows.sum(axis=(1, 3)).ravel())
+                marginals.append(rows.sum(axis=(1, 3)).ravel())
                 continue
             side, first = (0, 0) if j < split else (1, split)
             others = tuple(k for k in range(len(shapes[side])) if k + first not in (i, j))
-            found.append(halves[side].reshape(shapes[side]).sum(axis=others).ravel())
-        return np.concatenate(found)
+            marginals.append(halves[side].reshape(shapes[side]).sum(axis=others).ravel())
+        return np.concatenate(marginals)
 
     # ---- minimisation ----
 
-    def optimise(
-        self,
-        pairs: np.ndarray | None = None,
-        *,
-        tol: float,
-        max_sweeps: int | None = None,
-        deadline: float = inf,
-    ) -> np.ndarray:
-        """Minimise over all parameters by accelerated proximal gradient descent.
-
-        Parameters
-        ----------
-        pairs : ndarray of int64, shape (k, 2), optional
-            Newly activated edges; everything is optimised all the same.
-        tol : float
-            Bound on the distance of 0 from the subdifferential in each group.
-        max_sweeps : int, optional
-            Most accepted points.
-        deadline : float, default=inf
-            Reading of ``time.perf_counter`` at which to return.
-
-        Returns
-        -------
-        ndarray of int64
-            Variables whose distribution may have changed: all, or none if no parameter moved.
-        """
-        n_node, active = len(self._values), self._active
+    def _descend(self, pairs, tol, max_sweeps, deadline):
+        """Minimise over all parameters, whatever `pairs` are; all variables have changed, or none."""
+        n_node, active = len(self._nodes), self._active
         observed = np.concatenate([self._observed, active.tables])
-        start = np.concatenate([self._values, self._tables])
+        start = np.concatenate([self._nodes, self._tables])
         pairs_of_tables = active.pairs
 
         def value_and_gradient(x):
@@ -196,7 +167,7 @@ class ExactLoss(MomentLoss):
             value = log_partition - float(x @ observed) + 0.5 * self.l2 * float(x @ x)
             return value, moments - observed + self.l2 * x
 
-        found = minimise(
+        result = minimise(
             value_and_gradient,
             self._prox,
             start,
@@ -207,10 +178,10 @@ class ExactLoss(MomentLoss):
             max_iter=100_000 if max_sweeps is None else max_sweeps,
             deadline=deadline,
         )
-        self._step = found.step
-        self.n_optimised += found.n_evaluations
-        self._values, self._tables, self._joint = found.point[:n_node].copy(), found.point[n_node:].copy(), None
-        return np.arange(self.n_variables) if found.n_iter else np.zeros(0, dtype=np.int64)
+        self._step = result.step
+        self._n_evaluations += result.n_evaluations
+        self._nodes, self._tables, self._joint = result.point[:n_node].copy(), result.point[n_node:].copy(), None
+        return np.arange(self.n_variables) if result.n_iter else np.zeros(0, dtype=np.int64)
 
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
         """Return where groups of parameters begin, nodes first, and their penalties."""
@@ -221,37 +192,37 @@ class ExactLoss(MomentLoss):
     def _cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the penalty of each parameter alone, and which may be non-zero, for feature-wise penalties."""
         _, lams = self._groups()
-        nodes = len(self._values)
+        nodes = len(self._nodes)
         sizes = np.diff(self._active.where)
-        own = np.concatenate([np.zeros(nodes), np.repeat(lams[self.n_variables :], sizes)])
-        return own, np.concatenate([np.ones(nodes, dtype=bool), self._active.masks.astype(bool)])
+        penalties = np.concatenate([np.zeros(nodes), np.repeat(lams[self.n_variables :], sizes)])
+        return penalties, np.concatenate([np.ones(nodes, dtype=bool), self._active.masks.astype(bool)])
 
     def _prox(self, point: np.ndarray, step: float) -> np.ndarray:
         begins, lams = self._groups()
         if self._feature_wise:
-            own, active = self._cells()
-            point = np.where(active, np.sign(point) * np.maximum(np.abs(point) - step * own, 0.0), 0.0)
+            penalties, active = self._cells()
+            point = np.where(active, np.sign(point) * np.maximum(np.abs(point) - step * penalties, 0.0), 0.0)
             lams = np.where(np.arange(len(lams)) < self.n_variables, lams, 0.0)
         norms = np.sqrt(np.add.reduceat(point**2, begins))
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept = np.where(norms > step * lams, 1.0 - step * lams / norms, 0.0)
-        return point * np.repeat(kept, np.diff(np.append(begins, len(point))))
+            share = np.where(norms > step * lams, 1.0 - step * lams / norms, 0.0)
+        return point * np.repeat(share, np.diff(np.append(begins, len(point))))
 
     def _group_penalty(self, x: np.ndarray) -> float:
         begins, lams = self._groups()
         norms = np.sqrt(np.add.reduceat(x**2, begins))
         if self._feature_wise:
-            own, _ = self._cells()
-            return float(lams[: self.n_variables] @ norms[: self.n_variables] + own @ np.abs(x))
+            penalties, _ = self._cells()
+            return float(lams[: self.n_variables] @ norms[: self.n_variables] + penalties @ np.abs(x))
         return float(lams @ norms)
 
     def _distances(self, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the distance of 0 from the subdifferential in each group."""
         begins, lams = self._groups()
         if self._feature_wise:
-            own, active = self._cells()
-            bent = np.where(x != 0, gradient + own * np.sign(x), np.maximum(np.abs(gradient) - own, 0.0))
-            gradient = np.where(active, bent, 0.0)
+            penalties, active = self._cells()
+            shrunk = np.where(x != 0, gradient + penalties * np.sign(x), np.maximum(np.abs(gradient) - penalties, 0.0))
+            gradient = np.where(active, shrunk, 0.0)
             lams = np.where(np.arange(len(lams)) < self.n_variables, lams, 0.0)
         norms = np.sqrt(np.add.reduceat(x**2, begins))
         sizes = np.diff(np.append(begins, len(x)))
@@ -260,15 +231,15 @@ class ExactLoss(MomentLoss):
         return np.where(norms > 0, inside, np.maximum(inside - lams, 0.0))
 
     def loss(self) -> float:
-        """Return the first two parts of the objective, in nats a row."""
-        observed = self._observed @ self._values + self._active.tables @ self._tables
-        return self._state()[1] - float(observed)
+        """Return the negative log-likelihood, in nats per row."""
+        observed = self._observed @ self._nodes + self._active.tables @ self._tables
+        return self._distribution()[1] - float(observed)
 
     def kkt_residual(self) -> float:
         """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
-        joint, _ = self._state()
+        joint, _ = self._distribution()
         moments = np.concatenate([self._node_marginals(joint), self._pair_marginals(joint, self._active.pairs)])
-        x = np.concatenate([self._values, self._tables])
+        x = np.concatenate([self._nodes, self._tables])
         gradient = moments - np.concatenate([self._observed, self._active.tables]) + self.l2 * x
         return float(self._distances(x, gradient).max())
 

@@ -1,7 +1,7 @@
 """What every penalised loss of a pairwise Markov network has in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf
 
 import numpy as np
@@ -11,6 +11,12 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pairs.tables import PairTables
 
+#: Optimisation around new edges ends at this share of the penalty of a table; the last one goes down to the tolerance.
+LOCAL_SHARE = 0.03
+
+#: Gradients of some pairs: their positions in the list, all cells, where each table begins, the norm of each table.
+Gradients = tuple[np.ndarray | slice, np.ndarray, np.ndarray, np.ndarray]
+
 
 class PenalisedLoss(ABC):
     r"""A smooth loss L with an elastic group penalty, its active edges, and the state of its minimisation.
@@ -19,7 +25,7 @@ class PenalisedLoss(ABC):
 
         F(w) = L(w) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    in nats a row. A subclass says what L is: it keeps the parameters, gives gradients and descends.
+    in nats per row. A subclass says what L is: it keeps the parameters, computes gradients and descends.
 
     Parameters
     ----------
@@ -28,9 +34,11 @@ class PenalisedLoss(ABC):
     statistics : PairTables
         Observed shares of variables and pairs, under the row weights.
     lam : float
-        λ, at least 0.
+        λ, at least 0. It may be set later, which keeps all parameters.
     l2 : float
         Weight of the squares, at least 0.
+    weights : ndarray of float64, shape (N,), optional
+        Row weights, for the losses that pass over rows.
     penalize_nodes : bool, default=False
         Whether the parameters of each node are penalised as a group too, with d = √s.
     edge_weights : callable, optional
@@ -38,12 +46,25 @@ class PenalisedLoss(ABC):
     feature_wise : bool, default=False
         Penalise :math:`\lambda \sum c_e |w_k|` over single edge parameters instead; only activated cells may be
         non-zero.
+    n_jobs : int or None, default=None
+        Threads that score lists of pairs, for the losses that pass over rows.
+    side_memory : int, default=0
+        Bytes of intermediate results that the loss may keep for searches that score all pairs again and again.
+
+    Attributes
+    ----------
+    converged : bool
+        Whether the latest descent came to a stationary point.
 
     Raises
     ------
     ValueError
         If `lam` or `l2` is negative.
     """
+
+    #: Whether every descent comes to the one optimum.
+    is_convex = True
+    converged = True
 
     def __init__(
         self,
@@ -52,9 +73,12 @@ class PenalisedLoss(ABC):
         *,
         lam: float,
         l2: float,
+        weights: np.ndarray | None = None,
         penalize_nodes: bool = False,
         edge_weights: Callable[[np.ndarray], np.ndarray] | None = None,
         feature_wise: bool = False,
+        n_jobs: int | None = None,
+        side_memory: int = 0,
     ):
         check_penalties(lam, l2)
         self.cardinalities = np.asarray(table.cardinalities, dtype=np.int64)
@@ -65,33 +89,63 @@ class PenalisedLoss(ABC):
         self._edge_weights = edge_weights
         self._feature_wise = feature_wise
         self._penalize_nodes = penalize_nodes
+        self._n_jobs, self._side_memory = n_jobs, side_memory
         self._observed = np.concatenate(statistics.margins())
         self._offsets = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._active = ActiveEdges(self.cardinalities, feature_wise)
+        self._start(table, weights)
 
     # ---- what subclasses say ----
 
+    @abstractmethod
+    def _start(self, table: DiscreteTable, weights: np.ndarray | None) -> None:
+        """Set the parameters of the nodes to the optimum without edges."""
+
+    @abstractmethod
+    def _values(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parameters of the nodes and of the active edges."""
+
+    @abstractmethod
+    def _replace_values(self, nodes: np.ndarray, tables: np.ndarray) -> None:
+        """Go on from other parameters."""
+
+    def _append_edges(self, positions: np.ndarray) -> None:  # noqa: B027 (a hook: most losses need none)
+        """Take note of edges that were activated, their parameters at zero."""
+
+    def _admit_cells(self, position: int) -> None:  # noqa: B027 (as above)
+        """Take note of cells that were activated in the table of an edge."""
+
+    def _update_penalty(self) -> None:  # noqa: B027 (as above)
+        """Take note of another λ."""
+
+    @abstractmethod
+    def _gradient_cells(self, pairs: np.ndarray) -> Iterator[Gradients]:
+        """Yield the gradients of L in the tables of inactive pairs (k, 2), some pairs at a time."""
+
+    @abstractmethod
+    def _descend(self, pairs: np.ndarray | None, tol: float, max_sweeps: int | None, deadline: float) -> np.ndarray:
+        """Do what `optimise` says."""
+
     @property
     @abstractmethod
-    def node_values(self) -> np.ndarray:
-        """Parameters of the nodes, float64 of shape (sum of cardinalities,)."""
+    def drift(self) -> np.ndarray:
+        """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
 
     @property
     @abstractmethod
-    def edge_values(self) -> np.ndarray:
-        """Parameters of the active edges, table after table, in the order of activation."""
-
-    def _added(self, positions: np.ndarray) -> None:  # noqa: B027 (a hook: most losses need none)
-        """Take notice of edges that were activated, their parameters at zero."""
-
-    def _widened(self, position: int) -> None:  # noqa: B027 (as above)
-        """Take notice of a cell that was activated in the table of an edge."""
+    def n_optimised(self) -> int:
+        """Steps taken."""
 
     @abstractmethod
-    def _replaced(self, nodes: np.ndarray, tables: np.ndarray) -> None:
-        """Go on from given parameters."""
+    def loss(self) -> float:
+        """Return L, in nats per row."""
 
     @abstractmethod
+    def kkt_residual(self) -> float:
+        """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
+
+    # ---- minimisation ----
+
     def optimise(
         self,
         pairs: np.ndarray | None = None,
@@ -100,17 +154,34 @@ class PenalisedLoss(ABC):
         max_sweeps: int | None = None,
         deadline: float = inf,
     ) -> np.ndarray:
-        """Minimise the objective; see the subclasses."""
+        """Descend until no group violates its condition of optimality by more than `tol`.
 
-    @abstractmethod
-    def loss(self) -> float:
-        """Return L, in nats a row."""
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (k, 2), optional
+            Newly activated edges: the descent may be limited to what is around them. Default: everything is optimised.
+        tol : float
+            Bound on the distance of 0 from the subdifferential in each group; for losses with messages, also on what
+            messages may have moved since their receivers read them.
+        max_sweeps : int, optional
+            Most visits of each group (exact loss: steps). Default: a few around new edges, else as many as it takes.
+        deadline : float, default=inf
+            Reading of ``time.perf_counter`` at which to return.
 
-    @abstractmethod
-    def kkt_residual(self) -> float:
-        """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
+        Returns
+        -------
+        ndarray of int64
+            Variables whose distributions changed, for losses with messages by more than `tol`: scores of pairs of other
+            variables (hardly) changed.
+        """
+        return self._descend(None if pairs is None else as_pairs(pairs), tol, max_sweeps, deadline)
 
-    # ---- what is penalised, and how much ----
+    def local_tol(self, tol: float) -> float:
+        """Return the tolerance around new edges: a share of the penalty of a table, `tol` at least."""
+        size = 1.0 if self._feature_wise else float(np.median(self.cardinalities))
+        return max(tol, LOCAL_SHARE * self._lam * size)
+
+    # ---- objective ----
 
     @property
     def lam(self) -> float:
@@ -121,22 +192,15 @@ class PenalisedLoss(ABC):
     def lam(self, value: float) -> None:
         check_penalties(value, self.l2)
         self._lam = float(value)
-        self._lam_changed()
+        self._update_penalty()
 
-    def _lam_changed(self) -> None:  # noqa: B027 (as above)
-        """Take notice of another penalty."""
-
-    def group_weights(self, pairs: np.ndarray) -> np.ndarray:
-        """Return what λ is multiplied by for each pair: c_e d_e, feature-wise c_e."""
-        own = np.ones(len(pairs)) if self._edge_weights is None else np.asarray(self._edge_weights(pairs), float)
-        return own if self._feature_wise else own * self._size(pairs)
-
-    def _size(self, pairs: np.ndarray) -> np.ndarray:
-        return np.sqrt(self.cardinalities[pairs[:, 0]] * self.cardinalities[pairs[:, 1]])
+    def objective(self) -> float:
+        """Return loss plus penalty, in nats per row."""
+        return self.loss() + self.penalty()
 
     def penalty(self) -> float:
         """Return the objective less the loss."""
-        nodes, tables = self.node_values, self.edge_values
+        nodes, tables = self._values()
         total = 0.5 * self.l2 * float((nodes**2).sum() + (tables**2).sum())
         if len(self._active):
             sizes = tables if self._feature_wise else tables**2
@@ -149,34 +213,48 @@ class PenalisedLoss(ABC):
             total += self._lam * float((np.sqrt(self.cardinalities) * norms).sum())
         return total
 
-    def objective(self) -> float:
-        """Return loss plus penalty, in nats a row."""
-        return self.loss() + self.penalty()
-
     # ---- scores ----
 
-    @abstractmethod
     def scores(self, pairs: np.ndarray) -> np.ndarray:
         r"""Return :math:`s_e = \|\nabla_e L\|_2 / d_e` of inactive pairs (k, 2), the first variable before the second.
 
         A pair belongs in the model when its score is above λ c_e.
         """
+        pairs = as_pairs(pairs)
+        norms = np.empty(len(pairs))
+        for part, _, _, norms_of_part in self._gradient_cells(pairs):
+            norms[part] = norms_of_part
+        return norms / self._size(pairs)
 
-    @abstractmethod
     def gradients(self, pairs: np.ndarray) -> list[np.ndarray]:
         """Return the gradient of the loss in the table of each inactive pair, (s_i, s_j)."""
+        pairs = as_pairs(pairs)
+        tables: list[np.ndarray] = [np.zeros(0)] * len(pairs)
+        for part, cells, begins, _ in self._gradient_cells(pairs):
+            for k, at in enumerate(np.arange(len(pairs))[part].tolist()):
+                shape = self.cardinalities[pairs[at]]
+                tables[at] = cells[begins[k] : begins[k + 1]].reshape(shape).copy()
+        return tables
+
+    def _size(self, pairs: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.cardinalities[pairs[:, 0]] * self.cardinalities[pairs[:, 1]])
 
     # ---- parameters ----
+
+    @property
+    def node_values(self) -> np.ndarray:
+        """Parameters of the nodes, float64 of shape (sum of cardinalities,)."""
+        return self._values()[0]
+
+    @property
+    def edge_values(self) -> np.ndarray:
+        """Parameters of the active edges, table after table, in the order of activation."""
+        return self._values()[1]
 
     @property
     def edges(self) -> np.ndarray:
         """The active pairs (k, 2), in the order of activation; their tables may be zero."""
         return self._active.pairs.copy()
-
-    @property
-    @abstractmethod
-    def drift(self) -> np.ndarray:
-        """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
 
     def norms(self) -> np.ndarray:
         """Return the norm of each active table, in the order of `edges`."""
@@ -189,7 +267,10 @@ class PenalisedLoss(ABC):
         pairs = as_pairs(pairs)
         if len(pairs):
             tables, _ = self.statistics.flat(pairs)
-            self._added(self._active.add(pairs, tables, self.group_weights(pairs)))
+            weights = np.ones(len(pairs)) if self._feature_wise else self._size(pairs)
+            if self._edge_weights is not None:
+                weights = np.asarray(self._edge_weights(pairs), float) * weights
+            self._append_edges(self._active.add(pairs, tables, weights))
 
     def activate_features(self, pairs: np.ndarray, cells: np.ndarray) -> None:
         """Let single cells (k, 2) of the tables of pairs (k, 2) be non-zero; tables are made where there are none."""
@@ -201,25 +282,44 @@ class PenalisedLoss(ABC):
                 self.activate(np.array([[i, j]]))
                 e = len(self._active) - 1
             self._active.masks[self._active.where[e] + a * self.cardinalities[j] + b] = 1
-            self._widened(e)
+            self._admit_cells(e)
+
+    def require(self, pairs: np.ndarray) -> None:
+        """Activate the pairs (k, 2) that are not active yet, and all cells of the tables of these pairs."""
+        self.activate(self._without_active(as_pairs(pairs)))
+        if self._feature_wise:
+            for i, j in as_pairs(pairs).tolist():
+                cells = np.argwhere(np.ones(self.cardinalities[[i, j]]))
+                self.activate_features(np.full((len(cells), 2), (i, j)), cells)
+
+    def _without_active(self, pairs: np.ndarray) -> np.ndarray:
+        return as_pairs([pair for pair in pairs.tolist() if self._active.position(*pair) is None])
 
     def potentials(self) -> PairwisePotentials:
         """Return node parameters and the tables that are not zero."""
-        active, values = self._active, self.edge_values
-        kept = np.flatnonzero(self.norms() > 0)
-        kept = kept[np.lexsort((active.pairs[kept, 1], active.pairs[kept, 0]))]
-        tables = [values[active.where[e] : active.where[e + 1]] for e in kept.tolist()]
+        active, (nodes, values) = self._active, self._values()
+        which = np.flatnonzero(self.norms() > 0)
+        which = which[np.lexsort((active.pairs[which, 1], active.pairs[which, 0]))]
+        tables = [values[active.where[e] : active.where[e + 1]] for e in which.tolist()]
         return PairwisePotentials(
-            self.cardinalities, self.node_values, active.pairs[kept], np.concatenate([np.zeros(0), *tables])
+            self.cardinalities, nodes, active.pairs[which], np.concatenate([np.zeros(0), *tables])
         )
 
-    #: Whether every descent comes to the one optimum.
-    convex = True
+    def set_potentials(self, potentials: PairwisePotentials) -> None:
+        """Go on from given finite parameters; their edges become active, other active tables zero."""
+        check_start(potentials, self.cardinalities)
+        self.activate(self._without_active(potentials.edges))
+        tables = np.zeros(self._active.where[-1])
+        for e, (i, j) in enumerate(potentials.edges.tolist()):
+            at = self._active.position(i, j)
+            assert at is not None  # activated above
+            span = slice(self._active.where[at], self._active.where[at + 1])
+            tables[span] = potentials.table(e).ravel()
+            if self._feature_wise:
+                self._active.masks[span] |= tables[span] != 0
+        self._replace_values(potentials.node_values, tables)
 
-    @property
-    def settled(self) -> bool:
-        """Whether the latest descent came to rest."""
-        return True
+    # ---- earlier parameters ----
 
     def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the parameters of nodes and active edges, for `revert`."""
@@ -228,22 +328,23 @@ class PenalisedLoss(ABC):
     def revert(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
         """Go back to earlier parameters; tables activated since become zero."""
         nodes, tables = snapshot
-        self._replaced(nodes, np.concatenate([tables, np.zeros(int(self._active.where[-1]) - len(tables))]))
+        self._replace_values(nodes, np.concatenate([tables, np.zeros(int(self._active.where[-1]) - len(tables))]))
 
-    def set_potentials(self, potentials: PairwisePotentials) -> None:
-        """Go on from given finite parameters; their edges become active, other active tables zero."""
-        check_start(potentials, self.cardinalities)
-        new = [pair for pair in map(tuple, potentials.edges.tolist()) if self._active.position(*pair) is None]
-        self.activate(np.array(new, dtype=np.int64).reshape(-1, 2))
-        tables = np.zeros(self._active.where[-1])
-        for e, (i, j) in enumerate(potentials.edges.tolist()):
-            at = self._active.position(i, j)
-            assert at is not None  # activated above
-            own = slice(self._active.where[at], self._active.where[at + 1])
-            tables[own] = potentials.table(e).ravel()
-            if self._feature_wise:
-                self._active.masks[own] |= tables[own] != 0
-        self._replaced(potentials.node_values, tables)
+    def state(self) -> dict[str, np.ndarray]:
+        """Return parameters and active edges as arrays, for `restore`."""
+        potentials = self.potentials()
+        return {
+            "edges": self.edges,
+            "nodes": potentials.node_values,
+            "pairs": potentials.edges,
+            "tables": potentials.edge_values,
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state of another loss over the same data."""
+        values = state["nodes"], as_pairs(state["pairs"]), state["tables"]
+        self.set_potentials(PairwisePotentials(self.cardinalities, *values))
+        self.activate(self._without_active(as_pairs(state["edges"])))
 
 
 def as_pairs(pairs) -> np.ndarray:

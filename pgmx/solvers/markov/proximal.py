@@ -17,31 +17,14 @@ STEEPEST = 1e12
 
 @dataclass(frozen=True, eq=False)
 class ProximalResult:
-    """Where a minimisation ended.
+    """Where a minimisation ended: the point, its objective, its distance from optimal, and what it took.
 
-    Parameters
-    ----------
-    point : ndarray of float64, shape (d,)
-        The best point.
-    objective : float
-        Smooth function plus penalty there.
-    gradient : ndarray of float64, shape (d,)
-        Gradient of the smooth function there.
-    residual : float
-        Distance from optimal there.
-    step : float
-        The last step, a start for the next problem of this kind.
-    n_iter : int
-        Accepted points.
-    n_evaluations : int
-        Calls of the smooth function.
-    converged : bool
-        Whether `residual` is at most the tolerance.
+    `step` is the last step, a start for the next problem of this kind; `n_iter` counts accepted points, `n_evaluations`
+    calls of the smooth function.
     """
 
     point: np.ndarray
     objective: float
-    gradient: np.ndarray
     residual: float
     step: float
     n_iter: int
@@ -60,72 +43,12 @@ def minimise(
     tol: float = 1e-6,
     max_iter: int = 10000,
     deadline: float = inf,
-    callback: Callable[[int, float, float], bool | None] | None = None,
 ) -> ProximalResult:
-    r"""Minimise f(x) + P(x) for a smooth f and a penalty P.
+    """Minimise f(x) + P(x) for a smooth f and a penalty P by steps prox_tP(y - t grad f(y)) from extrapolated points y.
 
-    .. math:: x_{k+1} = \operatorname{prox}_{t P}(y_k - t \nabla f(y_k)), \quad
-        y_{k+1} = x_{k+1} + \beta_k (x_{k+1} - x_k)
-
-    Parameters
-    ----------
-    value_and_gradient : callable
-        From x (d,) to f(x) and its gradient (d,).
-    prox : callable
-        From a point and a step t to :math:`\arg\min_x P(x) + \|x - point\|^2 / 2t`.
-    start : ndarray of float64, shape (d,)
-        First point.
-    penalty : callable
-        From x to P(x).
-    residual : callable
-        From x and the gradient of f there to the distance from optimal, 0 at a minimum.
-    step : float, default=1.0
-        First step t; it is shortened and lengthened as needed.
-    tol : float, default=1e-6
-        Residual at which to stop.
-    max_iter : int, default=10000
-        Most accepted points.
-    deadline : float, default=inf
-        Reading of ``time.perf_counter`` at which to stop.
-    callback : callable, optional
-        Called with the number, the objective and the residual of every accepted point; True stops.
-
-    Returns
-    -------
-    ProximalResult
-        The best point and how good it is.
-
-    Raises
-    ------
-    ValueError
-        If the function is not finite at `start`.
-
-    Notes
-    -----
-    The objective never rises from one accepted point to the next: a momentum step that raises it is taken back, and the
-    momentum starts anew from the last accepted point; so it does when it points uphill (gradient restart). Backtracking
-    asks for f(x') <= f(y) + <grad f(y), x' - y> + ||x' - y||^2 / 2t up to rounding errors. f need not be convex; then
-    the residual certifies a stationary point only.
-
-    References
-    ----------
-    .. [1] Beck, A. and Teboulle, M. (2009). A fast iterative shrinkage-thresholding algorithm for linear inverse
-       problems. SIAM Journal on Imaging Sciences 2, 183-202 (section 4 and algorithm with backtracking).
-    .. [2] O'Donoghue, B. and Candès, E. (2015). Adaptive restart for accelerated gradient schemes. Foundations of
-       Computational Mathematics 15, 715-732 (section 3.2).
-
-    Examples
-    --------
-    >>> target = np.array([3.0, 0.5])
-    >>> found = minimise(
-    ...     lambda x: (0.5 * float((x - target) @ (x - target)), x - target),
-    ...     lambda point, step: np.sign(point) * np.maximum(abs(point) - step, 0.0),
-    ...     np.zeros(2),
-    ...     penalty=lambda x: float(abs(x).sum()),
-    ...     residual=lambda x, g: float(np.where(x != 0, abs(g + np.sign(x)), np.maximum(abs(g) - 1.0, 0.0)).max()),
-    ... )
-    >>> found.point.round(4).tolist(), found.converged
-    ([2.0, 0.0], True)
+    `prox(point, t)` is arg min P(x) + |x - point|² / 2t; `residual(x, gradient)` is the distance from optimal, at most
+    `tol` at the end. The objective never rises. References: Beck and Teboulle (2009), a fast iterative
+    shrinkage-thresholding algorithm, with backtracking; O'Donoghue and Candès (2015), adaptive restart, section 3.2.
     """
     x = np.array(start, dtype=np.float64)
     value, gradient = value_and_gradient(x)
@@ -143,7 +66,7 @@ def minimise(
         objective_new = value_new + penalty(new)
         rounding = 1e-14 * (1.0 + abs(objective))
         if objective_new > objective + rounding:
-            if y is x:  # a plain step that does not descend: rounding errors are all that is left
+            if y is x:  # a plain step that does not descend: only rounding errors remain
                 break
             y, value_y, gradient_y, momentum = x, value, gradient, 1.0
             continue
@@ -155,16 +78,12 @@ def minimise(
         x, value, gradient, objective = new, value_new, gradient_new, min(objective, objective_new)
         iteration += 1
         distance = residual(x, gradient)
-        if callback is not None and callback(iteration, objective, distance):
-            break
         if y is x:
             value_y, gradient_y = value, gradient
         elif distance > tol:
             value_y, gradient_y = value_and_gradient(y)
             evaluations += 1
-    return ProximalResult(
-        x, objective, gradient, distance, 1.0 / steepness, iteration, evaluations, bool(distance <= tol)
-    )
+    return ProximalResult(x, objective, distance, 1.0 / steepness, iteration, evaluations, bool(distance <= tol))
 
 
 def _step(value_and_gradient, prox, y, value_y, gradient_y, steepness: float):
@@ -176,7 +95,7 @@ def _step(value_and_gradient, prox, y, value_y, gradient_y, steepness: float):
         used += 1
         moved = new - y
         bound = value_y + float(gradient_y @ moved) + 0.5 * steepness * float(moved @ moved)
-        # Where differences of the function drown in rounding errors, gradients still tell the curvature.
+        # Where differences of the function are lost in rounding errors, gradients still show the curvature.
         rounding = 1e-13 * (1.0 + abs(value_y))
         steep = float((gradient_new - gradient_y) @ moved) > steepness * float(moved @ moved)
         if value_new <= bound or (value_new <= bound + rounding and not steep) or steepness >= STEEPEST:
