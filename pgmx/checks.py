@@ -1,6 +1,7 @@
-"""Checks of what a caller gives, and the words of the messages about it; every package may ask here."""
+"""Checks of arguments, and the words of the messages about them; every package may import them."""
 
 import sys
+from collections.abc import Iterable
 from numbers import Integral
 
 import numpy as np
@@ -15,56 +16,46 @@ def check_natural(value, name: str, least: int) -> int:
     return int(value)
 
 
-def check_seed(seed) -> int | None:
+def check_seed(seed, name: str = "seed") -> int | None:
     """Return a seed of random streams, refusing what numpy would refuse without its name."""
     if seed is None:
         return None
     if not isinstance(seed, Integral) or isinstance(seed, bool | np.bool_):
-        raise TypeError(f"seed must be an integer, or None for fresh entropy, got {seed!r}")
+        raise TypeError(f"{name} must be an integer, or None for fresh entropy, got {seed!r}")
     if seed < 0:
-        raise ValueError(f"seed must not be negative, got {seed}: give None for fresh entropy")
+        raise ValueError(f"{name} must not be negative, got {seed}: give None for fresh entropy")
     return int(seed)
 
 
-def join_names(names, limit=10):
-    """Quote and join names, with the tail of a long list as a count.
+def check_same_names(ours: Iterable, theirs: Iterable, our_label: str, their_label: str, what="variables", remedy=""):
+    """Raise ValueError unless both hold the same names, listing those that only one of the two has."""
+    first, second = dict.fromkeys(ours), dict.fromkeys(theirs)
+    if first.keys() == second.keys():
+        return
+    differences = [
+        f"only in {label}: {join_names(name for name in names if name not in others)}"
+        for label, names, others in ((our_label, first, second), (their_label, second, first))
+        if names.keys() - others.keys()
+    ]
+    text = f"{our_label} and {their_label} have different {what}; {'; '.join(differences)}"
+    raise ValueError(f"{text}. {remedy}" if remedy else text)
 
-    Parameters
-    ----------
-    names : iterable
-        What to list.
-    limit : int, default=10
-        How many to show.
 
-    Returns
-    -------
-    str
-        For example ``'a', 'b' and 3 more``.
-    """
+def join_names(names: Iterable, limit: int = 10) -> str:
+    """Quote and join names, with the tail of a long list as a count: ``'a', 'b' and 3 more``."""
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return the array itself, no longer writable.
-
-    Parameters
-    ----------
-    array : ndarray
-        An array that nobody else holds.
-
-    Returns
-    -------
-    ndarray
-        The same object.
-    """
+    """Return the array itself, no longer writable."""
     array.setflags(write=False)
     return array
 
 
-def caller_level():
-    """Number of frames between the caller of this function and the code outside pgmx."""
+def caller_level() -> int:
+    """Return the number of frames between the caller of this function and the code outside pgmx."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":
         level, frame = level + 1, frame.f_back

@@ -2,6 +2,7 @@
 
 - `errors`: words shared by the error messages about data
 - `table`: the coded table: what every discrete learner and score works on
+- `recode`: rows in given states: the codes that cells get when the caller states the states
 - `columns`: coding of single columns: values to state codes
 - `files`: tables in files
 - `memory`: what a run will need in memory, told before it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, check_seed
 from pgmx.inference import PairwisePotentials
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def sample_markov_network(
         burn_in=check_natural(burn_in, "burn_in", 0),
         thinning=check_natural(thinning, "thinning", 1),
         n_chains=check_natural(n_chains, "n_chains", 1),
-        seed=None if random_state is None else check_natural(random_state, "random_state", 0),
+        seed=check_seed(random_state, "random_state"),
         n_jobs=n_jobs,
     )
 
@@ -335,4 +335,4 @@ def _random_network(
 
 
 def _generator(random_state: int | None) -> np.random.Generator:
-    return np.random.default_rng(None if random_state is None else check_natural(random_state, "random_state", 0))
+    return np.random.default_rng(check_seed(random_state, "random_state"))

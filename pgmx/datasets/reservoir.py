@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, check_seed
 
 __all__ = ["ReservoirRanks", "reservoir_ranks"]
 
@@ -97,9 +96,7 @@ def reservoir_ranks(
         raise ValueError("sizes is empty: give at least one size of a reservoir")
     if held.max() > n:
         raise ValueError(f"sizes must not exceed n_items={n}, got {held.max()}")
-    if random_state is not None and (not isinstance(random_state, Integral) or random_state < 0):
-        raise ValueError(f"random_state must be a non-negative integer or None, got {random_state!r}")
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(check_seed(random_state, "random_state"))
     ranks = np.stack([_least_ranks(n, int(size), rng.random(trials)) for size in held]) / n
     return ReservoirRanks(held, ranks.mean(axis=1), ranks.min(axis=1), ranks.max(axis=1), 1.0 / (held + 1.0))
 

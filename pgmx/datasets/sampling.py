@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, check_seed
 from pgmx.inference.networks.bayesian import network_arrays
 from pgmx.inference.sampling import draw_codes
 
@@ -63,8 +63,7 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
     ['True', 'False']
     """
     n_rows = check_natural(n_rows, "n_rows", 0)
-    if random_state is not None:
-        random_state = check_natural(random_state, "random_state", 0)
+    random_state = check_seed(random_state, "random_state")
     arrays = network_arrays(model)
     codes = draw_codes(arrays, n_rows, random_state)
     columns = [

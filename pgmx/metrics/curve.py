@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, check_same_names
 from pgmx.inference.exact.family_marginals import Marginals
 from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
 from pgmx.metrics.divergence import divergence_of
@@ -139,8 +139,7 @@ def _checked_learners(learners, network) -> dict:
         raise TypeError(f"learners must be a mapping of labels to learners or DAGs, got {learners!r}")
     for label, learner in learners.items():
         if isinstance(learner, nx.DiGraph):
-            if set(learner.nodes()) != set(network.nodes()):
-                raise ValueError(f"the graph {label!r} has other variables than the network: give it the same nodes")
+            check_same_names(learner.nodes(), network.nodes(), f"the graph {label!r}", "the network")
         elif isinstance(learner, type) or not hasattr(learner, "fit"):
             raise TypeError(f"the learner {label!r} must be a learner with a method fit, or a DAG, got {learner!r}")
     return dict(learners)

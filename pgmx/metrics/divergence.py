@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, check_same_names
 from pgmx.inference.exact.family_marginals import Marginals
 from pgmx.inference.networks.bayesian import NetworkArrays
 
@@ -126,12 +126,7 @@ def aligned(true: NetworkArrays, other: NetworkArrays) -> NetworkArrays:
     Its distributions need not sum to 1 then: states that `true` does not have are left out, states that `other` does
     not have get probability 0.
     """
-    odd = sorted(map(repr, set(true.names) ^ set(other.names)))
-    if odd:
-        raise ValueError(
-            f"the networks have different variables: {', '.join(odd[:5])}{', ...' if len(odd) > 5 else ''} stand in "
-            "one of them only"
-        )
+    check_same_names(true.names, other.names, "the first network", "the second")
     at = {name: v for v, name in enumerate(other.names)}
     order = [at[name] for name in true.names]
     back = {v: place for place, v in enumerate(order)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
+from pgmx.checks import check_same_names
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -320,13 +322,7 @@ def _shared_nodes(a: nx.Graph, b: nx.Graph) -> dict:
     for graph in (a, b):
         if not isinstance(graph, nx.Graph) or graph.is_multigraph():
             raise TypeError(f"expected a pgmpy DAG or PDAG or a networkx graph; got {type(graph).__name__}")
-    only_a = sorted(repr(node) for node in a if node not in b)
-    only_b = sorted(repr(node) for node in b if node not in a)
-    if only_a or only_b:
-        raise ValueError(
-            f"the graphs have different nodes: only the first has {{{', '.join(only_a)}}}, only the second has "
-            f"{{{', '.join(only_b)}}}; add the missing ones, isolated if need be"
-        )
+    check_same_names(a, b, "the first graph", "the second", "nodes", "Add missing nodes, isolated if need be")
     return {node: position for position, node in enumerate(a)}
 
 

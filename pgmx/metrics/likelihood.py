@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_same_names, join_names
+from pgmx.data.recode import match_states
 from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
 
 if TYPE_CHECKING:
@@ -187,20 +188,15 @@ class _DiscreteTerms:
 
 def _positions(names: Sequence, columns: Sequence) -> list[int]:
     """Return the column of each variable, or raise when they are not the same names."""
+    check_same_names(names, columns, "the network", "X")
     at = {name: position for position, name in enumerate(columns)}
-    lacking = [name for name in names if name not in at]
-    if lacking or len(at) > len(names):
-        extra = [name for name in columns if name not in set(names)]
-        told = [f"lacks {join_names(lacking)}"] if lacking else []
-        told += [f"has {join_names(extra)} besides"] if extra else []
-        raise ValueError(f"the columns must be the variables of the network, but X {' and '.join(told)}")
     return [at[name] for name in names]
 
 
 def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
     """Return the network's code of each state of a column; one that it does not have is the one after the last."""
-    known = {state: at for at, state in enumerate(arrays.states[v])}
-    codes = np.array([known.get(state, len(known)) for state in states])
+    known = arrays.states[v]
+    codes = match_states(states, known, absent=len(known))
     if codes.min() == len(known) and any(str(state) in known for state in states):
         raise ValueError(
             f"column {arrays.names[v]!r} holds {join_names(states)}, which the network knows as text: convert it with "

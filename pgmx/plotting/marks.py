@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pgmx.checks import check_same_names
+
 if TYPE_CHECKING:
     from networkx import Graph
 
@@ -50,9 +52,7 @@ def read_marks(graph: Graph, names: Sequence | None = None) -> Marks:
         raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")
     names = list(graph.nodes()) if names is None else list(names)
     number = {name: v for v, name in enumerate(names)}
-    if number.keys() != set(graph.nodes()):
-        odd = sorted(map(str, number.keys() ^ set(graph.nodes())))
-        raise ValueError(f"the two graphs have different nodes: {', '.join(odd[:5])}{', ...' if len(odd) > 5 else ''}")
+    check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
     arcs = {(number[u], number[v]) for u, v in graph.edges() if u != v}
     if not graph.is_directed():
         arcs |= {(v, u) for u, v in arcs}

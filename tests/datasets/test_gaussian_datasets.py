@@ -78,7 +78,7 @@ def test_shapes():
         (lambda: gaussian_random_network(5, -1.0), ValueError, "mean_degree must be a number of at least 0, got -1"),
         (lambda: gaussian_random_network(5, weights=(0.6, 0.3)), ValueError, "0 < smallest <= largest"),
         (lambda: gaussian_random_network(5, weights=(0.0, 0.3)), ValueError, "0 < smallest <= largest"),
-        (lambda: gaussian_random_network(5, random_state=-1), ValueError, "random_state must be at least 0"),
+        (lambda: gaussian_random_network(5, random_state=-1), ValueError, "random_state must not be negative"),
         (lambda: gaussian_preferential_attachment_network(1), ValueError, "n_variables must be at least 2"),
         (lambda: gaussian_hub_network(5, 0), ValueError, "hub_size must be at least 1"),
     ],

@@ -74,7 +74,7 @@ def test_same_seed_same_network(make):
         (lambda: preferential_attachment_network(9, edges_per_node=0), ValueError, "edges_per_node must be at least 1"),
         (lambda: chain_network(3, node_scale=-1.0), ValueError, "node_scale must be a number of at least 0"),
         (lambda: chain_network(3, edge_scale=np.nan), ValueError, "edge_scale must be a number of at least 0"),
-        (lambda: chain_network(3, random_state=-1), ValueError, "random_state must be at least 0"),
+        (lambda: chain_network(3, random_state=-1), ValueError, "random_state must not be negative"),
         (lambda: sample_markov_network(chain_network(3), 0), ValueError, "n_rows must be at least 1, got 0"),
         (lambda: sample_markov_network(chain_network(3), -2), ValueError, "n_rows must be at least 1, got -2"),
         (lambda: sample_markov_network(chain_network(3), 2.5), TypeError, "n_rows must be an integer, got 2.5"),

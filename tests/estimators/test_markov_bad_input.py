@@ -76,7 +76,7 @@ def test_floats_are_not_sent_to_scores_that_these_learners_lack():
         ({"n_jobs": 0}, r"n_jobs"),
         ({"random_state": "seed"}, r"'random_state'.*'seed'"),
         ({"start": "model"}, r"start must be a PairwiseMarkovNetwork.*str"),
-        ({"start": planted_network(5)}, r"start and the data.*'x[567]'"),
+        ({"start": planted_network(5)}, r"start and the data have different variables; .*'x[567]'"),
         ({"true_graph": [("x0", "z")]}, r"true_graph.*'z'"),
         ({"true_graph": ["x0"]}, r"true_graph.*'x0'.*pair"),
         ({"true_graph": 5}, r"true_graph.*pairs"),

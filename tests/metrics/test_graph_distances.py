@@ -100,7 +100,7 @@ def test_skeleton_scores_without_edges():
 @pytest.mark.parametrize("measure", [shd, cpdag_shd, skeleton_scores])
 class TestBadInput:
     def test_other_nodes(self, measure):
-        words = r"only the first has \{'b'\}, only the second has \{'c', 3\}"
+        words = "only in the first graph: 'b'; only in the second: 'c', 3"
         second = DAG([("a", "c")])
         second.add_node(3)
         with pytest.raises(ValueError, match=words):

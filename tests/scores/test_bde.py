@@ -151,8 +151,8 @@ def test_the_network_declares_the_states():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (wet_frame().assign(sun=1), "must have the same variables, but 'sun' stand in one of them only"),
-        (wet_frame()[["wet"]], "must have the same variables, but 'rain' stand in one"),
+        (wet_frame().assign(sun=1), "have different variables; only in the data: 'sun'"),
+        (wet_frame()[["wet"]], "have different variables; only in the prior network: 'rain'"),
         (wet_frame().replace("some", "drizzle"), r"'rain' holds the state\(s\) 'drizzle'"),
         (
             DiscreteTable(["wet", "rain"], [("no", "yes"), ("none", "some")], [[0, 1], [0, 1]]),

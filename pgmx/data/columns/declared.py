@@ -9,6 +9,7 @@ from pgmx.checks import join_names
 from pgmx.data.columns.kinds import Coded
 from pgmx.data.columns.objects import is_missing
 from pgmx.data.errors import UnknownColumnsError
+from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
 
@@ -90,14 +91,10 @@ def recoded(coded, row, states, name):
         If the column holds a state that is not declared.
     """
     codes = row if coded.codes is None else coded.codes
-    position = {state: i for i, state in enumerate(states)}
-    undeclared = [i for i, state in enumerate(coded.states) if state not in position]
+    undeclared = list_unknown_states(coded.states, states, codes)
     if undeclared:
-        counts = np.bincount(codes, minlength=len(coded.states))
-        observed = [coded.states[i] for i in undeclared if counts[i]]
-        if observed:
-            raise undeclared_error(name, observed, states)
-    rank = np.array([*(position.get(state, 0) for state in coded.states), len(states)], dtype=np.uint16)
+        raise undeclared_error(name, undeclared, states)
+    rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
         return Coded(states, rank[codes])
     row[:] = rank.astype(np.uint8)[codes]

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pgmx.checks import join_names
+from pgmx.checks import check_same_names
 from pgmx.data.files.readers import CSV_OPTIONS, UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
 from pgmx.data.frame import Frame
 from pgmx.data.sources import Source, open_piece, open_source
@@ -110,14 +110,8 @@ def _no_frame():
 
 def _reordered(frame, names, number):
     """Return a piece with its columns in the order of the first, or raise when they are others."""
+    check_same_names(names, frame.names, "the first chunk", f"chunk {number}", "columns")
     place = {name: v for v, name in enumerate(frame.names)}
-    new, gone = [name for name in frame.names if name not in set(names)], [name for name in names if name not in place]
-    if new or gone:
-        differences = [f"{what} {join_names(some)}" for what, some in (("lacks", gone), ("has besides", new)) if some]
-        raise ValueError(
-            f"chunk {number} has other columns than the first, it {' and '.join(differences)}: give all chunks the "
-            "same columns"
-        )
     return Frame(names, [frame.columns[place[name]] for name in names], frame.n_rows)
 
 

@@ -14,6 +14,7 @@ from pgmx.data.columns.missing import code_known_cells, missing_name
 from pgmx.data.columns.objects import check_distinct
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.readers import CSV_OPTIONS
+from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.table import MAX_STATES
 
 #: Codes of missing cells among the codes of a chunk, for codes of one and of two bytes.
@@ -26,7 +27,7 @@ class Final(NamedTuple):
 
     states: tuple
     #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
-    codes: list
+    codes: np.ndarray
     #: Final code of missing cells, -1 without any.
     missing_code: int
 
@@ -149,12 +150,11 @@ class GrowingColumn:
         else:
             states = tuple(values)
         if declared is not None:
-            undeclared = [values[i] for i in observed if values[i] not in set(declared)]
+            undeclared = list_unknown_states(values, declared, np.array(observed, dtype=np.intp))
             if undeclared:
                 raise undeclared_error(self.name, dict.fromkeys(undeclared), declared)
             states = declared
-        position = {state: i for i, state in enumerate(states)}
-        codes = [position.get(value, 0) for value in values]
+        codes = match_states(values, states)
         if not self.has_missing or missing in ("error", "drop"):
             return Final(states, codes, -1)
         states = (*states, missing_name(states))

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.estimators.base import BaseStructureLearner, get_metrics
 from pgmx.estimators.results import LazyResults
@@ -173,8 +174,6 @@ class DagLearner(LazyResults, BaseStructureLearner):
                 f"X has {opened.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        if set(opened.names) != set(self.variables_):
-            odd = ", ".join(sorted(map(repr, set(opened.names) ^ set(self.variables_)))[:5])
-            raise ValueError(f"X and the learned graph must have the same columns, but {odd} stand in one of them only")
+        check_same_names(opened.names, self.variables_, "X", "the learned graph")
         frame = opened.to_pandas()  # a copy, checked for missing and infinite cells
         return X if isinstance(X, type(frame)) else frame

@@ -13,6 +13,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
 from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
@@ -203,13 +204,8 @@ class SearchLearner(DagLearner):
         if isinstance(self.start_dag, nx.DiGraph):
             if getattr(self.start_dag, "undirected_edges", None):
                 raise ValueError("start_dag has undirected edges: give a DAG (of a learner dag_), not its class (PDAG)")
-            odd = set(self.start_dag.nodes) ^ set(names)
-            if odd:
-                shown = ", ".join(sorted(map(repr, odd))[:5])
-                raise ValueError(
-                    f"start_dag and the data must have the same variables, but {shown} stand in one of them only: add "
-                    "the missing nodes with start_dag.add_nodes_from, or drop the extra ones"
-                )
+            remedy = "Add missing nodes with start_dag.add_nodes_from, drop superfluous ones"
+            check_same_names(self.start_dag.nodes, names, "start_dag", "the data", remedy=remedy)
             edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges())
         edges.update(dict.fromkeys((tail, head) for tail, head in constraints.required.tolist()))
         cycle = find_cycle(len(names), list(edges))

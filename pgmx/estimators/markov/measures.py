@@ -5,9 +5,10 @@ from math import nan
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
+from pgmx.data.recode import recode_table
 from pgmx.search.knowledge.pairs import read_pairs
 
 #: The fit to held-out rows is measured when so many more edges are active.
@@ -91,9 +92,5 @@ def held_out_codes(held_out, table: DiscreteTable, option: str = "held_out") -> 
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError  # others are not made of a text
         raise kind(f"{option} cannot be read with the states of the data: {error}") from None
-    if set(coded.columns) != set(table.columns):
-        odd = next(iter(set(coded.columns) ^ set(table.columns)))
-        raise ValueError(f"{option} and the data must have the same columns, but {odd!r} stands in one of them only")
-    if dict(zip(coded.columns, coded.states, strict=True)) != dict(zip(table.columns, table.states, strict=True)):
-        coded = encode(coded.to_pandas(), state_names=states)
-    return np.ascontiguousarray(coded.codes[[coded.index(name) for name in table.columns]])
+    check_same_names(coded.columns, table.columns, option, "the data", "columns")
+    return recode_table(coded, table.columns, table.states)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.weights import check_row_weights, weights_of_complete_rows
@@ -191,11 +192,7 @@ def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None
         raise TypeError(
             f"start must be a PairwiseMarkovNetwork, such as the model_ of a learner, got {type(start).__name__}"
         )
-    odd = set(start.names) ^ set(problem.names)
-    if odd:
-        raise ValueError(
-            f"start and the data must have the same variables, but {next(iter(odd))!r} stands in one of them only"
-        )
+    check_same_names(start.names, problem.names, "start", "the data")
     given = start.potentials
     order = [start.names.index(name) for name in problem.names]
     place = np.argsort(order)

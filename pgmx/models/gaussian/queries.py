@@ -9,7 +9,7 @@ import pandas as pd
 from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
 
-from pgmx.checks import check_natural, join_names
+from pgmx.checks import check_natural, check_seed, join_names
 from pgmx.models.fixed_graph import FixedGraph
 from pgmx.models.gaussian.blocks import Blocks, conditional_scores, marginal_precision
 from pgmx.models.gaussian.linear_gaussian import linear_gaussian_network
@@ -234,7 +234,7 @@ class GaussianQueries(FixedGraph):
         """
         self._known()
         n = check_natural(n_samples, "n_samples", 0)
-        rng = np.random.default_rng(None if random_state is None else check_natural(random_state, "random_state", 0))
+        rng = np.random.default_rng(check_seed(random_state, "random_state"))
         drawn = self if not evidence else self.conditional(evidence)
         scores = drawn._blocks().spread(rng.standard_normal((n, len(drawn._names))))
         found = drawn._values(scores, np.arange(len(drawn._names)))

@@ -12,6 +12,7 @@ from pgmx.data.columns.kinds import code_column, float_cells, is_float_column
 from pgmx.data.columns.missing import missing_mask, take_rows
 from pgmx.data.files.readers import is_path
 from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.sources import open_piece
 from pgmx.inference.problem import Problem
 
@@ -131,14 +132,13 @@ def _of_column(values, name) -> tuple[tuple, np.ndarray, np.ndarray | None]:
 
 def _lookup(name, own: tuple, states: tuple, found: np.ndarray) -> np.ndarray:
     """Return the network's code of each state of a column; those that do not occur may be unknown."""
-    known = {state: code for code, state in enumerate(states)}
-    unknown = [state for code, state in enumerate(own) if state not in known and (found == code).any()]
+    unknown = list_unknown_states(own, states, found)
     if unknown:
         remedy = "code such cells as missing, or drop the rows"
-        if any(str(state) in known for state in unknown):
+        if any(str(state) in states for state in unknown):
             remedy = "the network knows them as text, convert the column with astype(str)"
         raise ValueError(
             f"column {name!r} holds {join_names(unknown)}, which are no states of the variable in the network, "
             f"{join_names(states)}: {remedy}"
         )
-    return np.array([known.get(state, 0) for state in own], dtype=np.intp)
+    return match_states(own, states)

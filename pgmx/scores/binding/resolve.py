@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
-from pgmx.checks import join_names
+from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.weights import check_row_weights, weights_of_complete_rows
 from pgmx.scores.binding.foreign import FunctionScoring
@@ -201,10 +201,8 @@ def _check_same_moments(score: GaussianScore, names: list, found: Moments) -> No
 
 
 def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
-    odd = set(getattr(score, "variables", names)) ^ set(names)
-    if odd:
-        shown = ", ".join(sorted(map(repr, odd))[:5])
-        raise ValueError(f"the score was made from other columns: {shown}; make it from this data")
+    own = getattr(score, "variables", names)
+    check_same_names(own, names, "the score", "the data", "columns", "Make the score from this data")
     if rows_of_score != n_rows:
         raise ValueError(
             f"the score was made from {rows_of_score} rows, the data have {n_rows}; make it from this data"

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_same_names, join_names
 
 #: Most cells of a table that marginalisation may make (512 MiB of float64).
 MAX_CELLS = 2**26
@@ -64,12 +64,7 @@ class PriorNetwork:
 
     def check_names(self, names) -> None:
         """Raise where `names` are not those of the network."""
-        odd = set(names) ^ set(self.names)
-        if odd:
-            raise ValueError(
-                f"the prior network and the data must have the same variables, but {join_names(sorted(odd, key=repr))} "
-                "stand in one of them only"
-            )
+        check_same_names(self.names, names, "the prior network", "the data")
 
     def over(self, names, states) -> "PriorNetwork":
         """Return the network with variables and states in the order of a table, or raise where they differ."""
