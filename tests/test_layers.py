@@ -74,7 +74,7 @@ ORDER = {
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/parallel": ["spread"],
     "pgmx/plotting": ["crossings marks strengths", "edge_styles history layout paths", "curves draw"],
-    "pgmx/runs": ["checkpoint progress run"],
+    "pgmx/runs": ["fingerprint progress", "checkpoint", "run"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "registry", "binding"],
     "pgmx/scores/binding": ["scoring", "foreign native", "resolve"],
     "pgmx/scores/discrete": ["prior_network terms", "base observed_cells", "aic bde bdeu bds bic k2 log_likelihood"],

@@ -86,7 +86,9 @@ score_ : float
 n_iter_ : int
     Moves made, those on trial among them.
 converged_ : bool
-    Whether the search came to its end; False where `max_iter`, `max_time` or the callback ended it.
+    Whether the search came to its end.
+stopped_by_ : str
+    Why it ended: ``"converged"``, ``"max_iter"``, ``"max_time"`` or ``"callback"``.
 history_ : dict of ndarray
     ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
 edges_ : ndarray of shape (n_edges, 2), int64
@@ -286,6 +288,8 @@ dual_gap_ : float
     solved apart. Never below -1e-12 of the objective.
 converged_ : bool
     Whether `tol` was reached.
+stopped_by_ : str
+    Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"`` or ``"callback"``.
 n_iter_ : int
     Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
 history_ : dict of ndarray

@@ -1,6 +1,7 @@
-"""One run of a learner: its clock, limits, callback, progress and checkpoint.
+"""One run of a learner: its clock, limits, callback, history and checkpoint.
 
-- `checkpoint`: snapshots of a running search in a file, from which a killed run goes on
-- `progress`: a progress bar that appears only when a run takes long
-- `run`: what goes on beside the solving of a Gaussian learner: its clock, its callback, its history
+- `progress`: what a callback receives, a named tuple per family of learners, and the progress bar
+- `fingerprint`: a text that stands for the data and the options of a run
+- `checkpoint`: snapshots of a run in a file, from which a killed run goes on
+- `run`: the run itself
 """

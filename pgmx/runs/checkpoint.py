@@ -1,4 +1,4 @@
-"""Snapshots of a running search in a file, from which a killed run goes on."""
+"""Snapshots of a run in a file, from which a killed run goes on."""
 
 import os
 import zipfile
@@ -9,41 +9,25 @@ from typing import Any
 
 import numpy as np
 
-_FORMAT = 1
+from pgmx.runs.fingerprint import fingerprint
+
+_FORMAT = 2
 
 #: What numpy and zipfile raise for files that are no archives of arrays, or damaged ones.
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, zipfile.BadZipFile)
 
 
 class Checkpoint:
-    """A file that holds the latest snapshot of one search.
+    """A file that holds the latest snapshot of one run; `identity` is the fingerprint of its data and options.
 
     A snapshot is written beside the file and put in its place in one step, so that a run that is killed at any moment
-    leaves a whole snapshot, the old or the new one.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    every : float
-        Seconds between snapshots; 0 takes one at each chance.
-    fingerprint : str
-        Stands for data and options: a snapshot of another search is refused.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint = Checkpoint(f"{folder}/search.ckpt", 0.0, "alarm")
-    ...     checkpoint.save({"n_iter": 3})
-    ...     int(Checkpoint(f"{folder}/search.ckpt", 0.0, "alarm").load()["n_iter"])
-    3
+    leaves a whole snapshot, the old or the new one. `every` is the seconds between snapshots; 0 takes one per round.
     """
 
-    def __init__(self, path: str | os.PathLike, every: float, fingerprint: str):
+    def __init__(self, path: str | os.PathLike, every: float, identity: str):
         self.path = Path(path)
         self.every = every
-        self.fingerprint = fingerprint
+        self.identity = identity
         self._last = monotonic()
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}, make it first")
@@ -51,21 +35,15 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it")
         self._beside = self.path.with_name(f"{self.path.name}.tmp")
 
-    def due(self) -> bool:
-        """Tell whether `every` seconds have passed since the last snapshot."""
+    def is_due(self) -> bool:
+        """Return whether `every` seconds have passed since the last snapshot."""
         return monotonic() - self._last >= self.every
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
-        """Write a snapshot.
-
-        Parameters
-        ----------
-        snapshot : mapping of str to number, string or array
-            What the search needs to go on.
-        """
+        """Write a snapshot: numbers, strings and arrays by name."""
         try:
             with open(self._beside, "wb") as file:
-                np.savez(file, format=_FORMAT, fingerprint=self.fingerprint, **snapshot)
+                np.savez(file, format=_FORMAT, fingerprint=self.identity, **snapshot)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(self._beside, self.path)
@@ -74,13 +52,7 @@ class Checkpoint:
         self._last = monotonic()
 
     def load(self) -> dict[str, Any] | None:
-        """Return the snapshot in the file, None where there is no file.
-
-        Raises
-        ------
-        ValueError
-            If the file is no snapshot, or one of another search.
-        """
+        """Return the snapshot in the file, None where there is no file; refuse what is no snapshot of this run."""
         if not self.path.exists():
             return None
         remedy = "delete the file to begin anew, or name another one"
@@ -92,13 +64,27 @@ class Checkpoint:
             # What numpy says of other files is advice to unpickle them.
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
             raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({why}): {remedy}") from None
-        if not np.array_equal(snapshot.pop("format", None), _FORMAT):
+        written = snapshot.pop("format", None)
+        if np.array_equal(written, 1):
+            raise ValueError(f"checkpoint={str(self.path)!r} was written by an older version of pgmx: {remedy}")
+        if not np.array_equal(written, _FORMAT):
             raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of this version: {remedy}")
-        if str(snapshot.pop("fingerprint", "")) != self.fingerprint:
+        if str(snapshot.pop("fingerprint", "")) != self.identity:
             raise ValueError(f"checkpoint={str(self.path)!r} is of another search (other data or options): {remedy}")
         return {name: value.item() if value.ndim == 0 else value for name, value in snapshot.items()}
 
     def remove(self) -> None:
-        """Delete the file: the search is over."""
+        """Delete the file."""
         self.path.unlink(missing_ok=True)
         self._beside.unlink(missing_ok=True)  # of a run that was killed while it wrote
+
+
+def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint | None:
+    """Return the checkpoint that a learner's options name, None where they name none; see `fingerprint`."""
+    if learner.checkpoint is None:
+        return None
+    if learner.random_state is None:
+        raise ValueError(
+            "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
+        )
+    return Checkpoint(learner.checkpoint, learner.checkpoint_every, fingerprint(learner, *data, **resolved))

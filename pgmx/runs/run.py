@@ -1,84 +1,154 @@
-"""What goes on beside the solving of a Gaussian learner: its clock, its callback, its history."""
+"""One run of a learner: its clock, limits, callback, history and checkpoint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
-from time import perf_counter, time
-from typing import NamedTuple
+from time import perf_counter, process_time, time
+from typing import Any, Self
 
 import numpy as np
 
+from pgmx.runs.checkpoint import Checkpoint
 
-class GaussianProgress(NamedTuple):
-    """What a callback is told.
 
-    Attributes
-    ----------
-    n_iter : int
-        Calls so far: sweeps of the graphical lasso, blocks of columns of the others, penalties of a path.
-    objective : float
-        The objective now, NaN where it was not computed; of the columns solved so far for column-wise learners.
-    n_edges : int
-        Edges now (column-wise learners: pairs of a variable and a neighbour it chose).
-    seconds : float
-        Since the beginning.
+class Run:
+    """Clock, limits, callback, history and checkpoint of one fit.
+
+    `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
+    are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
+    callback returns something true, or when the learner calls `end`.
     """
 
-    n_iter: int
-    objective: float
-    n_edges: int
-    seconds: float
-
-
-class GaussianRun:
-    """Clock, deadline, callback and history of one fit.
-
-    Parameters
-    ----------
-    max_time : float or None
-        Seconds that it may take.
-    callback : callable or None
-        Takes a GaussianProgress; a true answer ends the fit.
-
-    Attributes
-    ----------
-    deadline : float
-        Reading of ``time.perf_counter()`` at which it is to end.
-    stopped : bool
-        Whether the callback asked for the end.
-    """
-
-    def __init__(self, max_time: float | None = None, callback: Callable | None = None):
-        self._began = perf_counter()
-        self._callback = callback
-        self._told: list[GaussianProgress] = []
+    def __init__(
+        self,
+        progress: Any,
+        *,
+        max_time: float | None = None,
+        callback: Callable[[Any], object] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ):
+        self.checkpoint = checkpoint
+        #: Why the run ended: "converged", "max_time", "max_iter", "max_edges", "callback"; "" while it goes on.
+        self.stopped_by = ""
+        self._progress, self._callback = progress, callback
+        self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
+        self._columns: dict[str, list] = {name: [] for name in self._types}
+        self._began, self._cpu_began = perf_counter(), process_time()
+        #: Reading of ``time.perf_counter()`` at which the run is to end.
         self.deadline = inf if max_time is None else self._began + max_time
-        self.stopped = False
 
-    def tell(self, objective: float, n_edges: int) -> bool:
-        """Note where the fit is, tell the callback, and return whether it is to end; then nobody is told more."""
-        if self.stopped:
-            return True
-        progress = GaussianProgress(len(self._told) + 1, objective, n_edges, perf_counter() - self._began)
-        self._told.append(progress)
-        if self._callback is not None and self._callback(progress):
-            self.stopped = True
-        return self.over
+    @classmethod
+    def from_wall_deadline(cls, progress: Any, wall_deadline: float) -> Self:
+        """Return a run of a worker, which ends at a reading of ``time.time()``."""
+        run = cls(progress)
+        run.deadline = local_deadline(wall_deadline)
+        return run
+
+    # ---- clock and limits ----
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start, without pauses; a run that was resumed counts those of its earlier parts."""
+        return perf_counter() - self._began
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor seconds since the start, as `seconds`."""
+        return process_time() - self._cpu_began
 
     @property
     def wall_deadline(self) -> float:
-        """The deadline as a reading of ``time.time()``, which other machines have too."""
+        """The deadline as a reading of ``time.time()``, which other processes and machines share."""
         return time() + (self.deadline - perf_counter())
 
+    def is_over(self) -> bool:
+        """Return whether the callback, the clock or the learner has ended the run."""
+        if not self.stopped_by and perf_counter() >= self.deadline:
+            self.stopped_by = "max_time"
+        return bool(self.stopped_by)
+
+    def end(self, reason: str) -> None:
+        """End the run; one that converged deletes its checkpoint."""
+        self.stopped_by = reason
+        if reason == "converged" and self.checkpoint is not None:
+            self.checkpoint.remove()
+
+    def conclude(self, converged: bool, otherwise: str = "max_iter") -> str:
+        """End the run and return why; `otherwise` is a limit that neither the clock nor the callback has set."""
+        if converged or not self.is_over():
+            self.end("converged" if converged else otherwise)
+        return self.stopped_by
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock: what is done meanwhile is not the learner's time, nor does it count towards `max_time`."""
+        wall, cpu = perf_counter(), process_time()
+        try:
+            yield
+        finally:
+            pause = perf_counter() - wall
+            self._began, self.deadline = self._began + pause, self.deadline + pause
+            self._cpu_began += process_time() - cpu
+
+    # ---- history and callback ----
+
     @property
-    def over(self) -> bool:
-        """Whether the callback or the clock has ended the fit."""
-        return self.stopped or perf_counter() >= self.deadline
+    def n_rows(self) -> int:
+        """Rows of the history."""
+        return len(self._columns["seconds"])
 
     @property
     def history(self) -> dict[str, np.ndarray]:
-        """What was told, an array a figure."""
-        names = ("objective", "n_edges", "seconds")
-        return {name: np.array([getattr(one, name) for one in self._told]) for name in names}
+        """The history, an array per figure."""
+        return {name: np.array(values, dtype=self._types.get(name)) for name, values in self._columns.items()}
+
+    def record(self, **figures: Any) -> bool:
+        """Add a row to the history, call the callback, and return whether the run is to end at the next safe place.
+
+        Figures outside the fields of the progress go into the history alone; `n_iter` is the row's number by default.
+        After a callback has ended the run, nothing is recorded any more.
+        """
+        if self.stopped_by == "callback":
+            return True
+        progress = self.add_row(**figures)
+        if self._callback is not None:
+            with self.paused():
+                if self._callback(progress):
+                    self.stopped_by = "callback"
+        return self.is_over()
+
+    def add_row(self, **figures: Any) -> Any:
+        """Add a row to the history and return its progress, without a call of the callback."""
+        row = {"n_iter": self.n_rows + 1, "seconds": self.seconds, **figures}
+        progress = self._progress(**{name: row[name] for name in self._progress._fields})
+        del row["n_iter"]
+        for name, value in row.items():
+            self._columns.setdefault(name, []).append(value)
+        return progress
+
+    # ---- checkpoint ----
+
+    def is_snapshot_due(self) -> bool:
+        """Return whether it is time for the next snapshot."""
+        return self.checkpoint is not None and self.checkpoint.is_due()
+
+    def save(self, state: dict[str, Any], *, n_rows: int | None = None) -> None:
+        """Write a snapshot with the clock and the first `n_rows` rows of the history, all by default."""
+        if self.checkpoint is None:
+            return
+        history = {f"history_{name}": values[:n_rows] for name, values in self.history.items()}
+        self.checkpoint.save({**state, **history, "seconds": self.seconds, "cpu_seconds": self.cpu_seconds})
+
+    def restore(self) -> dict[str, Any] | None:
+        """Return the state in the checkpoint, None where there is none; clock and history go on from there."""
+        state = None if self.checkpoint is None else self.checkpoint.load()
+        if state is None:
+            return None
+        self._began = perf_counter() - state.pop("seconds")
+        self._cpu_began = process_time() - state.pop("cpu_seconds")
+        for name in [name for name in state if name.startswith("history_")]:
+            self._columns[name.removeprefix("history_")] = state.pop(name).tolist()
+        return state
 
 
 def local_deadline(wall_deadline: float) -> float:

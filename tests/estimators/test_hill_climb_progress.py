@@ -5,8 +5,7 @@ from pgmpy import config
 
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import HillClimbSearch
-from pgmx.runs.progress import ProgressBar
-from pgmx.search.dag.hill_climb import Progress
+from pgmx.runs.progress import ProgressBar, SearchProgress
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def test_bar_counts_the_moves(capfd, at_once):
 def test_bar_comes_with_the_first_move_after_a_second(capfd):
     with ProgressBar(True, None, "HillClimbSearch") as watcher:
         for n_iter, seconds in enumerate([0.2, 0.9, 1.1, 1.2], start=1):
-            watcher.callback(Progress(n_iter, -1.0, n_iter, seconds))
+            watcher.callback(SearchProgress(n_iter, -1.0, n_iter, seconds))
             shown = capfd.readouterr()
             assert shown.out == ""
             assert bool(shown.err) <= (seconds > 1.0)

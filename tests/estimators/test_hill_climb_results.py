@@ -197,8 +197,7 @@ class Clock:
 def test_max_time_returns_the_best_so_far(monkeypatch, max_time):
     full = learn()
     clock = Clock()
-    monkeypatch.setattr("pgmx.search.dag.course.perf_counter", clock)
-    monkeypatch.setattr("pgmx.estimators.bayesian.search_learner.perf_counter", clock)
+    monkeypatch.setattr("pgmx.runs.run.perf_counter", clock)
     data = dependent_frame(0)
     cut = learn(data, max_time=max_time)
     assert cut.n_iter_ < full.n_iter_

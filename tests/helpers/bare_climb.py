@@ -1,10 +1,40 @@
 """A climb over a bare source of gains: the shortest way from numbers to a graph."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from pgmx.search.dag.course import Run, Stopped
+from pgmx.runs.progress import SearchProgress
+from pgmx.runs.run import Run
+from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
+
+
+class Result(NamedTuple):
+    """The best graph that a search has seen, and why it ended."""
+
+    edges: np.ndarray
+    score: float
+    n_iter: int
+    converged: bool
+    history: dict
+    stopped_by: str
+
+
+def run_search(search, state, course):
+    """Run a search until it converges or a limit ends it; return the result."""
+    try:
+        search()
+    except Stopped:
+        course.save(state)
+        assert course.run.stopped_by
+    else:
+        course.run.end("converged")
+    course.recall()
+    reason = course.run.stopped_by
+    edges = course.best_edges(state)
+    return Result(edges, course.best_score, course.n_iter, reason == "converged", course.run.history, reason)
 
 
 def hill_climb(
@@ -18,10 +48,10 @@ def hill_climb(
     bonus=(0.0, 0.0, 0.0),
     offset=0.0,
     callback=None,
-    began=None,
+    max_time=None,
 ):
     """Climb from a graph under `limits`; `offset` is the structure prior of that graph."""
-    run = Run(limits, callback=callback, began=began)
+    course = Course(limits, Run(SearchProgress, max_time=max_time, callback=callback))
     state = DagState(
         source,
         n,
@@ -35,9 +65,5 @@ def hill_climb(
     if start is not None:
         state.reset(start)
     state.prior = offset
-    run.present(state)
-    try:
-        climb(state, run, patience=limits.patience)
-    except Stopped:
-        return run.result(state, converged=False)
-    return run.result(state, converged=True)
+    course.set_best(state)
+    return run_search(lambda: climb(state, course, patience=limits.patience), state, course)

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 
 from helpers.bare_climb import hill_climb
 from pgmx.scores.gains import FunctionGains
-from pgmx.search.dag.hill_climb import ClimbLimits
+from pgmx.search.dag.course import ClimbLimits
 
 
 def limits(n, **changes):
     default = {
         "epsilon": 1e-4,
         "max_iter": 5000,
-        "max_time": None,
         "max_indegree": n,
         "tabu_length": 100,
         "patience": 0,

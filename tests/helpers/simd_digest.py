@@ -12,7 +12,7 @@ from helpers.bare_climb import hill_climb
 from helpers.coded_tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
 from pgmx._ext import _counts
 from pgmx.data import DiscreteTable
-from pgmx.search.dag.hill_climb import ClimbLimits
+from pgmx.search.dag.course import ClimbLimits
 from pgmx.statistics import PairTables
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
@@ -49,7 +49,7 @@ def family_bits(codes, cards, score, pairs):
 def climbed(codes, cards, score):
     """Return the edges of a climb and its scores after each move."""
     n = len(cards)
-    limits = ClimbLimits(epsilon=1e-4, max_iter=200, max_time=None, max_indegree=n, tabu_length=10, patience=2)
+    limits = ClimbLimits(epsilon=1e-4, max_iter=200, max_indegree=n, tabu_length=10, patience=2)
     result = hill_climb(make_scorer(codes, cards, score), n, limits, priority=np.arange(n))
     return result.edges.tolist(), [score.hex() for score in result.history["score"].tolist()]
 

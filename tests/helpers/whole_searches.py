@@ -5,12 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.bare_climb import run_search
 from helpers.climb_problems import arcs, graph_score, integer_score, limits
 from oracles.graphs import is_acyclic
+from pgmx.runs.progress import SearchProgress
+from pgmx.runs.run import Run
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best_first import best_first
-from pgmx.search.dag.course import Run, Stopped
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.restarts import restart
@@ -81,33 +84,33 @@ def random_problem(seed, n, *, spread=6, knowledge=False):
 # ---- whole searches, as the learners put them together ----
 
 
-def greedy(problem, state, run, seed):
-    if run.enter(0):
-        climb(state, run, patience=problem.limits.patience)
+def greedy(problem, state, course, seed):
+    if course.enter(0):
+        climb(state, course, patience=problem.limits.patience)
 
 
-def restarted(problem, state, run, seed, *, n_restarts=5, n_moves=3, n_jobs=1):
-    greedy(problem, state, run, seed)
-    if run.enter(1):
-        restart(problem, state, run, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=n_jobs)
+def restarted(problem, state, course, seed, *, n_restarts=5, n_moves=3, n_jobs=1):
+    greedy(problem, state, course, seed)
+    if course.enter(1):
+        restart(problem, state, course, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=n_jobs)
 
 
-def thorough(problem, state, run, seed):
-    restarted(problem, state, run, seed, n_restarts=2)
-    search_thoroughly(problem, state, run, seed=seed, first_stage=2)
+def thorough(problem, state, course, seed):
+    restarted(problem, state, course, seed, n_restarts=2)
+    search_thoroughly(problem, state, course, seed=seed, first_stage=2)
 
 
-def annealed(problem, state, run, seed, *, n_draws=400):
-    if run.enter(0):
-        anneal(state, run, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
-    if run.enter(1):
-        if not run.memo:
-            run.return_to_best(state)
-        climb(state, run)
+def annealed(problem, state, course, seed, *, n_draws=400):
+    if course.enter(0):
+        anneal(state, course, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
+    if course.enter(1):
+        if not course.memo:
+            course.return_to_best(state)
+        climb(state, course)
 
 
-def best_firsts(problem, state, run, seed, *, width=3, patience=8, max_open=5):
-    best_first(state, run, width=width, patience=patience, max_open=max_open)
+def best_firsts(problem, state, course, seed, *, width=3, patience=8, max_open=5):
+    best_first(state, course, width=width, patience=patience, max_open=max_open)
 
 
 SEARCHES = {
@@ -123,17 +126,10 @@ def walks_of(search):
     return search in (annealed, best_firsts)
 
 
-def search_with(search, problem, *, seed=0, callback=None, saver=None, snapshot=None, **options):
-    """Return the result of a search, taken up from a snapshot where there is one."""
+def search_with(search, problem, *, seed=0, callback=None, checkpoint=None, max_time=None, **options):
+    """Return the result of a search, resumed from a snapshot where the checkpoint has one."""
     state = problem.state()
-    run = Run(problem.limits, callback=callback, saver=saver)
-    if snapshot is None:
-        run.present(state)
-    else:
-        run.take_up(state, snapshot)
-    try:
-        search(problem, state, run, seed, **options)
-    except Stopped:
-        run.save(state)
-        return run.result(state, converged=False)
-    return run.result(state, converged=True)
+    course = Course(problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint))
+    if not course.restore(state):
+        course.set_best(state)
+    return run_search(lambda: search(problem, state, course, seed, **options), state, course)

@@ -64,12 +64,12 @@ def test_when_the_next_one_is_due(path, monkeypatch):
     checkpoint = Checkpoint(path, 5.0, "a")
     for seconds, due in [(4.9, False), (5.0, True)]:
         now[0] = 100.0 + seconds
-        assert checkpoint.due() is due
+        assert checkpoint.is_due() is due
     checkpoint.save(SNAPSHOT)
-    assert not checkpoint.due()
+    assert not checkpoint.is_due()
     now[0] += 5.0
-    assert checkpoint.due()
-    assert Checkpoint(path, 0.0, "a").due()
+    assert checkpoint.is_due()
+    assert Checkpoint(path, 0.0, "a").is_due()
 
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
@@ -128,10 +128,11 @@ def flipped(path):
         (flipped, "cannot be read"),
         (archive(x=np.arange(3)), "no checkpoint of this version"),
         (archive(format=99, fingerprint="a"), "no checkpoint of this version"),
+        (archive(format=1, fingerprint="a"), "was written by an older version of pgmx"),
         (archive(format=np.arange(3), fingerprint="a"), "no checkpoint of this version"),
-        (archive(format=1, fingerprint="b"), "another search"),
-        (archive(format=1), "another search"),
-        (archive(format=1, fingerprint="a", x=np.array([None])), "cannot be read"),  # objects are never unpickled
+        (archive(format=2, fingerprint="b"), "another search"),
+        (archive(format=2), "another search"),
+        (archive(format=2, fingerprint="a", x=np.array([None])), "cannot be read"),  # objects are never unpickled
     ],
 )
 def test_other_files_are_refused_with_the_remedy(path, write, words):

@@ -10,7 +10,7 @@ from joblib import parallel_config
 
 from helpers.whole_searches import greedy, random_problem, restarted, search_with
 from oracles.all_dags import best_score
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.restarts import shake
 
 
@@ -82,30 +82,29 @@ def test_prior_of_the_graph_without_arcs_counts_in_every_worker(n_jobs):
 
 
 def test_no_time_left_for_them():
-    problem = random_problem(4, 5).problem(max_time=0)
-    result = search_with(restarted, problem, n_restarts=9)
-    assert (result.n_iter, result.converged) == (0, False)
+    result = search_with(restarted, random_problem(4, 5).problem(), n_restarts=9, max_time=0)
+    assert (result.n_iter, result.stopped_by) == (0, "max_time")
 
 
 # ---- what moves away from the optimum ----
 
 
 def shaken(problem, n_moves, seed):
-    state, run = problem.state(), Run(problem.limits)
-    run.present(state)
-    shake(state, run, n_moves, np.random.default_rng(seed))
-    return state, run
+    state, course = problem.state(), Course(problem.limits)
+    course.set_best(state)
+    shake(state, course, n_moves, np.random.default_rng(seed))
+    return state, course
 
 
 @given(st.integers(0, 2**20), st.integers(1, 6), st.booleans(), st.integers(0, 15))
 @settings(max_examples=60)
 def test_shaking_makes_legal_moves(seed, n, knowledge, n_moves):
     asked = random_problem(seed, n, knowledge=knowledge)
-    state, run = shaken(asked.problem(tabu_length=0, walks=True), n_moves, seed)
+    state, course = shaken(asked.problem(tabu_length=0, walks=True), n_moves, seed)
     asked.check_legal(state.edges())
-    assert run.n_iter <= n_moves
+    assert course.n_iter <= n_moves
     if n > 1 and not knowledge:
-        assert run.n_iter == n_moves
+        assert course.n_iter == n_moves
 
 
 def test_shaking_reaches_all_graphs():

@@ -14,13 +14,14 @@ every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES
 
 
 class InMemory:
-    """Keeps all snapshots as the bytes of the file they would have been, and gives them back."""
+    """Keeps all snapshots as the bytes of the file they would have been; a run is resumed from `first`."""
 
-    def __init__(self, at_every_place=True):
+    def __init__(self, at_every_place=True, first=None):
         self.at_every_place = at_every_place
+        self.first = first
         self.files = []
 
-    def due(self):
+    def is_due(self):
         return self.at_every_place
 
     def save(self, snapshot):
@@ -28,9 +29,14 @@ class InMemory:
         np.savez(file, **snapshot)
         self.files.append(file.getvalue())
 
-    def load(self, number):
-        with np.load(io.BytesIO(self.files[number]), allow_pickle=False) as stored:
+    def load(self):
+        if self.first is None:
+            return None
+        with np.load(io.BytesIO(self.first), allow_pickle=False) as stored:
             return {name: stored[name].item() if stored[name].ndim == 0 else stored[name] for name in stored.files}
+
+    def remove(self):
+        pass
 
 
 def same(result, expected):
@@ -63,11 +69,10 @@ def problems_for(draw, search):
 def test_from_every_snapshot(search, data):
     problem = data.draw(problems_for(search))
     plain = search_with(search, problem, seed=3)
-    saver = InMemory()
-    same(search_with(search, problem, seed=3, saver=saver), plain)
-    for number in range(0, len(saver.files), 1 + len(saver.files) // 12):
-        again = search_with(search, problem, seed=3, snapshot=saver.load(number))
-        same(again, plain)
+    checkpoint = InMemory()
+    same(search_with(search, problem, seed=3, checkpoint=checkpoint), plain)
+    for first in checkpoint.files[:: 1 + len(checkpoint.files) // 12]:
+        same(search_with(search, problem, seed=3, checkpoint=InMemory(first=first)), plain)
 
 
 @every_search
@@ -78,20 +83,15 @@ def test_stopped_after_so_many_moves_again_and_again(search, data):
     problem = data.draw(problems_for(search))
     step = data.draw(st.integers(1, 9), label="moves of a run")
     plain = search_with(search, problem, seed=3)
-    saver, snapshot = InMemory(at_every_place=False), None
+    checkpoint = InMemory(at_every_place=False)
     for most in range(0, plain.n_iter + step + 1, step):
-        saver.files.clear()
-        result = search_with(
-            search,
-            replace(problem, limits=replace(problem.limits, max_iter=most)),
-            seed=3,
-            saver=saver,
-            snapshot=snapshot,
-        )
+        limited = replace(problem, limits=replace(problem.limits, max_iter=most))
+        result = search_with(search, limited, seed=3, checkpoint=checkpoint)
         if result.converged:
             break
         assert result.n_iter <= most
-        snapshot = saver.load(-1)
+        assert result.stopped_by == "max_iter"
+        checkpoint = InMemory(at_every_place=False, first=checkpoint.files[-1])
     same(result, plain)
 
 
@@ -101,7 +101,7 @@ def test_stopped_after_so_many_moves_again_and_again(search, data):
 def test_stopped_by_the_callback_again_and_again(search, data):
     problem = data.draw(problems_for(search))
     plain = search_with(search, problem, seed=3)
-    saver, snapshot, told = InMemory(at_every_place=False), None, []
+    checkpoint, told = InMemory(at_every_place=False), []
     rng = np.random.default_rng(data.draw(st.integers(0, 99), label="moments"))
 
     def callback(progress):
@@ -109,10 +109,10 @@ def test_stopped_by_the_callback_again_and_again(search, data):
         return rng.random() < 0.4
 
     for _ in range(len(plain.history["score"]) + 2):
-        saver.files.clear()
-        result = search_with(search, problem, seed=3, saver=saver, snapshot=snapshot, callback=callback)
+        result = search_with(search, problem, seed=3, checkpoint=checkpoint, callback=callback)
         if result.converged:
             break
-        snapshot = saver.load(-1)
+        assert result.stopped_by == "callback"
+        checkpoint = InMemory(at_every_place=False, first=checkpoint.files[-1])
     same(result, plain)
     assert [progress.score for progress in told] == plain.history["score"].tolist()

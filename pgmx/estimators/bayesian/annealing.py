@@ -7,7 +7,7 @@ from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.search.dag.annealing import anneal, usual_temperature
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.state import DagState
@@ -149,18 +149,18 @@ class SimulatedAnnealing(SearchLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
+    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         given = self.initial_temperature
-        if run.enter(0):
+        if course.enter(0):
             anneal(
                 state,
-                run,
+                course,
                 seed=seed,
                 n_draws=DRAWS_PER_VARIABLE * problem.n if self.n_draws is None else int(self.n_draws),
                 initial_temperature=usual_temperature(state) if given is None else float(given),
                 final_temperature=float(self.final_temperature),
             )
-        if run.enter(1):
-            if not run.memo:
-                run.return_to_best(state)
-            climb(state, run)
+        if course.enter(1):
+            if not course.memo:
+                course.return_to_best(state)
+            climb(state, course)

@@ -7,7 +7,7 @@ from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.search.dag.best_first import best_first
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.state import DagState
 
@@ -142,5 +142,5 @@ class BestFirstSearch(SearchLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
-        best_first(state, run, width=int(self.width), patience=int(self.patience), max_open=int(self.max_open))
+    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
+        best_first(state, course, width=int(self.width), patience=int(self.patience), max_open=int(self.max_open))

@@ -6,7 +6,7 @@ from typing import Any
 from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.bayesian.search_learner import SearchLearner
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.restarts import restart
@@ -195,18 +195,18 @@ class HillClimbSearch(SearchLearner):
     def _spreads(self) -> bool:
         return self.n_restarts > 0
 
-    def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
-        if run.enter(0):
-            climb(state, run, patience=self.patience)
-        if self.n_restarts and run.enter(1):
+    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
+        if course.enter(0):
+            climb(state, course, patience=self.patience)
+        if self.n_restarts and course.enter(1):
             restart(
                 problem,
                 state,
-                run,
+                course,
                 n_restarts=self.n_restarts,
                 n_moves=self.n_restart_moves,
                 seed=seed,
                 n_jobs=self.n_jobs,
             )
         if self.strategy == "thorough":
-            search_thoroughly(problem, state, run, seed=seed, first_stage=2)
+            search_thoroughly(problem, state, course, seed=seed, first_stage=2)

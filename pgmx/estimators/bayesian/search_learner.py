@@ -3,11 +3,9 @@
 from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
-from hashlib import blake2b
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import networkx as nx
@@ -20,10 +18,11 @@ from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptio
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Problem
 from pgmx.graphs.cycles import find_cycle
 from pgmx.parallel.spread import sendable_scoring
-from pgmx.runs.checkpoint import Checkpoint
-from pgmx.runs.progress import ProgressBar
+from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
+from pgmx.runs.progress import ProgressBar, SearchProgress
+from pgmx.runs.run import Run
 from pgmx.scores.gains import ROW_MEMORY, remembered
-from pgmx.search.dag.course import ClimbLimits, ClimbResult, Run, Stopped
+from pgmx.search.dag.course import ClimbLimits, Course, Stopped
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.starts import grow_at_random, grow_tree
 from pgmx.search.dag.state import DagState
@@ -31,12 +30,6 @@ from pgmx.search.knowledge.constraints import EdgeConstraints
 
 #: A longer tabu list is cut to this length; it bars no more, for no search makes so many moves.
 LONGEST_TABU = 1_000_000
-
-#: Options that decide what a search finds; a checkpoint is refused where one of them differs.
-_DECISIVE = (
-    *("start_dag", "max_indegree", "max_candidates", "epsilon", "strategy", "tabu_length", "patience", "n_restarts"),
-    *("n_restart_moves", "n_draws", "initial_temperature", "final_temperature", "width", "max_open"),
-)
 
 
 class SearchLearner(DagLearner):
@@ -71,7 +64,7 @@ class SearchLearner(DagLearner):
     patience = 0
 
     @abstractmethod
-    def _search(self, problem: DagProblem, state: DagState, run: Run, seed: int) -> None:
+    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         """Make the moves; limits end it by `Stopped`."""
 
     def _walks(self) -> bool:
@@ -115,58 +108,54 @@ class SearchLearner(DagLearner):
         return estimate_memory(n_rows, cardinalities, row_memory=ROW_MEMORY if self._goes_back() else 0)
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight):
-        began = perf_counter()
-        found = self._problem(opened, sample_weight)
-        permutation, seed = random_draws(len(found.names), self.random_state)
-        with sendable_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
-            result = self._find(found._replace(scoring=scoring), permutation, seed, began)
-        self._set_graph(found.scoring, found.constraints, result.edges)
-        self.score_ = result.score
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.history_ = result.history
+        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            found = self._problem(opened, sample_weight)
+            permutation, seed = random_draws(len(found.names), self.random_state)
+            with sendable_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
+                edges = self._find(found._replace(scoring=scoring), permutation, seed, run)
+        self._set_graph(found.scoring, found.constraints, edges)
+        self.stopped_by_ = run.stopped_by
+        self.converged_ = run.stopped_by == "converged"
+        self.history_ = run.history
 
-    def _find(self, found: Problem, permutation: np.ndarray, seed: int, began: float) -> ClimbResult:
-        """Search from the first graph, or from where the checkpoint left it."""
-        problem = self._dag_problem(found, permutation, began)
+    def _find(self, found: Problem, permutation: np.ndarray, seed: int, run: Run) -> np.ndarray:
+        """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph."""
+        problem = self._dag_problem(found, permutation, run)
         state = problem.state()
-        fingerprint = self._fingerprint(problem, state, seed)
+        run.checkpoint = self._open_checkpoint(problem, state, seed)
         if self.start_dag == "tree":
             grow_tree(state)
         elif self.start_dag == "random":
             grow_at_random(state, seed)
         state.prior = found.scoring.prior(state.edges())
         problem = replace(problem, start=state.edges(), offset=state.offset)
-        saver = None if self.checkpoint is None else Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint)
-        name = type(self).__name__
-        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, name) as watcher:
-            run = Run(problem.limits, callback=watcher.callback, began=began, saver=saver)
-            converged = self._run(problem, state, run, seed, saver)
-        return run.result(state, converged)
-
-    def _run(self, problem: DagProblem, state: DagState, run: Run, seed: int, saver: Checkpoint | None) -> bool:
-        """Search, from the snapshot in the checkpoint where there is one; tell whether it came to its end."""
-        snapshot = None if saver is None else saver.load()
-        if snapshot is None:
-            run.present(state)
-        else:
-            run.take_up(state, snapshot)
+        course = Course(problem.limits, run)
+        if not course.restore(state):
+            course.set_best(state)
         try:
-            self._search(problem, state, run, seed)
+            self._search(problem, state, course, seed)
         except Stopped:
-            if run.n_iter > 0:  # else there is nothing to go on from
-                run.save(state)
-            return False
-        if saver is not None:
-            saver.remove()
-        return True
+            if course.n_iter > 0:  # else there is nothing to go on from
+                course.save(state)
+        else:
+            run.end("converged")
+        course.recall()
+        self.score_, self.n_iter_ = course.best_score, course.n_iter
+        return course.best_edges(state)
 
-    def _dag_problem(self, found: Problem, permutation: np.ndarray, began: float) -> DagProblem:
+    def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint | None:
+        """Return the checkpoint; what is known of the edges counts as ids, and what is drawn as drawn."""
+        start = self.start_dag if isinstance(self.start_dag, str) else problem.start
+        resolved = {"start_dag": start, "random_state": [seed, problem.permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
+        # a forbidden arc has a gain of -inf
+        return open_checkpoint(self, state.gains, state.scores, problem.required, problem.bonus, **resolved)
+
+    def _dag_problem(self, found: Problem, permutation: np.ndarray, run: Run) -> DagProblem:
         n = len(found.names)
         limits = ClimbLimits(
             epsilon=float(self.epsilon),
             max_iter=inf if self.max_iter == inf else int(self.max_iter),
-            max_time=self.max_time,
             max_indegree=n if self.max_indegree is None else int(min(self.max_indegree, n)),
             tabu_length=int(min(self.tabu_length, LONGEST_TABU)),
             patience=int(self.patience),
@@ -175,7 +164,7 @@ class SearchLearner(DagLearner):
             found.scoring.gains,
             allowed=found.constraints.allowed,
             max_indegree=limits.max_indegree,
-            deadline=inf if self.max_time is None else began + self.max_time,
+            deadline=run.deadline,
             n_jobs=self.n_jobs,
         )
         return DagProblem(
@@ -214,22 +203,3 @@ class SearchLearner(DagLearner):
             raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
         kept = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(kept, dtype=np.int64).reshape(-1, 2)
-
-    def _fingerprint(self, problem: DagProblem, state: DagState, seed: int) -> str:
-        """Stand for data, score, constraints and options in a checkpoint."""
-        if self.checkpoint is None:
-            return ""
-        if self.random_state is None:
-            raise ValueError(
-                "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
-            )
-        options = {
-            name: str(getattr(self, name, None)) if not isinstance(getattr(self, name, None), nx.Graph) else "graph"
-            for name in _DECISIVE
-        }
-        score = self.scoring_method if isinstance(self.scoring_method, str) else type(self.scoring_method).__name__
-        what = (type(self).__name__, score, sorted(options.items()), seed, problem.bonus)
-        digest = blake2b(repr(what).encode(), digest_size=16)
-        for array in (state.gains, state.scores, problem.permutation, problem.start, problem.required):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()

@@ -14,7 +14,7 @@ from pgmx.estimators.gaussian.columns import solve_columns
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, edges_of, without_rounding
 from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
 from pgmx.parallel.spread import SharedArrays
-from pgmx.runs.run import GaussianRun, local_deadline
+from pgmx.runs.run import Run, local_deadline
 from pgmx.solvers.gaussian.clime.columns import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.statistics import GaussianSample
@@ -144,7 +144,7 @@ class CLIME(GaussianLearner):
         largest = largest_correlation(sample)
         return largest / (1 + self._ridge(sample) + largest)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
+    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         p = len(sample.names)
         matrices = {}
         if sample.factor is None or (self.solver != "admm" and 8 * p * p <= MATRIX_MEMORY):

@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 from scipy.sparse import csc_array, hstack
 
 from pgmx.parallel.spread import SharedArrays, spread
-from pgmx.runs.run import GaussianRun
+from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Blocks a worker gets, and the fewest columns of a block.
@@ -38,7 +38,7 @@ class ColumnTask:
 
 
 def solve_columns(
-    solve: Callable, arrays: SharedArrays, n_columns: int, run: GaussianRun, n_jobs: int | None
+    solve: Callable, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
 ) -> ColumnEstimates:
     """Return the estimates of all columns.
 
@@ -51,7 +51,7 @@ def solve_columns(
         What all blocks read.
     n_columns : int
         p.
-    run : GaussianRun
+    run : Run
         Told after each block. Its deadline is the solver's affair; the callback leaves out blocks not begun.
     n_jobs : int, optional
         Workers, as joblib understands it.
@@ -68,7 +68,8 @@ def solve_columns(
     for number, part in spread(task, arrays, -(-n_columns // block), n_jobs=n_jobs):
         found[number] = part
         n_edges = sum(one.coefficients[-1].nnz for one in found.values())
-        if run.tell(float("nan"), n_edges) and run.stopped:
+        run.record(objective=float("nan"), n_edges=n_edges)
+        if run.stopped_by == "callback":
             break
     lams = next(iter(found.values())).lams
     parts = []

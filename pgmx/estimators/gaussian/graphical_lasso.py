@@ -6,7 +6,7 @@ from pgmx.estimators._documented import documented
 from pgmx.estimators._options import with_options
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, edges_of, without_rounding
 from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
-from pgmx.runs.run import GaussianRun
+from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoSolution, graphical_lasso_path
 from pgmx.statistics import GaussianSample
 
@@ -87,7 +87,7 @@ class GraphicalLasso(GaussianLearner):
     def _largest_penalty(self, sample: GaussianSample) -> float:
         return largest_correlation(sample)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
+    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         solutions = graphical_lasso_path(
             sample.correlation,
             lams,
@@ -96,12 +96,12 @@ class GraphicalLasso(GaussianLearner):
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             deadline=run.deadline,
-            callback=lambda lam, n_iter, objective, n_edges: run.tell(objective, n_edges),
+            callback=lambda lam, n_iter, objective, n_edges: run.record(objective=objective, n_edges=n_edges),
         )
         found = []
         for solution in solutions:
             found.append(_estimate(solution))
-            if run.over:
+            if run.is_over():
                 break
         return found
 

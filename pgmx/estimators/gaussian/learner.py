@@ -17,8 +17,8 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.parallel.spread import one_blas_thread
-from pgmx.runs.progress import ProgressBar
-from pgmx.runs.run import GaussianRun
+from pgmx.runs.progress import ProgressBar, SolverProgress
+from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 
 #: Values that joblib takes for a number of workers.
@@ -152,7 +152,7 @@ class GaussianLearner(ContinuousLearner):
         """Whether held-out likelihood is that of maximum likelihood under the graph."""
         return self.refit
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
+    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         """Return the estimates of descending penalties; fewer where the run was ended, but the first at least."""
         raise TypeError(f"{type(self).__name__} does not implement _solve")
 
@@ -192,9 +192,10 @@ class GaussianLearner(ContinuousLearner):
         self.lam_max_ = self._largest_penalty(sample)
         lam = self.lam_ratio * self.lam_max_ if self.lam is None else float(self.lam)
         with self._bar() as bar:
-            run = GaussianRun(self.max_time, bar.callback)
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             found = self._solve(sample, np.array([lam]), run)[0]
         self._accept(sample, found)
+        self.stopped_by_ = run.conclude(self.converged_)
         self.history_ = run.history
         self._warn_unless_converged()
 
@@ -202,7 +203,7 @@ class GaussianLearner(ContinuousLearner):
         show = self.show_progress and config.SHOW_PROGRESS
         return ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective")
 
-    def _path(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> GaussianPath:
+    def _path(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> GaussianPath:
         path = GaussianPath(sample.without_rows(), self._largest_penalty(sample), self.refit)
         path.estimates.extend(self._solve(sample, lams, run))
         return path
@@ -254,7 +255,9 @@ class GaussianLearner(ContinuousLearner):
             if not len(wanted) or not (np.isfinite(wanted) & (wanted >= 0)).all():
                 raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {list(lams)!r}")
         with self._bar() as bar:
-            return self._path(sample, np.ascontiguousarray(wanted), GaussianRun(self.max_time, bar.callback))
+            return self._path(
+                sample, np.ascontiguousarray(wanted), Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            )
 
     def _adopt(self: Self, path: GaussianPath, k: int, sample: GaussianSample) -> Self:
         """Take the k-th estimate of a path as what was learned."""

@@ -12,7 +12,7 @@ from pgmx.estimators.gaussian.columns import solve_columns
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, sorted_pairs, units_of
 from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
 from pgmx.parallel.spread import SharedArrays
-from pgmx.runs.run import GaussianRun, local_deadline
+from pgmx.runs.run import Run, local_deadline
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from pgmx.statistics import GaussianSample
@@ -102,7 +102,7 @@ class NeighborhoodLasso(GaussianLearner):
     def _largest_penalty(self, sample: GaussianSample) -> float:
         return largest_correlation(sample)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: GaussianRun) -> list[GaussianEstimate]:
+    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline)
         arrays = SharedArrays(correlation=sample.correlation)
         found = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs)

@@ -135,7 +135,7 @@ class Nonparanormal(WrappingLearner):
         inner._learn(sample)
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._found)
-        self.estimator_, self.history_ = inner, inner.history_
+        self.estimator_, self.history_, self.stopped_by_ = inner, inner.history_, inner.stopped_by_
 
     @property
     def correlation_(self) -> np.ndarray:

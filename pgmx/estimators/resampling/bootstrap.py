@@ -1,8 +1,6 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
-from math import inf
 from numbers import Integral, Real
-from time import time
 from typing import Any
 
 import networkx as nx
@@ -13,11 +11,12 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.resampler import Resampler, resampling_table, scoring_of
-from pgmx.graphs.consensus import averaged_edges, count_pairs, extended, significance_threshold
+from pgmx.graphs.consensus import Marks, averaged_edges, count_pairs, extended, significance_threshold
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import direction_matrix, strength_matrix, strength_table
 from pgmx.parallel.spread import spread
-from pgmx.runs.progress import ProgressBar
+from pgmx.runs.progress import ProgressBar, ResamplingProgress
+from pgmx.runs.run import Run
 
 
 class BootstrapStructure(DagLearner):
@@ -44,6 +43,9 @@ class BootstrapStructure(DagLearner):
         Seconds after which no resample is begun; the results are those of the resamples done, one at least.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, seconds), a named tuple, after each resample; a true answer ends the run with the resamples
+        done. Its own time is not counted.
     n_jobs : int, default=None
         Resamples that run at the same time, through joblib and its backends; the result is the same for any number and
         any backend.
@@ -76,7 +78,9 @@ class BootstrapStructure(DagLearner):
     n_resamples_ : int
         Resamples done.
     converged_ : bool
-        Whether all were done; False where `max_time` ended it.
+        Whether all were done.
+    stopped_by_ : str
+        ``"converged"`` when all resamples are done, else ``"max_time"`` or ``"callback"``.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
     variables_ : list
@@ -133,6 +137,7 @@ class BootstrapStructure(DagLearner):
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "show_progress": ["boolean"],
+        "callback": [callable, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -144,6 +149,7 @@ class BootstrapStructure(DagLearner):
         n_resamples=100,
         max_time=None,
         show_progress=True,
+        callback=None,
         n_jobs=None,
         random_state=0,
     ):
@@ -151,6 +157,7 @@ class BootstrapStructure(DagLearner):
         self.n_resamples = n_resamples
         self.max_time = max_time
         self.show_progress = show_progress
+        self.callback = callback
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -174,7 +181,9 @@ class BootstrapStructure(DagLearner):
     # ---- learning ----
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight):
-        deadline = inf if self.max_time is None else time() + self.max_time
+        show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
+        bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
+        run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
         learner = HillClimbSearch() if self.estimator is None else self.estimator
         data, weights = resampling_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
@@ -182,24 +191,28 @@ class BootstrapStructure(DagLearner):
         scoring = scoring_of(learner, data, weights, self.n_jobs) if isinstance(learner, DagLearner) else None
         seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
         resampler = Resampler.of(learner, data.n_rows, weights, int(seed))
-        tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=deadline)
-        done = [found for _, found in self._watched(tasks)]
+        with bar:
+            done = self._resample(resampler, data, run)
         self._counts = count_pairs(len(names), [marks for _, marks in done])
         self._names, self._kind, self._scoring, self._results = names, done[0][0], scoring, {}
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(done)
         self.converged_ = len(done) == self.n_resamples
+        self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = significance_threshold(self._counts)
         marks = averaged_edges(self._counts, self.threshold_)
         self.edges_ = marks.undirected if self._kind == "graph" else extended(len(names), marks)
 
-    def _watched(self, tasks):
-        """Show a bar where the tasks take more than a second."""
-        if not (self.show_progress and config.SHOW_PROGRESS):
-            return tasks
-        from tqdm.auto import tqdm
-
-        return tqdm(tasks, total=self.n_resamples, desc=type(self).__name__, unit=" resamples", delay=ProgressBar.DELAY)
+    def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[tuple[str, Marks]]:
+        """Return the kind of graph and the edges of each resample, in any order."""
+        edges = []
+        tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=run.wall_deadline)
+        for _, one in tasks:
+            edges.append(one)
+            run.record(n_iter=len(edges))
+            if run.stopped_by == "callback":
+                break
+        return edges
 
     # ---- results ----
 

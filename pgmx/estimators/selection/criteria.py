@@ -16,7 +16,7 @@ from pgmx.estimators.gaussian.estimate import (
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.paths import best_position, choose_stable, instability, subsample_size
 from pgmx.estimators.selection.part_paths import paths_of_parts
-from pgmx.runs.run import GaussianRun
+from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
 from pgmx.statistics import GaussianSample
 
@@ -48,7 +48,7 @@ class ExtendedBIC:
     correlations the smallest eigenvalues are made, so that all graphs are compared on (1 - t) R + t I with t = 1 / √n.
     """
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
+    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.n_rows is None:
             raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
         self._n, self._gamma, self._run = float(sample.n_rows), options.gamma, run
@@ -86,9 +86,9 @@ def _least_loss(correlation: np.ndarray) -> float:
     return 0.5 * (log_determinant + len(correlation)) if sign > 0 else -inf
 
 
-def cut_short(found: GaussianEstimate, run: GaussianRun) -> bool:
+def cut_short(found: GaussianEstimate, run: Run) -> bool:
     """Tell whether an estimate was not solved because the clock or the callback ended the run."""
-    return run.over and not found.converged
+    return run.is_over() and not found.converged
 
 
 class _OverParts:
@@ -100,7 +100,7 @@ class _OverParts:
 
     _parts: list[GaussianSample]
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
+    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
             raise ValueError("selection='cv' and 'stars' divide the rows, and a covariance has none: use 'ebic'")
         self._options, self._leaf, self._run = options, leaf, run
@@ -149,7 +149,7 @@ class _OverParts:
 class CrossValidation(_OverParts):
     """Negative log-likelihood a row of held-out folds, less p ln(2π) / 2; ended once it has risen for a while."""
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
+    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
         n, k = sample.n_table_rows, options.n_folds
         if n < 2 * k:
@@ -179,7 +179,7 @@ class CrossValidation(_OverParts):
 class Stability(_OverParts):
     """Instability of the edges over subsamples, StARS; ended at the first unstable penalty."""
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: GaussianRun, seed: int):
+    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
         n = sample.n_table_rows
         size = subsample_size(n)

@@ -8,12 +8,13 @@ from sklearn.base import clone
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.parallel.spread import SharedArrays, spread
-from pgmx.runs.run import GaussianRun, local_deadline
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
 
 def paths_of_parts(
-    leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: GaussianRun, n_jobs: int | None
+    leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> dict[int, list[GaussianEstimate]]:
     """Return the estimates for the penalties of each part.
 
@@ -25,7 +26,7 @@ def paths_of_parts(
         Samples of some of the rows.
     lams : ndarray of shape (k,)
         Descending penalties.
-    run : GaussianRun
+    run : Run
         Its deadline leaves out parts not begun, but never all, and ends paths early.
     n_jobs : int, optional
         Workers over the parts.
@@ -70,6 +71,5 @@ class _Part:
             repaired=repaired,
             **{matrix: getattr(arrays, f"{matrix}{number}")},
         )
-        run = GaussianRun()
-        run.deadline = local_deadline(self.wall_deadline)
+        run = Run.from_wall_deadline(SolverProgress, self.wall_deadline)
         return self.solver._solve(sample, self.lams, run)

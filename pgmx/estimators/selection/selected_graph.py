@@ -15,8 +15,8 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
-from pgmx.runs.progress import ProgressBar
-from pgmx.runs.run import GaussianRun
+from pgmx.runs.progress import ProgressBar, SolverProgress
+from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
 #: A path is made longer at most so many times, and not beyond this share of its largest penalty.
@@ -176,17 +176,18 @@ class SelectedGraph(WrappingLearner):
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
-            run = GaussianRun(self.max_time, bar.callback)
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
             path = self._chosen_path(leaf, sample, criterion, run)
         self.path_ = path
         self._accept(sample, path.estimates[path.selected])
-        self.converged_ &= not run.over  # a better penalty may be among those not tried
+        self.converged_ &= not run.is_over()  # a better penalty may be among those not tried
+        self.stopped_by_ = run.conclude(self.converged_)
         self.history_ = run.history
         self._warn_unless_converged()
 
     def _chosen_path(
-        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: GaussianRun
+        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run
     ) -> GaussianPath:
         """Return a path with a penalty chosen, made longer while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
@@ -194,7 +195,7 @@ class SelectedGraph(WrappingLearner):
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MOST_EXTENSIONS):
-            if len(path) < 2 or not path.ends_in_chosen_graph or run.over or path.n_edges[-1] == n_pairs:
+            if len(path) < 2 or not path.ends_in_chosen_graph or run.is_over() or path.n_edges[-1] == n_pairs:
                 break
             lams = longer(path.lams)
             more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]
@@ -202,7 +203,7 @@ class SelectedGraph(WrappingLearner):
                 break
             path.estimates.extend(leaf._solve(sample, more, run))
             path.criterion, path.selected = criterion.choose(path.estimates)
-        if path.at_end and path.n_edges[-1] < n_pairs and not run.over:
+        if path.at_end and path.n_edges[-1] < n_pairs and not run.is_over():
             warnings.warn(
                 f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",

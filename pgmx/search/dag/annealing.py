@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
 #: Temperatures between the first and the last one.
@@ -10,7 +10,7 @@ N_LEVELS = 100
 
 
 def anneal(
-    state: DagState, run: Run, *, seed: int, n_draws: int, initial_temperature: float, final_temperature: float
+    state: DagState, course: Course, *, seed: int, n_draws: int, initial_temperature: float, final_temperature: float
 ) -> None:
     r"""Draw moves at random and accept them by the rule of Metropolis at a falling temperature.
 
@@ -21,7 +21,7 @@ def anneal(
     ----------
     state : DagState
         The first graph; must offer all moves.
-    run : Run
+    course : Course
         Keeps the best graph.
     seed : int
         Of the draws.
@@ -40,20 +40,20 @@ def anneal(
     .. [2] Heckerman, D., Geiger, D. and Chickering, D. M. (1995). Learning Bayesian networks. Machine Learning 20,
        section 7.
     """
-    word = np.array([run.memo.get("word", seed)], dtype=np.uint64)
-    drawn = int(run.memo.get("drawn", 0))
+    word = np.array([course.memo.get("word", seed)], dtype=np.uint64)
+    drawn = int(course.memo.get("drawn", 0))
     temperatures = np.geomspace(initial_temperature, final_temperature, N_LEVELS)
     while drawn < n_draws:
-        run.check()
+        course.check()
         level = drawn * N_LEVELS // n_draws
         end = -(-(level + 1) * n_draws // N_LEVELS)
         op, tail, head, _, made = state.moves.draw(float(temperatures[level]), end - drawn, word)
         drawn += made
         if op >= 0:
-            run.leave(state)
+            course.keep_best(state)
             state.make(op, tail, head)
-            run.moved(state)
-            run.safe(state, word=word[0], drawn=drawn)
+            course.record_move(state)
+            course.mark_safe(state, word=word[0], drawn=drawn)
 
 
 def usual_temperature(state: DagState) -> float:

@@ -7,13 +7,13 @@ from hashlib import blake2b
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
-from pgmx.search.dag.course import Run, Stopped
+from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
 _Entry = tuple[float, int, bytes]  # less the score, a running number, the arcs
 
 
-def best_first(state: DagState, run: Run, *, width: int, patience: int, max_open: int) -> None:
+def best_first(state: DagState, course: Course, *, width: int, patience: int, max_open: int) -> None:
     """Expand the best graph not yet expanded, again and again.
 
     An expansion scores all moves of a graph and puts the `width` best ones on the open list; unlike a climb the search
@@ -23,7 +23,7 @@ def best_first(state: DagState, run: Run, *, width: int, patience: int, max_open
     ----------
     state : DagState
         The first graph; must offer all moves.
-    run : Run
+    course : Course
         Keeps the best graph; an expansion counts as a move.
     width : int
         Successors of a graph that are kept.
@@ -42,22 +42,22 @@ def best_first(state: DagState, run: Run, *, width: int, patience: int, max_open
     .. [1] Russell, S. and Norvig, P. (2010). Artificial Intelligence: A Modern Approach, section 3.5.
     .. [2] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.2.
     """
-    if "open_scores" in run.memo:
-        opened, seen, idle = _taken_up(run.memo)
+    if "open_scores" in course.memo:
+        opened, seen, idle = _taken_up(course.memo)
     else:
         first = _key(map(tuple, state.edges().tolist()))
         opened, seen, idle = [(-state.score, 0, first)], {_digest(first)}, 0
     number = max((entry[1] for entry in opened), default=0)
     while opened and idle <= patience:
-        over = run.is_over()
-        if over or run.wants_snapshot():  # the list is long: it is packed only where it is written
-            run.safe(state, **_memo(opened, seen, idle))
+        over = course.is_over()
+        if over or course.run.is_snapshot_due():  # the list is long: it is packed only where it is written
+            course.mark_safe(state, **_memo(opened, seen, idle))
         if over:
             raise Stopped
         _, _, key = heapq.heappop(opened)
-        run.leave(state)
+        course.keep_best(state)
         state.reset(_arcs(key))
-        idle = 0 if run.moved(state) else idle + 1
+        idle = 0 if course.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
         order = np.lexsort((state.priority[moves[:, 1]], state.priority[moves[:, 2]], moves[:, 0], -gains))[:width]
         score, arcs = state.score, set(map(tuple, state.edges().tolist()))

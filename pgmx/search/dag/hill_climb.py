@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from pgmx.search.dag.course import ClimbLimits, ClimbResult, Progress, Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
-
-__all__ = ["ClimbLimits", "ClimbResult", "Progress", "climb", "climb_quietly", "partners_first"]
 
 
 def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
@@ -34,14 +32,14 @@ def partners_first(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
     return priority
 
 
-def climb(state: DagState, run: Run, *, patience: int = 0) -> None:
+def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
     """Make the best move again and again until none improves the best graph for `patience` moves.
 
     Parameters
     ----------
     state : DagState
         The graph; a local optimum when `patience` is 0, else wherever the walk ended.
-    run : Run
+    course : Course
         Keeps the best graph; its limits may end the climb by `Stopped`.
     patience : int, default=0
         Moves without a new best score that are walked through.
@@ -54,29 +52,29 @@ def climb(state: DagState, run: Run, *, patience: int = 0) -> None:
     ----------
     .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3 and algorithm 18.2.
     """
-    idle = int(run.memo.get("idle", 0))
+    idle = int(course.memo.get("idle", 0))
     while True:
-        run.check()
+        course.check()
         move = state.moves.best()
-        if move is None or move[3] < run.least_gain():
+        if move is None or move[3] < course.least_gain():
             if idle == 0 and state.moves.clear_tabu():
                 continue  # what only the tabu list bars may still improve
             if move is None or idle >= patience:
                 return
-            run.leave(state)
+            course.keep_best(state)
         state.make(*move[:3])
-        idle = 0 if run.moved(state) else idle + 1
-        run.safe(state, idle=idle)
+        idle = 0 if course.record_move(state) else idle + 1
+        course.mark_safe(state, idle=idle)
 
 
-def climb_quietly(state: DagState, run: Run) -> None:
+def climb_quietly(state: DagState, course: Course) -> None:
     """Climb to a local optimum on trial: the moves count, but are neither told nor compared with the best graph."""
-    least = run.least_gain()
+    least = course.least_gain()
     while True:
         move = state.moves.best()
         if move is None or move[3] < least:
             if not state.moves.clear_tabu():
                 return
             continue
-        run.tried()
+        course.count_trial_move()
         state.make(*move[:3])

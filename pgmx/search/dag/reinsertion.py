@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
-from pgmx.search.dag.course import Run, Stopped
+from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_quietly
 from pgmx.search.dag.state import DagState
 
@@ -33,7 +33,7 @@ class Reinsertion:
     ----------
     state : DagState
         A local optimum, and the best graph so far; holds a better one, or the same, after each method.
-    run : Run
+    course : Course
         Keeps the best graph, and the memo of the stage.
     seed : int
         Draws the order of the nodes, their companions and the walks.
@@ -54,11 +54,11 @@ class Reinsertion:
        section 5 (repeated covered arc reversals).
     """
 
-    def __init__(self, state: DagState, run: Run, *, seed: int, required: np.ndarray | None = None):
-        memo = run.memo
+    def __init__(self, state: DagState, course: Course, *, seed: int, required: np.ndarray | None = None):
+        memo = course.memo
         shape = (len(BLOCK_SIZES), state.n)
         self.state = state
-        self.run = run
+        self.course = course
         self.seed = seed
         self._keep = set() if required is None else {(int(tail), int(head)) for tail, head in required}
         self._waiting = np.array(memo["waiting"], dtype=bool) if "waiting" in memo else np.zeros(shape, dtype=bool)
@@ -75,8 +75,8 @@ class Reinsertion:
         covered arcs are reversed at random, which leads to a Markov equivalent graph with other neighbours in the space
         of graphs, and the trials begin again where a climb from there succeeds.
         """
-        walks_left = int(self.run.memo.get("walks_left", N_WALKS))
-        if "waiting" not in self.run.memo:
+        walks_left = int(self.course.memo.get("walks_left", N_WALKS))
+        if "waiting" not in self.course.memo:
             self._waiting[:] = True
         while True:
             self._sweep(walks_left=walks_left)
@@ -91,7 +91,7 @@ class Reinsertion:
 
         After each success the small blocks around it are tried; as many failures in a row as there are nodes end it.
         """
-        n_tries, idle = (int(self.run.memo.get(name, 0)) for name in ("n_tries", "idle_tries"))
+        n_tries, idle = (int(self.course.memo.get(name, 0)) for name in ("n_tries", "idle_tries"))
         while True:
             self._sweep(n_tries=n_tries, idle_tries=idle)
             if idle >= self.state.n:
@@ -126,21 +126,21 @@ class Reinsertion:
 
     def _try(self, change: Callable[[], int]) -> bool:
         """Change the graph and climb; stay there if the graph is better than the best one, else go back."""
-        state, run = self.state, self.run
-        run.leave(state)
+        state, course = self.state, self.course
+        course.keep_best(state)
         state.mark()
         if change():
             try:
-                climb_quietly(state, run)
+                climb_quietly(state, course)
             except Stopped:
                 state.undo()
                 state.moves.clear_tabu()
                 raise
-            if run.betters(state.score):
+            if course.is_better(state.score):
                 changed = state.changed()
                 state.accept()
                 self._wait(changed)
-                run.kept(state)
+                course.record_graph(state)
                 return True
         state.undo()
         return False
@@ -195,4 +195,4 @@ class Reinsertion:
 
     def _safe(self, **memo: Any) -> None:
         memo.update(n_sweeps=self._n_sweeps, position=self._position, size=self._size)
-        self.run.safe(self.state, waiting=self._waiting.copy(), **memo)
+        self.course.mark_safe(self.state, waiting=self._waiting.copy(), **memo)

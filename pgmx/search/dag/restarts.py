@@ -1,12 +1,16 @@
 """Random restarts: some random legal moves from an optimum, then a climb, many times over."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
-from pgmx.search.dag.course import ClimbLimits, Run, Stopped
+from pgmx.runs.progress import SearchProgress
+from pgmx.runs.run import Run
+from pgmx.search.dag.course import ClimbLimits, Course, Stopped
 from pgmx.search.dag.hill_climb import climb_quietly
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.state import DagState
@@ -24,7 +28,7 @@ class Restart(NamedTuple):
 def restart(
     problem: DagProblem,
     state: DagState,
-    run: Run,
+    course: Course,
     *,
     n_restarts: int,
     n_moves: int,
@@ -39,7 +43,7 @@ def restart(
         What is searched.
     state : DagState
         Serves the restarts when they run one after the other.
-    run : Run
+    course : Course
         Holds the optimum, and the best graph afterwards.
     n_restarts : int
         How many times.
@@ -54,65 +58,67 @@ def restart(
     ----------
     .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.2 (random restarts).
     """
-    optimum = np.array(run.memo["optimum"]) if "optimum" in run.memo else run.best_edges(state).copy()
-    done = int(run.memo.get("done", 0))
-    run.leave(state)
+    optimum = np.array(course.memo["optimum"]) if "optimum" in course.memo else course.best_edges(state).copy()
+    done = int(course.memo.get("done", 0))
+    course.keep_best(state)
     workers = min(effective_n_jobs(n_jobs), n_restarts)
     while done < n_restarts:
-        run.safe(state, optimum=optimum, done=done)
-        run.check()
+        course.mark_safe(state, optimum=optimum, done=done)
+        course.check()
+        task = _Task(_remaining(course), course.run.wall_deadline, optimum, n_moves, seed)
         if workers == 1:
-            batch = [_from(state, _limits_left(run), optimum, n_moves, seed, done)]
+            batch = [task.restart(state, done)]
         else:
-            last = min(done + 4 * workers, n_restarts)
-            blocks = np.array_split(np.arange(done, last), workers)
-            tasks = (
-                delayed(_restarts)(problem, _limits_left(run), optimum, n_moves, seed, block.tolist())
-                for block in blocks
-            )
-            batch = [found for block in Parallel(n_jobs=n_jobs, prefer="threads")(tasks) for found in block]
-        for found in batch:
-            if found.n_moves > run.limits.max_iter - run.n_iter:  # one after the other, it would have been cut there
-                found = _from(state, _limits_left(run), optimum, n_moves, seed, done)
-            run.offer(found.edges, found.score, found.n_moves)
-            if not found.finished:
+            blocks = np.array_split(np.arange(done, min(done + 4 * workers, n_restarts)), workers)
+            tasks = (delayed(task)(problem, block.tolist()) for block in blocks)
+            batch = [one for block in Parallel(n_jobs=n_jobs, prefer="threads")(tasks) for one in block]
+        for one in batch:
+            limits = _remaining(course)
+            if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there
+                one = replace(task, limits=limits).restart(state, done)
+            course.offer(one.edges, one.score, one.n_moves)
+            if not one.finished:
+                course.check()
+                course.run.end("max_time")  # by a worker's clock, which is ahead
                 raise Stopped
             done += 1
 
 
-def _limits_left(run: Run) -> ClimbLimits:
-    limits = run.limits
-    return ClimbLimits(
-        epsilon=limits.epsilon,
-        max_iter=limits.max_iter - run.n_iter,
-        max_time=run.seconds_left,
-        max_indegree=limits.max_indegree,
-        tabu_length=limits.tabu_length,
-        patience=0,
-    )
+def _remaining(course: Course) -> ClimbLimits:
+    """Return the limits of a restart: the moves that remain, and no patience."""
+    return replace(course.limits, max_iter=course.limits.max_iter - course.n_iter, patience=0)
 
 
-def _restarts(problem, limits, optimum, n_moves, seed, numbers) -> list[Restart]:
-    """Run some restarts on a state of their own: the work of one task."""
-    state = problem.state()
-    return [_from(state, limits, optimum, n_moves, seed, number) for number in numbers]
+@dataclass(frozen=True)
+class _Task:
+    """Some restarts on a state of their own, as a task that can be sent."""
 
+    limits: ClimbLimits
+    wall_deadline: float
+    optimum: np.ndarray
+    n_moves: int
+    seed: int
 
-def _from(state: DagState, limits: ClimbLimits, optimum, n_moves: int, seed: int, number: int) -> Restart:
-    state.reset(optimum)
-    state.moves.clear_tabu()
-    run = Run(limits)
-    run.present(state)
-    try:
-        shake(state, run, n_moves, np.random.default_rng([seed, number]))
+    def __call__(self, problem: DagProblem, numbers: Sequence[int]) -> list[Restart]:
+        state = problem.state()
+        return [self.restart(state, number) for number in numbers]
+
+    def restart(self, state: DagState, number: int) -> Restart:
+        """Move away from the optimum at random and climb."""
+        state.reset(self.optimum)
         state.moves.clear_tabu()
-        climb_quietly(state, run)
-    except Stopped:
-        return Restart(state.score, state.edges(), run.n_iter, False)
-    return Restart(state.score, state.edges(), run.n_iter, True)
+        course = Course(self.limits, Run.from_wall_deadline(SearchProgress, self.wall_deadline))
+        course.set_best(state)
+        try:
+            shake(state, course, self.n_moves, np.random.default_rng([self.seed, number]))
+            state.moves.clear_tabu()
+            climb_quietly(state, course)
+        except Stopped:
+            return Restart(state.score, state.edges(), course.n_iter, False)
+        return Restart(state.score, state.edges(), course.n_iter, True)
 
 
-def shake(state: DagState, run: Run, n_moves: int, rng: np.random.Generator) -> None:
+def shake(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:
     """Make random legal moves: a kind that is possible is drawn, then a pair of variables until it is legal."""
     for _ in range(n_moves if state.n > 1 else 0):
         for _ in range(20 * state.n):
@@ -123,6 +129,6 @@ def shake(state: DagState, run: Run, n_moves: int, rng: np.random.Generator) -> 
             else:
                 tail, head = (int(v) for v in state.edges()[rng.integers(edges)])
             if state.moves.is_legal(op, tail, head) and state.gains[head, tail] > -np.inf:
-                run.tried()
+                course.count_trial_move()
                 state.make(op, tail, head)
                 break

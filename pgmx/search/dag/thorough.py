@@ -1,13 +1,13 @@
 """The thorough search: climbs under two orders of ties, and reinsertion into the optima they end in."""
 
-from pgmx.search.dag.course import Run
+from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.reinsertion import Reinsertion
 from pgmx.search.dag.state import DagState
 
 
-def search_thoroughly(problem: DagProblem, state: DagState, run: Run, *, seed: int, first_stage: int = 1) -> None:
+def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
     """Go on from a local optimum.
 
     The stages: small blocks are reinserted into the optimum; a second climb begins anew from the first graph, equal
@@ -20,33 +20,33 @@ def search_thoroughly(problem: DagProblem, state: DagState, run: Run, *, seed: i
         What is searched.
     state : DagState
         Where the search is; its source should remember rows.
-    run : Run
+    course : Course
         Holds a local optimum, and the best graph afterwards.
     seed : int
         Of all that is drawn.
     first_stage : int, default=1
-        Number of the first of the four stages in `run`.
+        Number of the first of the four stages in `course`.
     """
     required = problem.required
-    if run.enter(first_stage):
-        if not run.memo:
-            run.return_to_best(state)
-        Reinsertion(state, run, seed=seed, required=required).small_blocks()
-    elif run.stage > first_stage:
+    if course.enter(first_stage):
+        if not course.memo:
+            course.return_to_best(state)
+        Reinsertion(state, course, seed=seed, required=required).small_blocks()
+    elif course.stage > first_stage:
         state.turn_ties()  # a search taken up again is past the first course
-    if run.enter(first_stage + 1):
-        if not run.memo:
-            run.set_aside(state)
+    if course.enter(first_stage + 1):
+        if not course.memo:
+            course.set_aside(state)
             state.turn_ties()
             state.reset(problem.start)
             state.moves.clear_tabu()
-            run.present(state)
-            run.safe(state, idle=0)
-        climb(state, run)
-    if run.enter(first_stage + 2):
-        Reinsertion(state, run, seed=seed + 1, required=required).small_blocks()
-    if run.enter(first_stage + 3):
-        if not run.memo:
-            run.recall()
-            run.return_to_best(state)
-        Reinsertion(state, run, seed=seed, required=required).regions()
+            course.set_best(state)
+            course.mark_safe(state, idle=0)
+        climb(state, course)
+    if course.enter(first_stage + 2):
+        Reinsertion(state, course, seed=seed + 1, required=required).small_blocks()
+    if course.enter(first_stage + 3):
+        if not course.memo:
+            course.recall()
+            course.return_to_best(state)
+        Reinsertion(state, course, seed=seed, required=required).regions()

@@ -258,7 +258,7 @@ class Grafting:
         self.n_iter += 1
         if self._note():
             self.stopped_by = "callback"
-        if self._saver is not None and (self.stopped_by or self._saver.due()):
+        if self._saver is not None and (self.stopped_by or self._saver.is_due()):
             self.save()
 
     def _rests(self) -> bool:
