@@ -23,6 +23,9 @@ KERNELS = {
 }
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 
+# The compiler runs on all cores, one kernel each.
+CORES = os.cpu_count() or 1
+
 # PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.
 DEBUG = os.environ.get("PGMX_DEBUG", "0") == "1"
 
@@ -68,5 +71,6 @@ setup(
         compiler_directives=DIRECTIVES,
         build_dir="build/cython",
         force=DEBUG,
-    )
+    ),
+    options={"build_ext": {"parallel": CORES}},
 )
