@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.networks.bayesian import network_arrays
+from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.inference.sampling import draw_codes
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
     Raises
     ------
     TypeError
-        If `n_rows` or `random_state` is no integer.
+        If `n_rows` or `random_state` is no integer, or `model` is no discrete Bayesian network.
     ValueError
         If one of them is negative, a node has no table or one for other parents, or the graph has a cycle.
 
@@ -64,7 +64,7 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
     """
     n_rows = check_natural(n_rows, "n_rows", 0)
     random_state = check_seed(random_state, "random_state")
-    arrays = network_arrays(model)
+    arrays = BayesianArrays.from_model(model)
     codes = draw_codes(arrays, n_rows, random_state)
     columns = [
         pd.Categorical.from_codes(drawn, dtype=pd.CategoricalDtype(list(states)))

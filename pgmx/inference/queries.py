@@ -10,11 +10,11 @@ samples: by Gibbs sampling) where it does not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
-from pgmx.data import DiscreteTable
 from pgmx.inference.answers import InferenceCost, Marginals
 from pgmx.inference.approximate.decoding import decoded
 from pgmx.inference.approximate.gibbs import gibbs_sample
@@ -22,6 +22,9 @@ from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS, believed, chec
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.problem import Problem, check_method
+
+if TYPE_CHECKING:
+    from pgmx.data import DiscreteTable
 
 __all__ = ["estimate_cost", "joint", "log_partition", "map_assignment", "marginals", "sample"]
 
@@ -370,6 +373,8 @@ def sample(
     >>> sample(chain_network(5), 100, evidence={"x0": 1})
     DiscreteTable(5 variables, 100 rows, 10 states, uint8)
     """
+    from pgmx.data import DiscreteTable
+
     check_method(method, ("auto", "exact", "gibbs"))
     check_options(options, () if method == "exact" else GIBBS_OPTIONS, method)
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.inference.exact.family_marginals import Marginals
-from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
-from pgmx.metrics.divergence import divergence_of
+from pgmx.graphs.cycles import find_cycle
+from pgmx.inference.exact.family_marginals import FamilyMarginals
+from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.sampling import draw_codes
+from pgmx.metrics.divergence import compute_divergence
 from pgmx.metrics.graphs import cpdag_shd
-from pgmx.metrics.likelihood import discrete_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,7 +32,7 @@ _MAX_CELLS = 2**27  # of one conditional table, 1 GiB
 def learning_curve(
     network: DiscreteBayesianNetwork,
     sizes: Iterable[int],
-    learners: Mapping,
+    learners: Mapping[str, Any],
     *,
     n_repeats: int = 5,
     pseudo_count: float = 1.0,
@@ -110,29 +111,34 @@ def learning_curve(
     import pandas as pd
     from joblib import Parallel, delayed
 
-    true = discrete_arrays(network, "network").normalised()
-    chosen = _checked_learners(learners, network)
+    arrays = BayesianArrays.from_model(network, "network")
+    _check_learners(learners, network)
     rows = sorted({check_natural(size, "each of the sizes", 2) for size in sizes})
     if not rows:
         raise ValueError("sizes is empty: give at least one number of rows")
     if not isinstance(pseudo_count, Real) or not 0.0 <= pseudo_count < np.inf:
         raise ValueError(f"pseudo_count must be a number of at least 0, got {pseudo_count!r}")
-    marginals = Marginals(true, check_natural(max_cells, "max_cells", 0))
+    marginals = FamilyMarginals(arrays.normalise(), check_natural(max_cells, "max_cells", 0))
     options = (float(pseudo_count), check_natural(n_samples, "n_samples", 2))
     seeds = np.random.SeedSequence(check_natural(random_state, "random_state", 0)).generate_state(
         check_natural(n_repeats, "n_repeats", 1), np.uint64
     )
-    found = Parallel(n_jobs=n_jobs)(
-        delayed(_one_repeat)(network, true, marginals, rows, chosen, options, int(seed)) for seed in seeds
+    for v, parents in enumerate(arrays.parents):
+        marginals.of((v, *parents))  # once here, not in each process
+    repeats = Parallel(n_jobs=n_jobs)(
+        delayed(_run_repeat)(network, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
     )
     records = [
-        (label, n, repeat, *found[repeat][label, n]) for label in chosen for n in rows for repeat in range(len(seeds))
+        (label, n, repeat, *results[label, n])
+        for label in learners
+        for n in rows
+        for repeat, results in enumerate(repeats)
     ]
     names = ["learner", "n_rows", "repeat", "divergence", "standard_error", "shd", "n_edges"]
     return pd.DataFrame.from_records(records, columns=names)
 
 
-def _checked_learners(learners, network) -> dict:
+def _check_learners(learners: Mapping[str, Any], network: DiscreteBayesianNetwork) -> None:
     import networkx as nx
 
     if not isinstance(learners, Mapping) or not learners:
@@ -142,30 +148,35 @@ def _checked_learners(learners, network) -> dict:
             check_same_names(learner.nodes(), network.nodes(), f"the graph {label!r}", "the network")
         elif isinstance(learner, type) or not hasattr(learner, "fit"):
             raise TypeError(f"the learner {label!r} must be a learner with a method fit, or a DAG, got {learner!r}")
-    return dict(learners)
 
 
-def _one_repeat(network, true: NetworkArrays, marginals, rows, learners, options, seed: int) -> dict:
+def _run_repeat(
+    network: DiscreteBayesianNetwork,
+    arrays: BayesianArrays,
+    marginals: FamilyMarginals,
+    rows: list[int],
+    learners: dict[str, Any],
+    options: tuple[float, int],
+    seed: int,
+) -> dict[tuple[str, int], tuple[float, float, int, int]]:
     """Return (divergence, standard error, shd, number of edges) by label and number of rows for one sample."""
     from pgmx.data import DiscreteTable
-    from pgmx.inference.sampling import draw_codes
 
     pseudo_count, n_samples = options
-    arrays = network_arrays(network)
     codes = draw_codes(arrays, rows[-1], seed)
     results = {}
     for n in rows:
-        table = DiscreteTable(arrays.names, arrays.states, [drawn[:n] for drawn in codes])
+        table = DiscreteTable(arrays.names, arrays.states, [column[:n] for column in codes])
         for label, learner in learners.items():
-            graph = _learned_graph(learner, table, label)
-            fitted = _fitted_arrays(table, _positions_of(graph, true.names, label), pseudo_count)
-            divergence = divergence_of(marginals, true, fitted, n_samples, seed % 2**32)
+            graph = _learn_graph(learner, table, label)
+            network_fit = _fit_arrays(table, _positions_of(graph, arrays.names, label), pseudo_count)
+            divergence = compute_divergence(marginals, network_fit, n_samples, seed % 2**32)
             distance = cpdag_shd(network, graph)
             results[label, n] = (divergence.nats, divergence.standard_error, distance, graph.number_of_edges())
     return results
 
 
-def _learned_graph(learner, table: DiscreteTable, label) -> nx.DiGraph:
+def _learn_graph(learner: Any, table: DiscreteTable, label: str) -> nx.DiGraph:
     import networkx as nx
     from sklearn.base import clone
 
@@ -178,10 +189,8 @@ def _learned_graph(learner, table: DiscreteTable, label) -> nx.DiGraph:
     return graph
 
 
-def _positions_of(graph: nx.DiGraph, names: Sequence, label) -> list[tuple[int, ...]]:
+def _positions_of(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> list[tuple[int, ...]]:
     """Return the parents of each variable by position, or raise when the graph has a cycle."""
-    from pgmx.graphs.cycles import find_cycle
-
     at = {name: v for v, name in enumerate(names)}
     edges = sorted((at[u], at[v]) for u, v in graph.edges())
     cycle = find_cycle(len(names), edges)
@@ -191,19 +200,19 @@ def _positions_of(graph: nx.DiGraph, names: Sequence, label) -> list[tuple[int, 
     return [tuple(u for u, head in edges if head == v) for v in range(len(names))]
 
 
-def _fitted_arrays(table: DiscreteTable, parents: Sequence[tuple[int, ...]], pseudo_count: float) -> NetworkArrays:
+def _fit_arrays(table: DiscreteTable, parents: Sequence[tuple[int, ...]], pseudo_count: float) -> BayesianArrays:
     """Return the network of a structure with smoothed parameters; 1/r where nothing is counted."""
     cards = [len(states) for states in table.states]
     tables = []
-    for v, above in enumerate(parents):
-        shape = (cards[v], *(cards[u] for u in above))
+    for v, parent_ids in enumerate(parents):
+        shape = (cards[v], *(cards[u] for u in parent_ids))
         if prod(shape) > _MAX_CELLS:
             raise ValueError(
-                f"the table of {table.columns[v]!r} given {len(above)} parents would have {prod(shape):,} cells: give "
-                "the learner a max_indegree"
+                f"the table of {table.columns[v]!r} given {len(parent_ids)} parents would have {prod(shape):,} cells: "
+                "give the learner a max_indegree"
             )
-        cell = np.ravel_multi_index([table.codes[v], *(table.codes[u] for u in above)], shape)
+        cell = np.ravel_multi_index([table.codes[v], *(table.codes[u] for u in parent_ids)], shape)
         counts = np.bincount(cell, minlength=prod(shape)).reshape(shape) + pseudo_count
         totals = counts.sum(axis=0)
         tables.append(np.where(totals > 0.0, counts / np.where(totals > 0.0, totals, 1.0), 1.0 / cards[v]))
-    return NetworkArrays(list(table.columns), list(table.states), list(parents), tables)
+    return BayesianArrays(list(table.columns), list(table.states), list(parents), tables)

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.inference.exact.family_marginals import Marginals
-from pgmx.inference.networks.bayesian import NetworkArrays
+from pgmx.inference.exact.family_marginals import FamilyMarginals
+from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.networks.log_tables import take_logs
+from pgmx.inference.sampling import draw_codes
+from pgmx.metrics.likelihood import look_up_logs
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-__all__ = ["Divergence", "aligned", "divergence_of", "kl_divergence"]
+__all__ = ["Divergence", "compute_divergence", "kl_divergence"]
 
-_STREAM = 0x6B6C  # tells the seeds of these samples from other ones
+_STREAM = 0x6B6C  # separates the seeds of these samples from other ones
 
 
 class Divergence(NamedTuple):
@@ -110,85 +113,47 @@ def kl_divergence(
     >>> round(kl_divergence(truth, other).nats, 6)
     0.082283
     """
-    from pgmx.metrics.likelihood import discrete_arrays
-
-    true = discrete_arrays(p, "p").normalised()
-    other = aligned(true, discrete_arrays(q, "q").normalised())
+    true = BayesianArrays.from_model(p, "p").normalise()
+    other = _align(BayesianArrays.from_model(q, "q").normalise(), true)
     max_cells, n_samples = check_natural(max_cells, "max_cells", 0), check_natural(n_samples, "n_samples", 2)
-    return divergence_of(
-        Marginals(true, max_cells), true, other, n_samples, check_natural(random_state, "random_state", 0)
-    )
+    random_state = check_natural(random_state, "random_state", 0)
+    return compute_divergence(FamilyMarginals(true, max_cells), other, n_samples, random_state)
 
 
-def aligned(true: NetworkArrays, other: NetworkArrays) -> NetworkArrays:
-    """Return a normalised network in the order of the variables and states of another one.
-
-    Its distributions need not sum to 1 then: states that `true` does not have are left out, states that `other` does
-    not have get probability 0.
-    """
+def _align(other: BayesianArrays, true: BayesianArrays) -> BayesianArrays:
+    """Return a network in the order of the true one, or raise where they have no variables or states in common."""
     check_same_names(true.names, other.names, "the first network", "the second")
-    at = {name: v for v, name in enumerate(other.names)}
-    order = [at[name] for name in true.names]
-    back = {v: place for place, v in enumerate(order)}
-    picks = [_picked(name, true.states[v], other.states[at[name]]) for v, name in enumerate(true.names)]
-    parents, tables = [], []
-    for place, v in enumerate(order):
-        above = tuple(back[u] for u in other.parents[v])
-        table = other.tables[v]
-        for axis, u in enumerate((place, *above)):
-            table = np.take(table, np.maximum(picks[u], 0), axis=axis)
-        table[picks[place] < 0] = 0.0
-        parents.append(above)
-        tables.append(table)
-    return NetworkArrays(true.names, true.states, parents, tables)
+    other_states = dict(zip(other.names, other.states, strict=True))
+    for name, states in zip(true.names, true.states, strict=True):
+        if not set(states) & set(other_states[name]):
+            raise ValueError(
+                f"variable {name!r} has the states {list(states)} in one network and {list(other_states[name])} in "
+                "the other: none in common; give both the same names (text from a file is not a number)"
+            )
+    return other.align(true.names, true.states)
 
 
-def _picked(name, states: tuple, known: tuple) -> np.ndarray:
-    """Return the position of each state among the known ones, -1 where it is not."""
-    at = {state: k for k, state in enumerate(known)}
-    picked = np.array([at.get(state, -1) for state in states])
-    if picked.max() < 0:
-        raise ValueError(
-            f"variable {name!r} has the states {list(states)} in one network and {list(known)} in the other: none in "
-            "common; give both the same names (text from a file is not a number)"
-        )
-    return picked
-
-
-def divergence_of(
-    marginals: Marginals, true: NetworkArrays, other: NetworkArrays, n_samples: int, random_state: int
+def compute_divergence(
+    marginals: FamilyMarginals, other: BayesianArrays, n_samples: int, random_state: int
 ) -> Divergence:
-    """Return the divergence of two networks in the same order; `marginals` are those of `true`.
+    """Return the divergence of the network of `marginals` from another one in the same order.
 
-    Parameters
-    ----------
-    marginals : Marginals
-        Of `true`; what it has computed is used again.
-    true, other : NetworkArrays
-        As `aligned` leaves them.
-    n_samples, random_state : int
-        For the variables whose families are too large.
-
-    Returns
-    -------
-    Divergence
-        As `kl_divergence`.
+    Rows are drawn for the variables whose families are too large.
     """
-    cards = true.cards
-    families = [[(v, *net.parents[v]) for net in (true, other)] for v in range(len(cards))]
+    true = marginals.arrays
     nats, impossible, sampled = 0.0, [], []
-    for v, pair in enumerate(families):
-        joint, other_joint = (marginals.of(family) for family in pair)
+    for v in range(len(true.names)):
+        joint, other_joint = (marginals.of((v, *network.parents[v])) for network in (true, other))
         if joint is None or other_joint is None:
             sampled.append(v)
             continue
-        term = _expected_log(joint, true.tables[v]) - _expected_log(other_joint, other.tables[v])
+        term = _average_log(joint, true.tables[v]) - _average_log(other_joint, other.tables[v])
         nats += term
         if term == np.inf:
             impossible.append(true.names[v])
     error, exact = 0.0, True
     if sampled:
-        mean, error, zeros = _from_samples(true, other, sampled, n_samples, random_state)
+        mean, error, zeros = _sample_log_ratio(true, other, sampled, n_samples, random_state)
         nats += mean
         impossible += [true.names[v] for v in zeros]
         exact = bool(nats == np.inf)
@@ -197,26 +162,24 @@ def divergence_of(
     return Divergence(float(nats), float(error), exact, tuple(impossible))
 
 
-def _expected_log(joint: np.ndarray, table: np.ndarray) -> float:
+def _average_log(joint: np.ndarray, table: np.ndarray) -> float:
     """Return E[ln table] where `joint` is positive; -inf where the table is 0 there."""
-    seen = joint > 0.0
-    with np.errstate(divide="ignore"):
-        return float(joint[seen] @ np.log(table[seen]))
+    possible = joint > 0.0
+    return float(joint[possible] @ take_logs(table[possible]))
 
 
-def _from_samples(true: NetworkArrays, other: NetworkArrays, variables: list, n_samples: int, random_state: int):
+def _sample_log_ratio(
+    true: BayesianArrays, other: BayesianArrays, variables: list[int], n_samples: int, random_state: int
+) -> tuple[float, float, list[int]]:
     """Return mean and standard error of the variables' log-ratio, and the variables at which `other` has a zero."""
-    from pgmx.inference.sampling import draw_codes
-    from pgmx.metrics.likelihood import log_terms, logarithms
-
     # Other rows than `sample` draws with the same seed: `other` may have been learned from those.
     seed = int(np.random.SeedSequence([random_state, _STREAM]).generate_state(1, np.uint64)[0])
     codes = draw_codes(true, n_samples, seed)
     ratio = np.zeros(n_samples)
     zeros = []
     for v in variables:
-        ratio += log_terms([codes[u] for u in (v, *true.parents[v])], logarithms(true.tables[v]))
-        term = log_terms([codes[u] for u in (v, *other.parents[v])], logarithms(other.tables[v]))
+        ratio += look_up_logs([codes[u] for u in (v, *true.parents[v])], take_logs(true.tables[v]))
+        term = look_up_logs([codes[u] for u in (v, *other.parents[v])], take_logs(other.tables[v]))
         ratio -= term
         if term.min() == -np.inf:
             zeros.append(v)

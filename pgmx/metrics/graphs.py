@@ -127,7 +127,7 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
     >>> shd(nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")]))
     1
     """
-    index = _shared_nodes(a, b)
+    index = _index_nodes(a, b)
     return _distance(_arcs(a, index), _arcs(b, index))
 
 
@@ -161,7 +161,7 @@ def cpdag_shd(a: nx.Graph, b: nx.Graph) -> int:
     >>> cpdag_shd(chain, fork)
     0
     """
-    index = _shared_nodes(a, b)
+    index = _index_nodes(a, b)
     return _distance(_class_arcs(a, index), _class_arcs(b, index))
 
 
@@ -196,7 +196,7 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
     >>> skeleton_scores(truth, learned)
     SkeletonScores(precision=1.0, recall=0.5, f1=0.6666666666666666)
     """
-    index = _shared_nodes(true_graph, learned_graph)
+    index = _index_nodes(true_graph, learned_graph)
     true, learned = ({frozenset(arc) for arc in _arcs(graph, index)} for graph in (true_graph, learned_graph))
     return SkeletonScores(*_shares(true, learned))
 
@@ -239,7 +239,7 @@ def direction_scores(
     >>> direction_scores(truth, learned, equivalence_class=True)
     DirectionScores(precision=1.0, recall=1.0, f1=1.0)
     """
-    index = _shared_nodes(true_graph, learned_graph)
+    index = _index_nodes(true_graph, learned_graph)
     read = _class_arcs if equivalence_class else _arcs
     true, learned = (_arrows(read(graph, index)) for graph in (true_graph, learned_graph))
     return DirectionScores(*_shares(true, learned))
@@ -279,7 +279,7 @@ def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class:
     >>> differences.added, differences.missing, differences.reversed
     ([('a', '->', 'c')], [('b', '->', 'c')], [('b', '->', 'a')])
     """
-    index = _shared_nodes(reference, graph)
+    index = _index_nodes(reference, graph)
     names = list(index)
     read = _class_arcs if equivalence_class else _arcs
     there, here = read(reference, index), read(graph, index)
@@ -315,7 +315,7 @@ def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
-def _shared_nodes(a: nx.Graph, b: nx.Graph) -> dict:
+def _index_nodes(a: nx.Graph, b: nx.Graph) -> dict:
     """Return the position of each node, or raise when the graphs have different nodes."""
     import networkx as nx
 

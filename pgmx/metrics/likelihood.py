@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data.recode import match_states
-from pgmx.inference.networks.bayesian import NetworkArrays, network_arrays
+from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.networks.log_tables import take_logs
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-__all__ = [
-    "HeldOutLikelihood",
-    "discrete_arrays",
-    "held_out_log_likelihood",
-    "log_terms",
-    "logarithms",
-]
+__all__ = ["HeldOutLikelihood", "held_out_log_likelihood", "look_up_logs"]
 
 _CHUNK = 16_384  # rows whose sums stay in the cache
 
@@ -111,41 +105,16 @@ def held_out_log_likelihood(
 
     if isinstance(model, LinearGaussianBayesianNetwork):
         return _gaussian_likelihood(model, X, missing)
-    arrays = discrete_arrays(model, "model").normalised()
+    arrays = BayesianArrays.from_model(model).normalise()
     table = encode(X, missing=missing)
     refuse_marked(table, "a row has a likelihood where all its cells are known; code the table with 'drop'")
-    return _summed(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+    return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
 
 
-def discrete_arrays(model, name: str) -> NetworkArrays:
-    """Return the arrays of a discrete network, or raise a TypeError that names the argument."""
-    from pgmpy.models import DiscreteBayesianNetwork
+def look_up_logs(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
+    """Return the cell of a table of logarithms for each row: float64 of shape (n_rows,).
 
-    if not isinstance(model, DiscreteBayesianNetwork):
-        raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
-    return network_arrays(model)
-
-
-def logarithms(table: np.ndarray) -> np.ndarray:
-    """Return the natural logarithm of a table, -inf for 0."""
-    with np.errstate(divide="ignore"):
-        return np.log(table)
-
-
-def log_terms(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
-    """Return ln P(x | u) of each row.
-
-    Parameters
-    ----------
-    codes : sequence of ndarray of int, each of length n_rows
-        State codes of the variable and of its parents.
-    logs : ndarray of float64
-        Logarithms of its table, axes in the same order.
-
-    Returns
-    -------
-    ndarray of float64, length n_rows
-        In nats.
+    ``codes[k]`` holds the states of the variable on axis k, of shape (n_rows,).
     """
     cell = codes[0].astype(np.intp)
     for parent, card in zip(codes[1:], logs.shape[1:], strict=True):
@@ -160,9 +129,9 @@ class _DiscreteTerms:
     Codes are translated slice by slice, so that a table in a file is not brought into memory whole.
     """
 
-    def __init__(self, arrays: NetworkArrays, table) -> None:
+    def __init__(self, arrays: BayesianArrays, table) -> None:
         self._families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
-        self._logs = [np.ascontiguousarray(logarithms(values)) for values in arrays.tables]
+        self._logs = [np.ascontiguousarray(take_logs(values)) for values in arrays.tables]
         columns = _positions(arrays.names, table.columns)
         self._codes = [table.codes[column] for column in columns]
         self._lookups = [_lookup(arrays, v, table.states[column]) for v, column in enumerate(columns)]
@@ -177,7 +146,7 @@ class _DiscreteTerms:
             if u in self._unknown:
                 outside[at] = codes[at] == self._unknown[u]
                 codes[at][outside[at]] = 0
-        terms = log_terms(codes, self._logs[v])
+        terms = look_up_logs(codes, self._logs[v])
         for at, unknown in outside.items():
             if at > 0:
                 terms[unknown] = 0.0  # the row is impossible by its parent's own term, whatever stands here
@@ -193,8 +162,10 @@ def _positions(names: Sequence, columns: Sequence) -> list[int]:
     return [at[name] for name in names]
 
 
-def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
+def _lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
     """Return the network's code of each state of a column; one that it does not have is the one after the last."""
+    from pgmx.data.recode import match_states
+
     known = arrays.states[v]
     codes = match_states(states, known, absent=len(known))
     if codes.min() == len(known) and any(str(state) in known for state in states):
@@ -205,7 +176,7 @@ def _lookup(arrays: NetworkArrays, v: int, states: Sequence) -> np.ndarray:
     return codes.astype(np.min_scalar_type(len(known)))
 
 
-def _summed(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows: int) -> HeldOutLikelihood:
+def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows: int) -> HeldOutLikelihood:
     """Sum the terms of all variables, rows in chunks."""
     sums = np.zeros(n_rows)
     zeros = np.zeros(len(names), dtype=np.int64)
@@ -236,7 +207,7 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
     positions = _positions(names, frame.columns)
     values = dict(zip(names, (frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions), strict=True))
     cpds = [_gaussian_cpd(model, name) for name in names]
-    return _summed(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
+    return _sum_terms(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
 
 
 def _gaussian_cpd(model: LinearGaussianBayesianNetwork, name):

@@ -135,14 +135,14 @@ def _report_query(data: Data, learned: Learned) -> None:
 
     click.echo()
     if not data.discrete:
-        line("query", "left out: exact inference in pgmpy is for discrete networks")
+        line("query", "left out: exact inference is for discrete networks")
         return
     cards = [int(card) for card in data.table.cardinalities]
     question = choose_question(learned.edges, cards, joined=data.truth is not None)
     if isinstance(question, str):
         line("query", f"left out: {question}")
         return
-    answer_lines(ask(learned.learner.model_, learned.edges, cards, *question))
+    answer_lines(ask(learned.learner.model_, *question))
 
 
 def _write(data: Data, learned: Learned, targets: Targets) -> None:

@@ -1,11 +1,19 @@
 """One question to the fitted network, asked only when exact inference is cheap."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from pgmx.inference.exact.family_marginals import elimination
+from collections.abc import Hashable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
 
-#: Most cells of any table that a query may build (32 MiB of float64, about a second of pgmpy's time).
+from pgmx.inference.exact.family_marginals import FamilyMarginals, plan_query
+from pgmx.inference.networks.bayesian import BayesianArrays
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from pgmpy.models import DiscreteBayesianNetwork
+
+#: Most cells of any table that a query may build (32 MiB of float64, well under a second).
 MAX_CELLS = 2**22
 
 #: Most cells of all tables of the network together that is fitted for the sake of a query.
@@ -18,122 +26,70 @@ MAX_TARGETS = 20
 class Answer(NamedTuple):
     """States of `target` with their probabilities before and after seeing `evidence` in `state`."""
 
-    target: object
-    evidence: object
-    state: object
-    states: list
-    prior: list
-    posterior: list
+    target: Hashable
+    evidence: Hashable
+    state: Hashable
+    states: list[Hashable]
+    prior: list[float]
+    posterior: list[float]
 
 
 def choose_question(
     edges: Sequence[tuple[int, int]], cards: Sequence[int], *, joined: bool = False
 ) -> tuple[int, int | None] | str:
-    """Choose what to ask for and what to observe, such that pgmpy answers at once.
+    """Choose a target, with a neighbour if `joined`, and what to observe, such that exact inference is cheap.
 
-    Parameters
-    ----------
-    edges : sequence of (int, int)
-        Edges (tail, head) of the DAG.
-    cards : sequence of int
-        Number of states of each variable, in column order.
-    joined : bool, default=False
-        Whether the target must have a neighbour.
-
-    Returns
-    -------
-    (target, evidence) : int and int or None
-        The last column whose question is cheap, among the last 20, and its first parent, or else its first child;
-        evidence is None for an isolated target.
-    reason : str
-        In their place, why there is none.
-
-    Examples
-    --------
-    >>> from pgmx.cli.learn.query import choose_question
-    >>> choose_question([(0, 2), (1, 2)], [2, 3, 2])
-    (2, 0)
+    The target is the last column, among the last 20, whose question is cheap; the evidence is its first parent, else
+    its first child, None for an isolated target. A string in their place says why there is no such question.
     """
-    families = dict(enumerate(cards))
-    parents: dict[int, list[int]] = {v: [] for v in families}
-    children: dict[int, list[int]] = {v: [] for v in families}
+    parents: list[list[int]] = [[] for _ in cards]
+    children: list[list[int]] = [[] for _ in cards]
     for u, v in edges:
         parents[v].append(u)
         children[u].append(v)
-        families[v] *= cards[u]
-    cells = sum(families.values())
+    cells = sum(prod([cards[v], *(cards[u] for u in near)]) for v, near in enumerate(parents))
     if cells > MAX_MODEL_CELLS:
         return f"the conditional tables have {cells:.2g} cells; --max-indegree makes them smaller"
     smallest = 0
-    targets = [v for v in families if parents[v] or children[v] or not joined]
+    targets = [v for v in range(len(cards)) if parents[v] or children[v] or not joined]
     for target in targets[: -MAX_TARGETS - 1 : -1]:
         near = parents[target] or children[target]
-        question = (target, min(near) if near else None)
-        cells = elimination(edges, cards, question)[1]
+        evidence = [min(near)] if near else []
+        cells = plan_query(parents, cards, [target, *evidence]).cells
         if cells <= MAX_CELLS:
-            return question
+            return target, evidence[0] if evidence else None
         smallest = min(smallest, cells) or cells
     if not targets:
         return "no two variables are joined"
     return f"exact inference would build tables of {smallest:.2g} cells; --max-indegree makes them smaller"
 
 
-def ask(model, edges: Sequence[tuple[int, int]], cards: Sequence[int], target: int, evidence: int | None) -> Answer:
-    """Ask pgmpy for the distribution of `target`, before and after seeing the likeliest state of `evidence`.
+def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> Answer:
+    """Compute the distribution of `target`, before and after seeing the likeliest state of `evidence`.
 
-    Parameters
-    ----------
-    model : pgmpy.models.DiscreteBayesianNetwork
-        The fitted network; its nodes are in the order of the positions used here.
-    edges, cards : sequences
-        As in `choose_question`.
-    target, evidence : int, int or None
-        The question.
-
-    Returns
-    -------
-    Answer
-        With `posterior` equal to `prior` when there is no evidence.
+    Both are positions among the nodes of the model, as `choose_question` returns them; without evidence the posterior
+    is the prior.
     """
-    from pgmpy.inference import VariableElimination
-
-    names = list(model.nodes())
-    engine = VariableElimination(model)
-
-    def distribution(variable: int, seen: Mapping) -> tuple[list, list]:
-        observed = [names.index(name) for name in seen]
-        order, _ = elimination(edges, cards, [variable, *observed])
-        factor = engine.query(
-            [names[variable]], dict(seen), elimination_order=[names[v] for v in order], show_progress=False
-        )
-        return factor.state_names[names[variable]], factor.values.tolist()
-
-    states, prior = distribution(target, {})
+    arrays = BayesianArrays.from_model(model).normalise()
+    joint = FamilyMarginals(arrays, MAX_CELLS).of([target] if evidence is None else [target, evidence])
+    assert joint is not None  # choose_question made sure
+    name, states = arrays.names[target], list(arrays.states[target])
     if evidence is None:
-        return Answer(names[target], None, None, states, prior, prior)
-    seen_states, shares = distribution(evidence, {})
-    state = seen_states[max(range(len(shares)), key=shares.__getitem__)]
-    _, posterior = distribution(target, {names[evidence]: state})
-    return Answer(names[target], names[evidence], state, states, prior, posterior)
+        return Answer(name, None, None, states, joint.tolist(), joint.tolist())
+    shares = joint.sum(axis=0)
+    likeliest = int(shares.argmax())
+    posterior = joint[:, likeliest] / shares[likeliest]
+    state = arrays.states[evidence][likeliest]
+    return Answer(name, arrays.names[evidence], state, states, joint.sum(axis=1).tolist(), posterior.tolist())
 
 
-def target_and_neighbour(graph, names: Sequence) -> tuple:
-    """Choose what to ask a graph without directions: the last variable that has an edge, by its strongest neighbour.
+def target_and_neighbour(graph: nx.Graph, names: Sequence[Hashable]) -> tuple[Hashable, Hashable | None]:
+    """Choose what to ask an undirected graph: the last variable with an edge, and its neighbour of largest |weight|.
 
-    Parameters
-    ----------
-    graph : networkx.Graph
-        With the attribute ``weight``, whose size tells the strength of an edge.
-    names : sequence
-        The variables in order.
-
-    Returns
-    -------
-    target, neighbour : hashable, hashable or None
-        The first neighbour by name among equals; the last variable and None where there are no edges.
+    The first neighbour by name among equals; the last variable and None where there are no edges.
     """
-    joined = [name for name in names if graph.degree(name)]
-    if not joined:
+    ends = [name for name in names if graph.degree(name)]
+    if not ends:
         return names[-1], None
-    near = [(-abs(own["weight"]), str(name), name) for name, own in graph[joined[-1]].items()]
-    return joined[-1], min(near, key=lambda item: item[:2])[2]
+    near = [(-abs(data["weight"]), str(name), name) for name, data in graph[ends[-1]].items()]
+    return ends[-1], min(near, key=lambda item: item[:2])[2]

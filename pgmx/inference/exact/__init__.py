@@ -2,8 +2,8 @@
 
 - `elimination`: in what order to sum variables out of a product of factors, and what that costs, before anything is
   allocated
-- `family_marginals`: exact inference in small: elimination orders, and joint distributions of a few variables of a
-  discrete network
+- `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
+  ancestors
 - `junction_tree`: sums, maxima and conditional tables over the cliques of a junction tree
 - `tree_paths`: joint distributions of variables that no single clique of a junction tree holds
 - `exact`: exact inference in discrete Markov networks of small treewidth, by a calibrated junction tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmx.checks import read_only
 
-__all__ = ["EliminationPlan", "TreewidthError", "min_fill_order"]
+__all__ = ["EliminationGraph", "EliminationPlan", "TreewidthError", "min_fill_order", "too_wide"]
 
 #: Bytes of a cell.
 CELL = 8
@@ -171,11 +171,10 @@ def min_fill_order(
     >>> min_fill_order([2, 2, 2], [(0, 1), (1, 2)]).width
     1
     """
-    graph = _FillGraph([int(size) for size in cardinalities], scopes)
+    graph = FillGraph([int(size) for size in cardinalities], scopes)
     order, cliques = [], []
     cells = 0
-    while (v := graph.next()) is not None:
-        neighbours = graph.eliminate(v)
+    for v, neighbours in graph.eliminate():
         order.append(v)
         cliques.append(neighbours)
         if max_bytes is not None:
@@ -189,43 +188,29 @@ def min_fill_order(
 
 
 def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
-    """Return the error for a network that is too wide.
-
-    Parameters
-    ----------
-    width : int
-        Width of the elimination order.
-    n_bytes : int
-        Memory needed.
-    memory : int
-        Memory granted.
-    at_least : bool, default=False
-        Whether the two are lower bounds.
-
-    Returns
-    -------
-    TreewidthError
-        With figures and remedy.
-    """
+    """Return the error for a network of this width that needs `n_bytes`, or at least so much, of `memory` bytes."""
     bound = "at least " if at_least else ""
     return TreewidthError(
-        f"exact inference needs {bound}{_readable(n_bytes)} (min-fill width {bound}{width}), more than the "
-        f"{_readable(memory)} of memory={memory}",
+        f"exact inference needs {bound}{_format_bytes(n_bytes)} (min-fill width {bound}{width}), more than the "
+        f"{_format_bytes(memory)} of memory={memory}",
         "use {}, a sparser network, more evidence, or grant more memory",
     )
 
 
-def _readable(n_bytes: int) -> str:
+def _format_bytes(n_bytes: int) -> str:
     for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
     return f"{n_bytes} bytes"
 
 
-class _FillGraph:
-    """A graph that loses its vertices one by one, with the edges that each one's neighbours lack."""
+class EliminationGraph:
+    """A graph that loses its vertices one by one, the one with the smallest clique table first (min-weight).
 
-    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]]) -> None:
+    The vertices in `kept` stay. ``size[v]`` is the number of cells of the table of v and its neighbours.
+    """
+
+    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], kept: Iterable[int] = ()) -> None:
         self.cards = cards
         self.near: list[set[int]] = [set() for _ in cards]
         for scope in scopes:
@@ -234,51 +219,75 @@ class _FillGraph:
         for v, near in enumerate(self.near):
             near.discard(v)
         self.size = [cards[v] * prod(cards[u] for u in near) for v, near in enumerate(self.near)]
-        self.missing = self._missing()
-        self.left = set(range(len(cards)))
-        self.heap = [(self.missing[v], self.size[v], v) for v in self.left]
-        heapq.heapify(self.heap)
+        self.remaining = set(range(len(cards))).difference(kept)
 
-    def next(self) -> int | None:
-        """Return the vertex to go next, None at the end."""
-        while self.heap:
-            missing, size, v = heapq.heappop(self.heap)
-            if v in self.left and missing == self.missing[v] and size == self.size[v]:
-                return v
-        return None
+    def cost(self, v: int) -> tuple[int, ...]:
+        """Return what decides when a vertex goes; ties go to the smaller number."""
+        return (self.size[v],)
 
-    def eliminate(self, v: int) -> list[int]:
-        """Take a vertex out, join its neighbours to each other, and return them."""
+    def eliminate(self) -> Iterator[tuple[int, list[int]]]:
+        """Take out the cheapest vertex until none remains; yield each with its neighbours, in ascending order."""
+        heap = [(self.cost(v), v) for v in self.remaining]
+        heapq.heapify(heap)
+        while heap:
+            cost, v = heapq.heappop(heap)
+            if v not in self.remaining or cost != self.cost(v):
+                continue  # an entry from before the cost changed
+            self.remaining.discard(v)
+            neighbours = sorted(self.near[v])
+            for u in self.connect(v, neighbours):
+                heapq.heappush(heap, (self.cost(u), u))
+            yield v, neighbours
+
+    def connect(self, v: int, neighbours: list[int]) -> set[int]:
+        """Take a vertex out and join its neighbours to each other; return the vertices whose cost may change."""
+        clique = set(neighbours)
+        for a in neighbours:
+            strangers = clique - self.near[a] - {a}
+            self.near[a] |= strangers
+            self.near[a].discard(v)
+            self.size[a] = self.size[a] * prod(self.cards[u] for u in strangers) // self.cards[v]
+        return clique
+
+
+class FillGraph(EliminationGraph):
+    """The same in the order of the edges that a vertex's neighbours lack (min-fill), then of the table."""
+
+    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], kept: Iterable[int] = ()) -> None:
+        super().__init__(cards, scopes, kept)
+        self.missing = self._count_missing()
+
+    def cost(self, v: int) -> tuple[int, ...]:
+        """Return the number of missing edges and the cells of the clique table."""
+        return (self.missing[v], self.size[v])
+
+    def connect(self, v: int, neighbours: list[int]) -> set[int]:
+        """Take a vertex out, edge by edge so that the counts of all others are kept up to date."""
         near, missing, size = self.near, self.missing, self.size
-        around = sorted(near[v])
-        touched = set(around)
+        changed = set(neighbours)
         if missing[v]:
-            for place, a in enumerate(around):
-                for b in around[place + 1 :]:
+            for place, a in enumerate(neighbours):
+                for b in neighbours[place + 1 :]:
                     if b not in near[a]:
                         common = near[a] & near[b]
                         for c in common:
                             missing[c] -= 1
-                        touched |= common
+                        changed |= common
                         missing[a] += len(near[a]) - len(common)
                         missing[b] += len(near[b]) - len(common)
                         near[a].add(b)
                         near[b].add(a)
                         size[a] *= self.cards[b]
                         size[b] *= self.cards[a]
-        self.left.discard(v)
-        for a in around:
+        for a in neighbours:
             # The pairs (v, x) that a's neighbours lacked: x outside of v's clique.
-            missing[a] -= len(near[a]) - len(around)
+            missing[a] -= len(near[a]) - len(neighbours)
             near[a].discard(v)
             size[a] //= self.cards[v]
-        touched.discard(v)
-        for u in touched:
-            heapq.heappush(self.heap, (missing[u], size[u], u))
-        near[v] = set()
-        return around
+        changed.discard(v)
+        return changed
 
-    def _missing(self) -> list[int]:
+    def _count_missing(self) -> list[int]:
         """Count the edges that each vertex's neighbours lack."""
         joined: list[int]
         if sum(map(len, self.near)) > DENSE * len(self.near):

@@ -1,7 +1,8 @@
 """Networks as arrays of log-values.
 
-- `bayesian`: a discrete network as arrays: what sampling, likelihoods and divergences read instead of pgmpy's objects
-- `log_tables`: small helpers for arrays that are shared and never change, and for tables of log-values
+- `bayesian`: a discrete Bayesian network as arrays: what sampling, scores, likelihoods and divergences read of pgmpy's
+  objects
+- `log_tables`: arrays that are shared and never change, and tables of log-values
 - `potentials`: log-potentials of a pairwise Markov network as flat arrays: what learners produce and inference reads
 - `factors`: factors of any number of variables, in logarithms, and the reading of them from other people's networks
 - `evidence`: what is left of a network once some of its variables are observed

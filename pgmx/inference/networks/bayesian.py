@@ -1,7 +1,9 @@
-"""A discrete network as arrays: what sampling, likelihoods and divergences read instead of pgmpy's objects."""
+"""A discrete Bayesian network as arrays: what sampling, scores, likelihoods and divergences read of pgmpy's objects."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,99 +11,95 @@ import numpy as np
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
+__all__ = ["BayesianArrays"]
 
-class NetworkArrays(NamedTuple):
-    """A discrete Bayesian network by position.
 
-    Parameters
-    ----------
-    names : list
-        Names of the variables, in the order of the nodes.
-    states : list of tuple
-        States of each variable, in the order of its own table.
-    parents : list of tuple of int
-        Positions of the parents of each variable.
-    tables : list of ndarray of float64
-        ``tables[v][x, u1, u2, ...]`` is P(x | u1, u2, ...), parents in the order of ``parents[v]``, each variable's
-        states in the order of ``states``.
+class BayesianArrays(NamedTuple):
+    """A discrete Bayesian network by position, variables in the order of its nodes.
+
+    ``tables[v][x, u1, u2, ...]`` is P(x | u1, u2, ...), parents in the order of ``parents[v]``, the states of each
+    variable in the order of ``states``.
     """
 
-    names: list
-    states: list
-    parents: list
-    tables: list
+    names: list[Hashable]
+    states: list[tuple]
+    parents: list[tuple[int, ...]]
+    tables: list[np.ndarray]
+
+    @classmethod
+    def from_model(cls, model: DiscreteBayesianNetwork, name: str = "model") -> BayesianArrays:
+        """Read pgmpy's network, tables as they are, without scaling; `name` is what a message calls it.
+
+        Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
+        or for other states of a parent than the parent's own table has.
+        """
+        cpds = list(model.get_cpds()) if callable(getattr(model, "get_cpds", None)) else None
+        if cpds is None or not all(hasattr(cpd, "state_names") for cpd in cpds):
+            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
+        table_of = {cpd.variable: cpd for cpd in cpds}
+        names = list(model.nodes())
+        for node in names:
+            if node not in table_of:
+                raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
+            if set(table_of[node].variables[1:]) != set(model.predecessors(node)):
+                raise ValueError(
+                    f"the table of node {node!r} is given {table_of[node].variables[1:]}, which are not its parents"
+                )
+        position = {node: v for v, node in enumerate(names)}
+        states = [tuple(table_of[node].state_names[node]) for node in names]
+        parents = [tuple(position[parent] for parent in table_of[node].variables[1:]) for node in names]
+        tables = []
+        for node, family in zip(names, parents, strict=True):
+            values = np.asarray(table_of[node].values, dtype=np.float64)
+            for axis, parent in enumerate(family, start=1):
+                # A table may list the states of a parent in another order than the parent's own table does.
+                place = {state: k for k, state in enumerate(table_of[node].state_names[names[parent]])}
+                if place.keys() != set(states[parent]):
+                    raise ValueError(
+                        f"the table of node {node!r} knows {names[parent]!r} with the states {list(place)}, the table "
+                        f"of {names[parent]!r} has {list(states[parent])}: give both the same"
+                    )
+                values = values.take([place[state] for state in states[parent]], axis=axis)
+            tables.append(values)
+        return cls(names, states, parents, tables)
 
     @property
     def cards(self) -> list[int]:
         """Number of states of each variable."""
         return [len(states) for states in self.states]
 
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Edges (tail, head) by position, sorted."""
-        return sorted((u, v) for v, above in enumerate(self.parents) for u in above)
-
-    def normalised(self) -> NetworkArrays:
+    def normalise(self) -> BayesianArrays:
         """Return the network with every distribution scaled to the sum 1: files hold rounded decimals."""
         return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
 
+    def align(self, names: Sequence[Hashable], states: Sequence[tuple]) -> BayesianArrays:
+        """Return the network with its variables, and the states of each, in another order.
 
-def network_arrays(model: DiscreteBayesianNetwork) -> NetworkArrays:
-    """Read the arrays of a discrete Bayesian network, which is not changed.
+        States that are not among `states` are left out, and states that the network does not have get probability 0,
+        so that distributions need not sum to 1 any more.
+        """
+        from pgmx.data.recode import match_states
 
-    Parameters
-    ----------
-    model : pgmpy.models.DiscreteBayesianNetwork
-        A network with a conditional probability table for every node.
+        before = {name: v for v, name in enumerate(self.names)}
+        after = {name: v for v, name in enumerate(names)}
+        places = [
+            match_states(wanted, self.states[before[name]], absent=-1)
+            for name, wanted in zip(names, states, strict=True)
+        ]
+        parents, tables = [], []
+        for v, name in enumerate(names):
+            family = (v, *(after[self.names[u]] for u in self.parents[before[name]]))
+            table = self.tables[before[name]]
+            for axis, u in enumerate(family):
+                table = table.take(np.maximum(places[u], 0), axis=axis)
+            table[places[v] < 0] = 0.0
+            parents.append(family[1:])
+            tables.append(table)
+        return BayesianArrays(list(names), [tuple(wanted) for wanted in states], parents, tables)
 
-    Returns
-    -------
-    NetworkArrays
-        Tables as the network has them, without scaling.
-
-    Raises
-    ------
-    ValueError
-        If a node has no table, or one for other parents or for other states of a parent than that parent's own.
-
-    Examples
-    --------
-    >>> from pgmx.datasets import load_network
-    >>> from pgmx.inference.networks.bayesian import network_arrays
-    >>> arrays = network_arrays(load_network("cancer"))
-    >>> arrays.names[2], arrays.parents[2], arrays.tables[2].shape
-    ('Cancer', (0, 1), (2, 2, 2))
-    """
-    cpds = {node: model.get_cpds(node) for node in model.nodes()}
-    for node, cpd in cpds.items():
-        if cpd is None:
-            raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
-        if set(cpd.variables[1:]) != set(model.predecessors(node)):
-            raise ValueError(f"the table of node {node!r} is given {cpd.variables[1:]}, which are not its parents")
-    position = {node: at for at, node in enumerate(cpds)}
-    states = {node: tuple(cpd.state_names[node]) for node, cpd in cpds.items()}
-    tables = []
-    for node, cpd in cpds.items():
-        values = np.asarray(cpd.values, dtype=np.float64)
-        for axis, parent in enumerate(cpd.variables[1:], start=1):
-            # A table may list the states of a parent in another order than the parent's own table does.
-            own = {state: at for at, state in enumerate(cpd.state_names[parent])}
-            if own.keys() != set(states[parent]):
-                raise ValueError(
-                    f"the table of node {node!r} knows {parent!r} with the states {list(own)}, the table of "
-                    f"{parent!r} has {list(states[parent])}: give both the same"
-                )
-            values = np.take(values, [own[state] for state in states[parent]], axis=axis)
-        tables.append(values)
-    parents = [tuple(position[name] for name in cpd.variables[1:]) for cpd in cpds.values()]
-    return NetworkArrays(list(cpds), list(states.values()), parents, tables)
-
-
-def parents_first(arrays: NetworkArrays) -> list[int]:
-    """Return the positions in an order in which parents stand before their children, or raise for a cycle."""
-    from graphlib import CycleError, TopologicalSorter
-
-    try:
-        return list(TopologicalSorter(dict(enumerate(arrays.parents))).static_order())
-    except CycleError:
-        raise ValueError("the graph of the model has a directed cycle, so there is no order to sample in") from None
+    def sort_parents_first(self) -> list[int]:
+        """Return the variables in an order in which parents come before their children, or raise for a cycle."""
+        try:
+            return list(TopologicalSorter(dict(enumerate(self.parents))).static_order())
+        except CycleError:
+            raise ValueError("the graph of the model has a directed cycle, so there is no order to sample in") from None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.checks import read_only
-from pgmx.inference.networks.log_tables import frozen
+from pgmx.inference.networks.log_tables import freeze
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 __all__ = ["LogFactors", "NamedFactors", "read_network"]
@@ -55,7 +55,7 @@ class LogFactors:
     tables: tuple[np.ndarray, ...]
 
     def __post_init__(self) -> None:
-        cards = frozen(self.cardinalities, np.int64, "cardinalities")
+        cards = freeze(self.cardinalities, np.int64, "cardinalities")
         if cards.ndim != 1 or not len(cards) or cards.min() < 1:
             raise ValueError(
                 f"cardinalities must be a non-empty vector of positive integers, got {np.asarray(self.cardinalities)!r}"
@@ -70,7 +70,7 @@ class LogFactors:
         for k, (scope, table) in enumerate(zip(scopes, self.tables, strict=True)):
             if len(set(scope)) < len(scope) or not all(0 <= v < len(sizes) for v in scope):
                 raise ValueError(f"scope {k}, {scope}, must hold distinct variables out of 0..{len(sizes) - 1}")
-            values = frozen(table, np.float64, f"tables[{k}]")
+            values = freeze(table, np.float64, f"tables[{k}]")
             if values.shape != tuple(sizes[v] for v in scope):
                 raise ValueError(
                     f"the table of scope {k}, {scope}, has shape {values.shape}, "

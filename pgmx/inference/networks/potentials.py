@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pgmx.checks import read_only
-from pgmx.inference.networks.log_tables import frozen, log_sum_exp, offsets
+from pgmx.inference.networks.log_tables import freeze, log_sum_exp, offsets
 
 __all__ = ["PairwisePotentials"]
 
@@ -65,16 +65,16 @@ class PairwisePotentials:
     edge_values: np.ndarray
 
     def __post_init__(self) -> None:
-        cards = frozen(self.cardinalities, np.int64, "cardinalities")
-        nodes = frozen(self.node_values, np.float64, "node_values")
-        edges = frozen(self.edges, np.int64, "edges")
-        values = frozen(self.edge_values, np.float64, "edge_values")
+        cards = freeze(self.cardinalities, np.int64, "cardinalities")
+        nodes = freeze(self.node_values, np.float64, "node_values")
+        edges = freeze(self.edges, np.int64, "edges")
+        values = freeze(self.edge_values, np.float64, "edge_values")
         if cards.ndim != 1 or not len(cards) or cards.min() < 1:
             raise ValueError(
                 f"cardinalities must be a non-empty vector of positive integers, got {np.asarray(self.cardinalities)!r}"
             )
         if not edges.size:
-            edges = frozen(np.empty((0, 2)), np.int64, "edges")
+            edges = freeze(np.empty((0, 2)), np.int64, "edges")
         _check_edges(edges, len(cards))
         cells = int((cards[edges[:, 0]] * cards[edges[:, 1]]).sum())
         for name, flat, wanted in (("node_values", nodes, int(cards.sum())), ("edge_values", values, cells)):

@@ -1,6 +1,5 @@
 """Scores of discrete Bayesian networks.
 
-- `prior_network`: a prior network as arrays, and its exact joint probabilities
 - `terms`: what a decomposable discrete score is made of, as the kernels need it
 - `base`: the pgmpy face of pgmx's discrete scores
 - `observed_cells`: families scored by a formula from the cells that occur, one family at a time

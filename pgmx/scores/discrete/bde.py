@@ -1,12 +1,27 @@
 """The Bayesian Dirichlet score with a prior network."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pgmx._ext import _weighted
+from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, open_frame
+from pgmx.inference.exact.family_marginals import FamilyMarginals
+from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.scores.discrete.base import DiscreteScore, checked_size
 from pgmx.scores.discrete.observed_cells import CountedFamilies, configuration_starts
-from pgmx.scores.discrete.prior_network import PriorNetwork
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+#: Most cells of a table that marginalisation may make (512 MiB of float64).
+MAX_CELLS = 2**26
+
+OWNERS = ("the prior network", "the data")
 
 
 class BDe(DiscreteScore):
@@ -65,33 +80,40 @@ class BDe(DiscreteScore):
 
     _tags = {"name": "bde", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
-    def __init__(self, data, prior_network, equivalent_sample_size=10, state_names=None):
+    def __init__(
+        self,
+        data,
+        prior_network: DiscreteBayesianNetwork,
+        equivalent_sample_size: float = 10,
+        state_names: dict | None = None,
+    ):
         self.equivalent_sample_size = checked_size(equivalent_sample_size)
         self.prior_network = prior_network
-        network = PriorNetwork.of_pgmpy(prior_network)
+        network = _read_prior(prior_network)
         if not isinstance(data, DiscreteTable):
             frame = open_frame(data)
-            network.check_names(frame.names)
+            check_same_names(network.names, frame.names, *OWNERS)
             # the network declares the states, so that data that lack some of them are still coded with all
             state_names = {**dict(zip(network.names, network.states, strict=True)), **(state_names or {})}
             state_names = {name: list(state_names[name]) for name in frame.names}
         super().__init__(data, state_names=state_names)
-        self._network = network.over(self.variables, self.table.states)
+        self._network = _align_prior(network, self.variables, self.table.states)
 
-    def formula(self, table: DiscreteTable) -> "PriorCounts":
+    def formula(self, table: DiscreteTable) -> PriorCounts:
         """Return what scores the families of a table of the same variables from their cells.
 
         Parameters
         ----------
         table : DiscreteTable
-            Its columns and states may stand in another order than those of the score's own.
+            Its columns and states may come in another order than those of the score's own.
 
         Returns
         -------
         PriorCounts
             With ``score(child, parents, cells, counts)``.
         """
-        return PriorCounts(self._network.over(table.columns, table.states), float(self.equivalent_sample_size))
+        network = _align_prior(self._network, table.columns, table.states)
+        return PriorCounts(network, float(self.equivalent_sample_size))
 
     def _make_scorer(self):
         self._refuse_marked_cells()
@@ -101,26 +123,65 @@ class BDe(DiscreteScore):
 class PriorCounts:
     """The BDe score of a family from its cells: a :class:`pgmx.scores.discrete.observed_cells.Formula`."""
 
-    def __init__(self, network: PriorNetwork, size: float):
+    def __init__(self, network: BayesianArrays, size: float):
         self.network = network
         self.size = size
+        self._has_edges = any(network.parents)
+        self._marginals = FamilyMarginals(network, MAX_CELLS)
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score of a family."""
         family = [*(int(p) for p in parents), child]
         starts = configuration_starts(cells)
-        if self.network.edgeless:
-            marginals = [self.network.tables[v][1][cells[:, axis]] for axis, v in enumerate(family)]
-            of_configs = np.prod(marginals[:-1], axis=0)[starts] if len(parents) else np.ones(1)
-            of_cells = np.prod(marginals, axis=0)
-        else:
-            joint = self.network.joint(family)
+        if self._has_edges:
+            joint = self._joint(family)
             of_cells = joint[tuple(cells.T)]
             of_configs = joint.sum(axis=-1)[tuple(cells[starts, :-1].T)]
+        else:
+            marginals = [self.network.tables[v][cells[:, axis]] for axis, v in enumerate(family)]
+            of_configs = np.prod(marginals[:-1], axis=0)[starts] if len(parents) else np.ones(1)
+            of_cells = np.prod(marginals, axis=0)
         in_configs = np.add.reduceat(counts, starts)
         return _log_rising(self.size * of_cells, counts) - _log_rising(
             self.size * np.atleast_1d(of_configs), in_configs
         )
+
+    def _joint(self, family: list[int]) -> np.ndarray:
+        joint = self._marginals.of(family)
+        if joint is None:
+            raise ValueError(
+                f"the joint distribution of {join_names([self.network.names[v] for v in family])} under the prior "
+                f"network takes tables of more than {MAX_CELLS:,} cells: set max_indegree, or give a prior network "
+                "with fewer edges"
+            )
+        return joint
+
+
+def _read_prior(prior_network: DiscreteBayesianNetwork) -> BayesianArrays:
+    """Read a prior network, all of whose probabilities must be positive."""
+    network = BayesianArrays.from_model(prior_network, "prior_network")
+    prior_network.check_model()
+    for name, table in zip(network.names, network.tables, strict=True):
+        if not (table > 0).all():
+            raise ValueError(
+                f"the prior network gives probability zero to a state of {name!r}: every probability must be "
+                "positive, or the data could be impossible under it"
+            )
+    # pgmpy lets columns pass that add up to 1 within 0.01, as rounded files have them
+    return network.normalise()
+
+
+def _align_prior(network: BayesianArrays, names: Sequence[Hashable], states: Sequence[tuple]) -> BayesianArrays:
+    """Return the network in the order of a table, or raise where variables or states differ."""
+    check_same_names(network.names, names, *OWNERS)
+    prior_states = dict(zip(network.names, network.states, strict=True))
+    for name, column_states in zip(names, states, strict=True):
+        if set(prior_states[name]) != set(column_states):
+            raise ValueError(
+                f"the prior network has the states {join_names(prior_states[name])} for {name!r}, the data "
+                f"{join_names(column_states)}: give the data's columns all states of the network, in any order"
+            )
+    return network.align(names, states)
 
 
 def _log_rising(weights: np.ndarray, counts: np.ndarray) -> float:

@@ -49,8 +49,10 @@ def bind_forest_score(
         kind = 0 if n_floats == 0 else 1 if n_floats == n_columns else 2
         return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], opened, sample_weight=sample_weight, **options)
     table = encode(opened, **options)
-    size = {"equivalent_sample_size": equivalent_sample_size}
-    score = scores.BDeu(table, **size) if weight == "bdeu" else scores.BDe(table, prior_network, **size)
+    if weight == "bdeu":
+        score = scores.BDeu(table, equivalent_sample_size=equivalent_sample_size)
+    else:
+        score = scores.BDe(table, prior_network, equivalent_sample_size=equivalent_sample_size)
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
