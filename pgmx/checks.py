@@ -1,6 +1,7 @@
 """Checks of arguments, and the words of the messages about them; every package may import them."""
 
 import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Integral
 
@@ -52,6 +53,23 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """Return the array itself, no longer writable."""
     array.setflags(write=False)
     return array
+
+
+class FormerName:
+    """Descriptor: the former name of an attribute or method, which works until 0.2 and warns."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __set_name__(self, owner: type, former: str):
+        self.former = former
+
+    def __get__(self, instance, owner: type):
+        if instance is None:
+            return self
+        text = f"{owner.__name__}.{self.former} is now {self.name}; the former name goes in pgmx 0.2"
+        warnings.warn(text, DeprecationWarning, stacklevel=caller_level())
+        return getattr(instance, self.name)
 
 
 def caller_level() -> int:

@@ -1,16 +1,16 @@
-"""Data: coded tables, and the one door by which every table comes in.
+"""Data: coded tables and tables of numbers, and the one entry for every kind of table.
 
 - `errors`: words shared by the error messages about data
 - `table`: the coded table: what every discrete learner and score works on
 - `recode`: rows in given states: the codes that cells get when the caller states the states
 - `columns`: coding of single columns: values to state codes
 - `files`: tables in files
-- `memory`: what a run will need in memory, told before it
-- `sources`: what may come in: every accepted input taken apart into names and columns, without a copy of the cells
-- `weights`: weights of rows: what a caller gives, checked, and those of the rows that are kept
+- `memory`: estimate of the memory that a run will need
+- `sources`: accepted inputs: every kind of table as names and columns, without a copy of the cells
+- `weights`: weights of rows, checked, and those of the rows that `missing` keeps
 - `frame`: a table of any accepted kind as columns, and its coding
 - `pieces`: tables that arrive in pieces, or are larger than memory
-- `inputs`: the one door for data: any accepted table in, a coded table or a clean pandas frame out
+- `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
 """
 

@@ -4,17 +4,7 @@ from pgmx.checks import join_names
 
 
 class FloatColumnsError(ValueError):
-    """Columns of floats in a table of discrete variables.
-
-    Parameters
-    ----------
-    names : list of hashable
-        The columns.
-    hints : str, default=""
-        What else to say.
-    scores : bool, default=True
-        Whether the caller can choose a score for numbers instead.
-    """
+    """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested."""
 
     def __init__(self, names, hints="", scores=True):
         self.names = names
@@ -26,22 +16,15 @@ class FloatColumnsError(ValueError):
         choice = ", or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns)" if self.scores else ""
         return (
             f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them, for "
-            f"example with "
-            f"pandas.qcut{choice}.{self.hints}"
+            f"example with pandas.qcut{choice}.{self.hints}"
         )
 
 
 class MissingCellsError(ValueError):
     """Columns with missing cells where none may be.
 
-    Parameters
-    ----------
-    names : list of hashable
-        The columns.
-    choices : tuple of str, default=("drop", "category", "pairwise")
-        Values of the option `missing` by which the caller may let them in.
-    option : str, default="missing={!r}"
-        How the caller writes that option.
+    `choices` are the values of the option `missing` by which the caller may let them in, `option` is how the caller
+    writes that option.
     """
 
     def __init__(self, names, choices=("drop", "category", "pairwise"), option="missing={!r}"):
@@ -60,7 +43,7 @@ class MissingCellsError(ValueError):
         return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
 
     def among(self, choices):
-        """Return the error for a caller who has but some of the choices."""
+        """Return the error for a caller who has only some of the choices."""
         return type(self)(self.names, [choice for choice in self.choices if choice in choices], self.option)
 
     def with_option(self, option):
@@ -69,15 +52,7 @@ class MissingCellsError(ValueError):
 
 
 class UnknownColumnsError(ValueError):
-    """States declared for columns that the data lack.
-
-    Parameters
-    ----------
-    message : str
-        What to say.
-    names : sequence of hashable, default=()
-        The columns that the data lack.
-    """
+    """States declared for columns that the data do not have; `names` lists these columns."""
 
     def __init__(self, message, names=()):
         self.names = tuple(names)

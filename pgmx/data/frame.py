@@ -1,21 +1,25 @@
 """A table of any accepted kind as columns, and its coding."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import caller_level, join_names
-from pgmx.data.columns.declared import checked_state_names, recoded
+from pgmx.checks import FormerName, caller_level, join_names
+from pgmx.data.columns.declared import check_state_names, recode_column
 from pgmx.data.columns.kinds import (
+    Coded,
     code_column,
     code_integers,
     column_kind,
     float_cells,
     is_float_column,
 )
-from pgmx.data.columns.missing import code_known_cells, missing_mask, take_rows, with_marker
+from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.table import DiscreteTable
 
@@ -51,7 +55,7 @@ class Frame:
         Names of the columns of floats, in a float dtype or as Python objects.
     """
 
-    def __init__(self, names, columns, n_rows, block=None):
+    def __init__(self, names: tuple, columns: list, n_rows: int, block: np.ndarray | None = None):
         self.names = names
         self.n_rows = n_rows
         self.n_columns = len(names)
@@ -59,42 +63,28 @@ class Frame:
         self._block = block
 
     @cached_property
-    def float_columns(self):
+    def float_columns(self) -> tuple:
         """Names of the columns of floats, in order."""
         if self._block is not None:
             return ()
         return tuple(name for name, values in zip(self.names, self.columns, strict=True) if is_float_column(values))
 
-    def is_float(self, name):
-        """Tell whether a column holds floats.
-
-        Parameters
-        ----------
-        name : hashable
-            The column's name.
-
-        Returns
-        -------
-        bool
-            True for a float dtype and for Python objects that are numbers, some of them floats.
-        """
-        if name not in self.names:
-            raise ValueError(f"no column {name!r}: the columns are {join_names(self.names)}")
-        return name in self.float_columns
-
-    def known_floats(self):
-        """Name the columns of floats in which some cell is not missing.
+    def list_known_floats(self) -> tuple:
+        """Return the columns of floats in which some cell is not missing.
 
         Returns
         -------
         tuple
             Their names, in order.
         """
-        of = dict(zip(self.names, self.columns, strict=True))
-        return tuple(name for name in self.float_columns if not missing_mask(of[name]).all())
+        columns = dict(zip(self.names, self.columns, strict=True))
+        masks = {name: missing_mask(columns[name]) for name in self.float_columns}
+        return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
 
-    def missing_columns(self):
-        """Name the columns with missing cells.
+    known_floats = FormerName("list_known_floats")
+
+    def missing_columns(self) -> tuple:
+        """Return the columns with missing cells.
 
         Returns
         -------
@@ -104,7 +94,9 @@ class Frame:
         masks = zip(self.names, map(missing_mask, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
-    def encode(self, *, state_names=None, missing="error", n_jobs=None):
+    def encode(
+        self, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
+    ) -> DiscreteTable:
         """Code the table; see `pgmx.data.encode`.
 
         Parameters
@@ -122,7 +114,7 @@ class Frame:
             The coded table.
         """
         check_missing_option(missing)
-        declared = checked_state_names(state_names, self.names)
+        declared = check_state_names(state_names, self.names)
         codes = np.empty((self.n_columns, self.n_rows), dtype=np.uint8)
         coded = self.code_columns(codes, n_jobs)
         self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])
@@ -135,18 +127,18 @@ class Frame:
             coded[v] = code_known_cells(self.columns[v], codes[v], self.names[v])
         for v, name in enumerate(self.names):
             if name in declared:
-                coded[v] = recoded(coded[v], codes[v], declared[name], name)
+                coded[v] = recode_column(coded[v], codes[v], declared[name], name)
         for v in incomplete:
-            coded[v] = with_marker(coded[v], codes[v], self.names[v])
-        codes = _assembled(codes, coded)
+            coded[v] = add_missing_state(coded[v], codes[v], self.names[v])
+        codes = _widen_codes(codes, coded)
         states = tuple(c.states for c in coded)
         warn_of_many_states(self.names, states, self.n_rows)
         missing_codes = np.full(self.n_columns, -1)
         if missing == "pairwise":
             missing_codes[incomplete] = [len(states[v]) - 1 for v in incomplete]
-        return DiscreteTable._adopt(self.names, states, codes, missing_codes)
+        return DiscreteTable._from_parts(self.names, states, codes, missing_codes)
 
-    def to_pandas(self, *, missing="error", integers_as_categories=False):
+    def to_pandas(self, *, missing: str = "error", integers_as_categories: bool = False) -> pd.DataFrame:
         """Return a new pandas frame for scores that work on one.
 
         Parameters
@@ -176,26 +168,26 @@ class Frame:
         if incomplete:
             return self._enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
-        kept, stated = {}, []
+        cells, others = {}, []
         for v, (name, values) in enumerate(zip(self.names, self.columns, strict=True)):
             if name in self.float_columns:
-                kept[name] = float_cells(values)
+                cells[name] = float_cells(values)
             elif column_kind(values) in numeric:
-                kept[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
+                cells[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
             else:
-                stated.append(v)
-        infinite = [name for name in self.float_columns if not np.isfinite(kept[name]).all()]
+                others.append(v)
+        infinite = [name for name in self.float_columns if not np.isfinite(cells[name]).all()]
         if infinite:
             raise ValueError(
                 f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
             )
-        if stated:
-            part = Frame(tuple(self.names[v] for v in stated), [self.columns[v] for v in stated], self.n_rows)
+        if others:
+            part = Frame(tuple(self.names[v] for v in others), [self.columns[v] for v in others], self.n_rows)
             categories = part.encode().to_pandas()
-            kept.update((name, categories[name]) for name in part.names)
-        return pd.DataFrame({v: kept[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
+            cells.update((name, categories[name]) for name in part.names)
+        return pd.DataFrame({v: cells[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
-    def code_columns(self, codes, n_jobs=None):
+    def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
         """Code every column into its row of `codes`; errors come in the order of the columns.
 
         Parameters
@@ -216,14 +208,14 @@ class Frame:
 
             n_workers = effective_n_jobs(n_jobs)
         if n_workers == 1 or codes.size < THREADED_CELLS:
-            return _joined([self._code_range(0, self.n_columns, codes)])
+            return _join_parts([self._code_range(0, self.n_columns, codes)])
         n_parts = min(4 * n_workers, self.n_columns)
         bounds = [part * self.n_columns // n_parts for part in range(n_parts + 1)]
         tasks = (delayed(self._code_range)(bounds[k], bounds[k + 1], codes) for k in range(n_parts))
-        return _joined(Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
+        return _join_parts(Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
 
     def _code_range(self, first, stop, codes):
-        """Code the columns from `first` to `stop`; return what was coded and the error that ended it, if any."""
+        """Code the columns from `first` to `stop`; return those coded and the error that ended it, if any."""
         coded = []
         try:
             if self._block is not None:
@@ -254,10 +246,10 @@ class Frame:
             ("have missing cells (NaN)", incomplete),
             ("have infinite cells (inf)", infinite),
         )
-        hints = "".join(f" Column(s) {join_names(found)} {note}." for note, found in notes if found)
+        hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
         raise FloatColumnsError(names, hints)
 
-    def complete_mask(self):
+    def complete_mask(self) -> np.ndarray:
         """Mark the rows without missing cells.
 
         Returns
@@ -271,7 +263,7 @@ class Frame:
                 keep &= ~mask
         return keep
 
-    def rows(self, keep) -> "Frame":
+    def rows(self, keep: np.ndarray) -> Frame:
         """Return some of the rows.
 
         Parameters
@@ -286,7 +278,7 @@ class Frame:
         """
         return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
 
-    def complete_rows(self):
+    def complete_rows(self) -> Frame:
         """Return the rows without missing cells.
 
         Returns
@@ -296,14 +288,14 @@ class Frame:
         """
         return self.rows(self.complete_mask())
 
-    def _enough_complete_rows(self):
+    def _enough_complete_rows(self) -> Frame:
         """Return the rows without missing cells, or raise when fewer than two are left."""
         complete = self.complete_rows()
         check_rows_left(complete.n_rows, self.n_rows, self.missing_columns)
         return complete
 
 
-def _joined(parts):
+def _join_parts(parts):
     """Put the parts of the coding together, or raise the error of the first column that has one."""
     coded = []
     for part, error in parts:
@@ -313,7 +305,7 @@ def _joined(parts):
     return coded
 
 
-def _assembled(codes, coded):
+def _widen_codes(codes, coded):
     """Widen the codes when some column has more than 255 states."""
     if all(c.codes is None for c in coded):
         return codes

@@ -1,21 +1,26 @@
-"""The one door for data: any accepted table in, a coded table or a clean pandas frame out."""
+"""The one entry for data: any accepted table becomes a coded table or columns."""
 
+from collections.abc import Mapping
 from itertools import chain
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from pgmx.checks import join_names
-from pgmx.data.columns.declared import checked_state_names
+from pgmx.checks import check_natural, join_names
+from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.files.readers import is_csv, is_path, read_whole
 from pgmx.data.frame import Frame, check_missing_option
-from pgmx.data.pieces.chunks import CHUNK_ROWS, in_memory, is_iterator, parquet_has_floats
+from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
 from pgmx.data.sources import open_piece, open_source
 from pgmx.data.table import DiscreteTable
 
 
-def encode(X, *, state_names=None, missing="error", n_jobs=None):
+def encode(
+    X: Any, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
+) -> DiscreteTable:
     """Code a table of discrete variables.
 
     Parameters
@@ -30,7 +35,7 @@ def encode(X, *, state_names=None, missing="error", n_jobs=None):
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         What to do with missing cells (None, NaN, NA, NaT). "error": raise, naming the columns. "drop": leave out their
         rows. "category": make them one more state of their column, the last, named "missing" ("missing_1", ... where a
-        state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` tells which state that is,
+        state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` says which state that is,
         so that scores can leave those rows out family by family.
     n_jobs : int, optional
         Threads over the columns of a table of at least 4 million cells, as in joblib; None means 1. The result does not
@@ -81,16 +86,24 @@ def encode(X, *, state_names=None, missing="error", n_jobs=None):
     """
     if isinstance(X, DiscreteTable):
         check_missing_option(missing)
-        return _as_declared(X, state_names)
+        return _check_declared(X, state_names)
     if _is_plane_file(X):
         check_missing_option(missing)
-        return _as_declared(open_table(X), state_names)
+        return _check_declared(open_table(X), state_names)
     if is_path(X) or is_iterator(X):
         return stream_to_table(X, state_names=state_names, missing=missing, n_jobs=n_jobs)
     return open_frame(X).encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
 
 
-def write_table(X, path, *, state_names=None, missing="error", chunk_rows=CHUNK_ROWS, n_jobs=None):
+def write_table(
+    X: Any,
+    path: str | PathLike[str],
+    *,
+    state_names: Mapping | None = None,
+    missing: str = "error",
+    chunk_rows: int = CHUNK_ROWS,
+    n_jobs: int | None = None,
+) -> DiscreteTable:
     """Code a table into a plane file, which `open_table` maps into memory.
 
     Parameters
@@ -143,9 +156,8 @@ def write_table(X, path, *, state_names=None, missing="error", chunk_rows=CHUNK_
         raise ValueError(f"{path} must have the suffix {PLANE_SUFFIX}")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"no such folder: {path.absolute().parent}")
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise ValueError(f"chunk_rows must be a positive integer, got {chunk_rows!r}")
-    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    chunk_rows = check_natural(chunk_rows, "chunk_rows", 1)
+    options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
         write_coded(encode(X, **options), path)
     else:
@@ -153,7 +165,9 @@ def write_table(X, path, *, state_names=None, missing="error", chunk_rows=CHUNK_
     return open_table(path)
 
 
-def open_any(X, *, state_names=None, missing="error", n_jobs=None):
+def open_any(
+    X: Any, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
+) -> DiscreteTable | Frame:
     """Open data for a learner: a coded table where it can be, else columns.
 
     Parameters
@@ -188,7 +202,7 @@ def open_any(X, *, state_names=None, missing="error", n_jobs=None):
     >>> open_any(iter([np.array([[0.5, 1.5], [1.5, 2.5]])])).float_columns
     ('x0', 'x1')
     """
-    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(X, DiscreteTable) or _is_plane_file(X):
         return encode(X, **options)
     if is_path(X):
@@ -201,13 +215,13 @@ def open_any(X, *, state_names=None, missing="error", n_jobs=None):
             return open_frame(path)
     if is_iterator(X):
         first = next(X, None)
-        if first is not None and Frame(*open_piece(first)).known_floats():
-            return Frame(*in_memory(first, X))
+        if first is not None and Frame(*open_piece(first)).list_known_floats():
+            return Frame(*join_frames(first, X))
         return stream_to_table(chain([] if first is None else [first], X), **options)
     return open_frame(X)
 
 
-def open_frame(X):
+def open_frame(X: Any) -> Frame:
     """Open a table of any accepted kind as columns in memory.
 
     Parameters
@@ -219,7 +233,7 @@ def open_frame(X):
     Returns
     -------
     Frame
-        The table behind one face. It refers to the cells of `X`: use it at once, do not keep it.
+        The table as columns. It refers to the cells of `X`: use it at once, do not keep it.
 
     Raises
     ------
@@ -246,22 +260,21 @@ def open_frame(X):
         return Frame(*open_source(read_whole(Path(X))))
     if is_iterator(X):
         first = next(X, None)
-        return Frame(*in_memory(first, X))
+        return Frame(*join_frames(first, X))
     return Frame(*open_source(X))
 
 
-def _is_plane_file(X):
+def _is_plane_file(X) -> bool:
     return is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX
 
 
-def _as_declared(table, state_names):
+def _check_declared(table: DiscreteTable, state_names: Mapping | None) -> DiscreteTable:
     """Return a coded table whose states must be those that are declared."""
-    for name, declared in checked_state_names(state_names, table.columns).items():
+    for name, declared in check_state_names(state_names, table.columns).items():
         states = table.states[table.index(name)]
         if states != declared:
             raise ValueError(
                 f"the table is coded already, with the states {join_names(states)} for {name!r}: give state_names "
-                f"when it "
-                "is coded"
+                "when it is coded"
             )
     return table

@@ -1,8 +1,9 @@
-"""What a run will need in memory, told before it."""
+"""Estimate of the memory that a run will need."""
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
 
@@ -31,8 +32,15 @@ class MemoryEstimate(NamedTuple):
     total: int
 
 
-def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1 << 26, row_memory=0):
-    r"""Tell what hill climbing with a discrete score takes in memory.
+def estimate_memory(
+    n_rows: int,
+    cardinalities: ArrayLike,
+    *,
+    pair_memory: int = 1 << 28,
+    kept_memory: int = 1 << 26,
+    row_memory: int = 0,
+) -> MemoryEstimate:
+    r"""Estimate the memory that hill climbing with a discrete score takes.
 
     With N rows and n variables of :math:`r_v` states, S the sum of :math:`r_v` over the variables of at most 255
     states, and m the sum of :math:`r_v - 1` over the same,
@@ -61,7 +69,7 @@ def estimate_memory(n_rows, cardinalities, *, pair_memory=1 << 28, kept_memory=1
     kept_memory : int, default=2**26
         Bound on what the scorer keeps of the counts of each child.
     row_memory : int, default=0
-        Bound on the rows of gains that a search keeps which goes back to graphs it has left.
+        Bound on the rows of gains that are kept by a search which returns to earlier graphs.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What may come in: every accepted input taken apart into names and columns, without a copy of the cells."""
+"""Accepted inputs: every kind of table as names and columns, without a copy of the cells."""
 
 import sys
 from collections import Counter
@@ -16,7 +16,7 @@ ACCEPTED_PIECES = "pandas, polars or Arrow tables, record batches or 2-D numpy a
 
 
 class Source(NamedTuple):
-    """An input taken apart."""
+    """An input as columns."""
 
     names: tuple
     #: 1-D numpy arrays, pandas extension arrays or Arrow chunked arrays.
@@ -26,59 +26,27 @@ class Source(NamedTuple):
     block: np.ndarray | None = None
 
 
-def open_source(X):
-    """Take an input apart and check its shape and its names.
+def open_source(X) -> Source:
+    """Return the columns of an input, its cells neither copied nor changed; those of an array are named x0, x1, ...
 
-    Parameters
-    ----------
-    X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), or list of rows
-        The data. Its cells are neither copied nor changed here.
-
-    Returns
-    -------
-    Source
-        Names, columns and number of rows. The columns of an array are named x0, x1, ...
-
-    Raises
-    ------
-    TypeError
-        If this kind of input is not accepted.
-    ValueError
-        If it is not two-dimensional, has no columns, fewer than two rows, or a column name that occurs twice.
+    Raise TypeError where this kind of input is not accepted, ValueError where it is not two-dimensional, has no
+    columns, fewer than two rows, or a column name that occurs twice.
     """
-    source = _taken_apart(X)
+    source = _split_columns(X)
     _check_has_columns(source)
     check_rows(source.n_rows, len(source.names))
     _check_names(source.names)
     return source
 
 
-def open_piece(X):
-    """Take a piece of a table apart, which may have any number of rows.
-
-    Parameters
-    ----------
-    X : pandas, polars or Arrow table, record batch, ndarray of shape (n_rows, n_columns), or Source
-        The piece.
-
-    Returns
-    -------
-    Source
-        As `open_source` gives it.
-
-    Raises
-    ------
-    TypeError
-        If this kind of piece is not accepted.
-    ValueError
-        If it is not two-dimensional, has no columns, or a column name that occurs twice.
-    """
+def open_piece(X) -> Source:
+    """Return the columns of a piece of a table, which may have any number of rows; raises as `open_source` does."""
     if isinstance(X, Source):
         source = X
     elif isinstance(X, (list, tuple)):
         raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
     else:
-        source = _taken_apart(X)
+        source = _split_columns(X)
     _check_has_columns(source)
     _check_names(source.names)
     return source
@@ -106,8 +74,8 @@ def _check_names(names):
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
 
 
-def _taken_apart(X):
-    """Dispatch on the type of the input."""
+def _split_columns(X) -> Source:
+    """Return the columns of an input, by its type."""
     if isinstance(X, pd.DataFrame):
         return Source(tuple(X.columns), _pandas_columns(X), len(X))
     if isinstance(X, np.ndarray):
@@ -136,21 +104,21 @@ def _refuse(X):
 
 
 def _pandas_columns(X):
-    """Arrays behind the columns of a pandas frame."""
+    """Return the arrays behind the columns of a pandas frame."""
     # The public ways to a column cost ten times as much, which shows on wide frames.
     arrays = X._iter_column_arrays() if hasattr(X, "_iter_column_arrays") else (s.array for _, s in X.items())
-    return [values if isinstance(values, np.ndarray) else _unwrapped(values) for values in arrays]
+    return [values if isinstance(values, np.ndarray) else _unwrap(values) for values in arrays]
 
 
-def _unwrapped(values):
-    """Array inside a pandas wrapper that adds nothing to it."""
+def _unwrap(values):
+    """Return the array inside a pandas wrapper that adds nothing to it."""
     if isinstance(values, pd.arrays.NumpyExtensionArray):
         return values.to_numpy()
     return values.__arrow_array__() if isinstance(values.dtype, pd.ArrowDtype) else values
 
 
-def _from_array(X):
-    """Take a numpy array apart."""
+def _from_array(X) -> Source:
+    """Return the columns of a numpy array."""
     if X.dtype.names is not None:
         raise ValueError("a structured array is not a 2-D table: use pandas.DataFrame(X)")
     if X.ndim != 2:
@@ -174,8 +142,8 @@ def _from_array(X):
     return Source(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
 
 
-def _from_rows(rows):
-    """Take a list of rows apart; the cells stay the Python objects they are."""
+def _from_rows(rows) -> Source:
+    """Return the columns of a list of rows; the cells stay the Python objects that they are."""
     if len(rows) and len(getattr(rows[0], "shape", ())) == 2 and not isinstance(rows[0], np.ndarray):
         raise TypeError(
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
@@ -195,14 +163,14 @@ def _from_rows(rows):
     return _from_array(cells)
 
 
-def _from_arrow(X):
-    """Take an Arrow table apart."""
+def _from_arrow(X) -> Source:
+    """Return the columns of an Arrow table."""
     table = X if isinstance(X, pa.Table) else pa.table(X)
     return Source(tuple(table.column_names), list(table.columns), table.num_rows)
 
 
-def _from_protocol(X):
-    """Take apart what narwhals, the Arrow stream protocol or numpy can read."""
+def _from_protocol(X) -> Source:
+    """Return the columns of what narwhals, the Arrow stream protocol or numpy can read."""
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True, allow_series=True)
@@ -212,7 +180,7 @@ def _from_protocol(X):
         raise TypeError(f"{type(X).__name__} is lazy: collect it first, for example with X.collect()")
     if isinstance(frame, nw.DataFrame):
         if frame.implementation.is_pandas():
-            return _taken_apart(frame.to_native())
+            return _split_columns(frame.to_native())
         opaque = [name for name, dtype in frame.schema.items() if dtype == nw.Object]
         if opaque:
             raise TypeError(f"column(s) {join_names(opaque)} hold Python objects: cast them to strings or integers")

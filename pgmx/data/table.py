@@ -1,10 +1,16 @@
 """The coded table: what every discrete learner and score works on."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pgmx._ext import _rows
-from pgmx.checks import join_names
+from pgmx.checks import FormerName, join_names
 
 #: Largest number of states a variable may have: codes are at most 16 bits wide.
 MAX_STATES = 65535
@@ -68,7 +74,7 @@ class DiscreteTable:
 
     Notes
     -----
-    `codes` takes one byte a cell. The planes take about ``n_rows / 8`` bytes per state; they are packed at the first
+    `codes` takes one byte per cell. The planes take about ``n_rows / 8`` bytes per state; they are packed at the first
     access and kept, so that every learner which is given the same table shares them. They are not pickled. A table
     mapped from a plane file is pickled as the file's path: other processes must see the same file.
 
@@ -95,7 +101,13 @@ class DiscreteTable:
         "_states",
     )
 
-    def __init__(self, columns, states, codes, missing_codes=None):
+    def __init__(
+        self,
+        columns: Sequence[Hashable],
+        states: Sequence[Sequence],
+        codes: ArrayLike,
+        missing_codes: ArrayLike | None = None,
+    ):
         columns = tuple(columns)
         states = tuple(tuple(python_scalar(name) for name in names) for names in states)
         codes = np.asarray(codes)
@@ -125,7 +137,7 @@ class DiscreteTable:
                 f"{cardinalities[v] - 1}, got {codes[v].min()} to {codes[v].max()}"
             )
         if missing_codes is not None:
-            missing_codes = _checked_missing_codes(missing_codes, columns, cardinalities)
+            missing_codes = _check_missing_codes(missing_codes, columns, cardinalities)
         dtype = np.uint8 if cardinalities.max() <= MAX_BYTE_STATES else np.uint16
         self._set(columns, states, np.array(codes, dtype=dtype, order="C"), missing_codes)
         if len(self._positions) < len(columns):
@@ -143,83 +155,86 @@ class DiscreteTable:
         self._missing_codes = np.full(len(columns), -1) if missing_codes is None else np.array(missing_codes, np.int64)
         self._missing_codes.setflags(write=False)
         self._positions = {name: v for v, name in enumerate(columns)}
-        self._planes = self._path = self._origin = None
+        self._planes: tuple[np.ndarray, np.ndarray] | None = None
+        self._path: Path | None = None
+        self._origin: tuple | None = None
 
     @classmethod
-    def _adopt(cls, columns, states, codes, missing_codes=None):
+    def _from_parts(cls, columns, states, codes, missing_codes=None) -> DiscreteTable:
         """Make a table of parts known to be right, without a copy: `codes` must not be changed afterwards."""
         table = cls.__new__(cls)
         table._set(columns, states, codes, missing_codes)
         return table
 
     @classmethod
-    def _mapped(cls, columns, states, codes, missing_codes, planes, path, origin):
+    def _from_file(cls, columns, states, codes, missing_codes, planes, path, origin) -> DiscreteTable:
         """Make a table of a plane file; `origin` is the function and the arguments that open it again."""
-        table = cls._adopt(columns, states, codes, missing_codes)
+        table = cls._from_parts(columns, states, codes, missing_codes)
         table._planes = planes
         table._path = path
         table._origin = origin
         return table
 
     @property
-    def columns(self):
+    def columns(self) -> tuple:
         """Variable names, in the order of the data."""
         return self._columns
 
     @property
-    def states(self):
+    def states(self) -> tuple[tuple, ...]:
         """State names of each variable, in their stated order."""
         return self._states
 
     @property
-    def codes(self):
+    def codes(self) -> np.ndarray:
         """State codes, shape (n_variables, n_rows), uint8 or uint16, read-only."""
         return self._codes
 
     @property
-    def cardinalities(self):
+    def cardinalities(self) -> np.ndarray:
         """Number of states of each variable, int64, read-only."""
         return self._cardinalities
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """Number of variables."""
         return self._codes.shape[0]
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Number of rows of the data."""
         return self._codes.shape[1]
 
     @property
-    def missing_codes(self):
+    def missing_codes(self) -> np.ndarray:
         """Code of the missing cells of each variable, -1 without any; int64, read-only."""
         return self._missing_codes
 
     @property
-    def path(self):
+    def path(self) -> Path | None:
         """The plane file the table is mapped from, None in memory."""
         return self._path
 
     @property
-    def planes(self):
+    def planes(self) -> np.ndarray:
         """Bit planes, one per state, shape (n_planes, n_words), uint64."""
-        return self._packed()[0]
+        return self._pack()[0]
 
     @property
-    def plane_offsets(self):
+    def plane_offsets(self) -> np.ndarray:
         """First plane of each variable, shape (n_variables + 1,), int64."""
-        return self._packed()[1]
+        return self._pack()[1]
 
-    def _packed(self):
-        """Planes and their offsets, packed at the first call."""
-        if self._planes is None:
+    def _pack(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the planes and their offsets, packed at the first call."""
+        planes = self._planes
+        if planes is None:
             from pgmx._ext import _counts
 
-            self._planes = _counts.pack_planes(self._codes, self._cardinalities)
-        return self._planes
+            planes = self._planes = _counts.pack_planes(self._codes, self._cardinalities)
+        return planes
 
-    def index(self, name):
+    def index(self, name: Hashable) -> int:
         """Return the position of a variable.
 
         Parameters
@@ -242,7 +257,7 @@ class DiscreteTable:
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
 
-    def repeated(self, weights):
+    def repeat_rows(self, weights: ArrayLike) -> DiscreteTable:
         """Return the table in which row i stands ``weights[i]`` times, the order of the rows kept.
 
         Parameters
@@ -258,21 +273,21 @@ class DiscreteTable:
         Raises
         ------
         ValueError
-            If there is not one weight a row, one is no integer or negative, or no row is left.
+            If there is not one weight per row, one is no integer or negative, or no row is left.
 
         Notes
         -----
-        0.3 to 0.6 ns a cell, and the memory of the new codes.
+        0.3 to 0.6 ns per cell, and the memory of the new codes.
 
         Examples
         --------
         >>> table = DiscreteTable(["a"], [("x", "y")], [[0, 1, 1]])
-        >>> table.repeated([2, 0, 1]).codes
+        >>> table.repeat_rows([2, 0, 1]).codes
         array([[0, 0, 1]], dtype=uint8)
         """
         weights = np.asarray(weights)
         if weights.shape != (self.n_rows,):
-            raise ValueError(f"one weight a row is needed, {self.n_rows} in all, got shape {weights.shape}")
+            raise ValueError(f"one weight per row is needed, {self.n_rows} in all, got shape {weights.shape}")
         if weights.dtype.kind not in "iub":
             raise ValueError(f"weights must be integers, got {weights.dtype}: rows can only be repeated whole times")
         if weights.dtype.kind == "i" and weights.min() < 0:
@@ -283,9 +298,11 @@ class DiscreteTable:
             raise ValueError("no row is left: at least one weight must be positive")
         codes = np.empty((self.n_variables, rows.size), dtype=self._codes.dtype)
         _rows.gather_rows(self._codes, rows, codes)
-        return DiscreteTable._adopt(self._columns, self._states, codes, self._missing_codes)
+        return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)
 
-    def to_pandas(self, columns=None):
+    repeated = FormerName("repeat_rows")
+
+    def to_pandas(self, columns: Iterable[Hashable] | None = None) -> pd.DataFrame:
         """Return the data as a new pandas frame of category columns, all states declared.
 
         Parameters
@@ -303,20 +320,20 @@ class DiscreteTable:
         >>> DiscreteTable(["a"], [("x", "y")], [[1, 0]]).to_pandas()["a"].tolist()
         ['y', 'x']
         """
-        taken = [self.index(name) for name in (self._columns if columns is None else columns)]
+        positions = [self.index(name) for name in (self._columns if columns is None else columns)]
         cells = {
             i: pd.Categorical.from_codes(self._codes[v], categories=pd.Index(list(self._states[v])))
-            for i, v in enumerate(taken)
+            for i, v in enumerate(positions)
         }
-        return pd.DataFrame(cells).set_axis([self._columns[v] for v in taken], axis=1)
+        return pd.DataFrame(cells).set_axis([self._columns[v] for v in positions], axis=1)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n_states = int(self._cardinalities.sum())
         return (
             f"DiscreteTable({self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self._codes.dtype})"
         )
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, DiscreteTable):
             return NotImplemented
         # Types are compared too: the states 1 and True are equal to Python but not the same to a user.
@@ -330,25 +347,25 @@ class DiscreteTable:
             and all(map(np.array_equal, self._codes, other._codes))  # no mask as large as a mapped table
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self._columns, self._states, self._codes.shape))
 
     def __reduce__(self):
         if self._origin is not None:
             return self._origin
-        return DiscreteTable._adopt, (self._columns, self._states, self._codes, self._missing_codes)
+        return DiscreteTable._from_parts, (self._columns, self._states, self._codes, self._missing_codes)
 
 
-def _checked_missing_codes(missing_codes, columns, cardinalities):
-    """Check that each code of missing cells is the last one of its variable, or -1."""
-    found = np.asarray(missing_codes)
-    if found.shape != cardinalities.shape or found.dtype.kind not in "iu":
-        raise ValueError(f"missing_codes must hold one integer a variable, got shape {found.shape}, {found.dtype}")
-    wrong = np.flatnonzero((found != -1) & (found != cardinalities - 1))
+def _check_missing_codes(missing_codes, columns, cardinalities):
+    """Return the codes of missing cells as an array; each must be the last one of its variable, or -1."""
+    codes = np.asarray(missing_codes)
+    if codes.shape != cardinalities.shape or codes.dtype.kind not in "iu":
+        raise ValueError(f"missing_codes must hold one integer per variable, got shape {codes.shape}, {codes.dtype}")
+    wrong = np.flatnonzero((codes != -1) & (codes != cardinalities - 1))
     if wrong.size:
         v = wrong[0]
         raise ValueError(
             f"the code of missing cells of variable {columns[v]!r} must be its last, {cardinalities[v] - 1}, or -1, "
-            f"got {found[v]}"
+            f"got {codes[v]}"
         )
-    return found
+    return codes

@@ -1,4 +1,4 @@
-"""Weights of rows: what a caller gives, checked, and those of the rows that are kept."""
+"""Weights of rows, checked, and those of the rows that `missing` keeps."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ def check_row_weights(sample_weight, n_rows: int) -> np.ndarray | None:
         weights = np.asarray(sample_weight)
         weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers, one a row: {error}") from None
+        raise ValueError(f"sample_weight must hold numbers, one per row: {error}") from None
     if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have the shape ({n_rows},), one weight a row, got {weights.shape}")
+        raise ValueError(f"sample_weight must have the shape ({n_rows},), one weight per row, got {weights.shape}")
     wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if wrong.size:
         raise ValueError(
@@ -36,7 +36,7 @@ def weights_of_complete_rows(weights: np.ndarray | None, data, missing: str) -> 
     """Return the weights of the rows that `missing` keeps."""
     if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
         return weights
-    kept = weights[data.complete_mask()]
-    if not (kept > 0).any():
+    of_complete = weights[data.complete_mask()]
+    if not (of_complete > 0).any():
         raise ValueError("all rows without missing cells have the sample_weight zero: no row is left to learn from")
-    return kept
+    return of_complete

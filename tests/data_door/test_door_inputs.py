@@ -1,4 +1,4 @@
-"""Every kind of input the door takes."""
+"""Every accepted kind of input."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""Laws of the door."""
+"""Laws of coding."""
 
 import subprocess
 import sys

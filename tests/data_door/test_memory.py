@@ -1,4 +1,4 @@
-"""Memory: what is told before a run, and what coding in pieces takes."""
+"""Memory: the estimate before a run, and what coding in pieces takes."""
 
 import os
 import subprocess

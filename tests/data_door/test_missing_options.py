@@ -134,8 +134,8 @@ def test_the_coding_is_what_the_definition_says(cells):
     ("missing_codes", "message"),
     [
         ([0, -1], "missing cells of variable 'a' must be its last, 2, or -1, got 0"),
-        ([2], r"one integer a variable, got shape \(1,\)"),
-        ([2.0, -1.0], "one integer a variable.*float64"),
+        ([2], r"one integer per variable, got shape \(1,\)"),
+        ([2.0, -1.0], "one integer per variable.*float64"),
     ],
 )
 def test_wrong_missing_codes(missing_codes, message):

@@ -1,4 +1,4 @@
-"""The door for tables of numbers: what comes in, in memory and in pieces, and what is refused."""
+"""Tables of numbers: what is accepted, in memory and in pieces, and what is refused."""
 
 import datetime
 
@@ -121,10 +121,10 @@ def test_pieces_of_any_size_make_the_whole(n_rows, size, number):
     for missing in ("drop", "pairwise"):
         whole = open_numeric(rows, missing=missing)
         parts = open_numeric(iter([rows[k : k + size] for k in range(0, len(rows), size)]), missing=missing)
-        found = list(parts.numbered_chunks())
+        found = list(parts.chunks_with_numbers())
         np.testing.assert_array_equal(np.concatenate([part for _, part in found]), whole.rows())
         numbers = np.concatenate([part for part, _ in found])
-        np.testing.assert_array_equal(numbers, np.concatenate([part for part, _ in whole.numbered_chunks()]))
+        np.testing.assert_array_equal(numbers, np.concatenate([part for part, _ in whole.chunks_with_numbers()]))
         np.testing.assert_array_equal(rows[numbers], whole.rows())
 
 
@@ -250,7 +250,7 @@ def test_broken_files(tmp_path):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([[1.0], [1.0]], r"one number a row, got the shape \(2, 1\)"),
+        ([[1.0], [1.0]], r"one number per row, got the shape \(2, 1\)"),
         ([1.0], "1 weights for 4 rows"),
         ([1.0, -1.0, 1.0, 1.0], "not negative"),
         ([0.0, 0.0, 0.0, 0.0], "not all of them zero"),
@@ -263,7 +263,7 @@ def test_weights_that_do_not_fit(weights, words):
 
 
 def test_wide_tables_come_in_blocks_of_rows(monkeypatch):
-    monkeypatch.setattr(numeric, "CHUNK_CELLS", 6)
+    monkeypatch.setattr(chunks, "CHUNK_CELLS", 6)
     table = open_numeric(ROWS)
     assert isinstance(table, NumericTable)
     assert [len(rows) for rows in table.chunks()] == [2, 2]

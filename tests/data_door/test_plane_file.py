@@ -90,8 +90,8 @@ def test_a_mapped_table_is_pickled_as_its_path(path):
 
 def test_a_mapped_table_serves_as_any_other(path):
     table = open_table(path)
-    assert table.repeated([0, 2, 1]) == encode(FRAME).repeated([0, 2, 1])
-    assert table.repeated([1, 1, 1]).path is None
+    assert table.repeat_rows([0, 2, 1]) == encode(FRAME).repeat_rows([0, 2, 1])
+    assert table.repeat_rows([1, 1, 1]).path is None
     pd.testing.assert_frame_equal(table.to_pandas(), encode(FRAME).to_pandas())
     assert list(table.to_pandas(["days", "sky"])) == ["days", "sky"]
     fitted, expected = (fit_discrete(t, [(0, 1)]).get_cpds("wet") for t in (table, encode(FRAME)))
@@ -154,7 +154,7 @@ def test_wrong_arguments(tmp_path):
     with pytest.raises(ValueError, match=r"must have the suffix \.pgmx"):
         write_table(FRAME, tmp_path / "t.parquet")
     for chunk_rows in (0, 1.5, True):
-        with pytest.raises(ValueError, match="chunk_rows must be a positive integer"):
+        with pytest.raises((TypeError, ValueError), match="chunk_rows must be"):
             write_table(FRAME, tmp_path / "t.pgmx", chunk_rows=chunk_rows)
 
 

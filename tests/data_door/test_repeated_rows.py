@@ -22,9 +22,9 @@ def test_rows_stand_as_often_as_their_weights_say(n, weights, n_states):
     table = random_table(n, len(weights), n_states, seed=len(weights))
     if not any(weights):
         with pytest.raises(ValueError, match="no row is left"):
-            table.repeated(weights)
+            table.repeat_rows(weights)
         return
-    repeated = table.repeated(weights)
+    repeated = table.repeat_rows(weights)
     assert repeated == DiscreteTable(table.columns, table.states, np.repeat(table.codes, weights, axis=1))
     assert repeated.codes.dtype == table.codes.dtype
     assert not repeated.codes.flags.writeable and repeated.path is None
@@ -35,12 +35,12 @@ def test_weights_of_any_integer_type(dtype):
     table = random_table(5, 4)
     weights = np.array([1, 0, 1, 1], dtype=dtype)
     weights.setflags(write=False)
-    assert np.array_equal(table.repeated(weights).codes, table.codes[:, [0, 2, 3]])
+    assert np.array_equal(table.repeat_rows(weights).codes, table.codes[:, [0, 2, 3]])
 
 
 def test_the_meaning_of_missing_cells_is_kept():
     table = encode([["a", 1], [None, 2], ["b", 1]], missing="pairwise")
-    assert table.repeated([0, 2, 1]).missing_codes.tolist() == [2, -1]
+    assert table.repeat_rows([0, 2, 1]).missing_codes.tolist() == [2, -1]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_meaning_of_missing_cells_is_kept():
 )
 def test_wrong_weights(weights, message):
     with pytest.raises(ValueError, match=message):
-        random_table(2, 3).repeated(weights)
+        random_table(2, 3).repeat_rows(weights)
 
 
 @pytest.mark.parametrize("index", [np.uint32, np.uint64])
@@ -98,3 +98,9 @@ def test_misaligned_cells_are_coded(dtype):
     for writeable in (True, False):
         misaligned.setflags(write=writeable)
         assert encode(misaligned) == encode(cells)
+
+
+def test_former_names_work_and_warn():
+    table = random_table(2, 3)
+    with pytest.warns(DeprecationWarning, match=r"DiscreteTable\.repeated is now repeat_rows"):
+        assert table.repeated([0, 2, 1]) == table.repeat_rows([0, 2, 1])

@@ -107,7 +107,7 @@ def test_plane_file_travels_as_its_path(client, alarm, tmp_path):
 
 
 def test_large_table_in_memory_travels_as_a_path(client, alarm):
-    large = alarm.repeated(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
+    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
     with parallel_config("dask"):
         done = dict(spread(describe, large, 6))
         small = dict(spread(describe, alarm, 6))
@@ -117,7 +117,7 @@ def test_large_table_in_memory_travels_as_a_path(client, alarm):
 
 
 def test_restarts_send_a_large_table_as_a_path(client, alarm, monkeypatch):
-    large = alarm.repeated(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
+    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
     search = HillClimbSearch(scoring_method="bic", n_restarts=4, max_iter=400, show_progress=False)
     expected = search.fit(large).edges_
     monkeypatch.setattr(DiscreteTable, "__reduce__", only_as_a_path)

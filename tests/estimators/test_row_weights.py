@@ -226,8 +226,8 @@ def test_gaussian_network_of_weighted_rows(rng):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0] * 299, r"shape \(300,\), one weight a row, got \(299,\)"),
-        (np.ones((300, 1)), r"shape \(300,\), one weight a row, got \(300, 1\)"),
+        ([1.0] * 299, r"shape \(300,\), one weight per row, got \(299,\)"),
+        (np.ones((300, 1)), r"shape \(300,\), one weight per row, got \(300, 1\)"),
         (2.0, r"got \(\)"),
         ([1.0] * 299 + [-1.0], r"sample_weight\[299\] is -1.0: weights must be finite and not negative"),
         ([math.nan] + [1.0] * 299, r"sample_weight\[0\] is nan"),

@@ -1,7 +1,7 @@
-"""Coding of columns, one cell at a time: the meaning of the door in a few lines of plain Python."""
+"""Coding of columns, one cell at a time: the meaning of `encode` in a few lines of plain Python."""
 
 
-def sorted_states(cells):
+def order_states(cells):
     """Distinct cells: by value when all are of one type, else by type name and text."""
     distinct = {(type(cell), cell) for cell in cells}
     if len({kind for kind, _ in distinct}) == 1:
@@ -11,7 +11,7 @@ def sorted_states(cells):
 
 def encode_column(cells, states=None):
     """States of a column and the code of each cell, by search in the list of states."""
-    states = sorted_states(cells) if states is None else tuple(states)
+    states = order_states(cells) if states is None else tuple(states)
     codes = []
     for cell in cells:
         matches = [i for i, state in enumerate(states) if type(state) is type(cell) and state == cell]
@@ -46,7 +46,7 @@ def encode_incomplete_column(cells):
     known = [cell for cell in cells if cell is not None]
     if len(known) == len(cells):
         return *encode_column(cells), -1
-    states = sorted_states(known) if known else ()
+    states = order_states(known) if known else ()
     marker = next(name for name in ["missing", *(f"missing_{k}" for k in range(1, 99))] if name not in states)
     codes = [len(states) if cell is None else encode_column([cell], states)[1][0] for cell in cells]
     return (*states, marker), codes, len(states)

@@ -109,7 +109,7 @@ def test_rows_added_later(problem, share, before):
 def test_whole_weights_are_repeated_rows(rng):
     table = random_table(rng, [3, 2, 4], 60)
     weights = rng.integers(0, 4, 60)
-    repeated = PairTables(table.repeated(weights))
+    repeated = PairTables(table.repeat_rows(weights))
     weighted = PairTables(table, weights=weights)
     assert weighted.total_weight == repeated.n_rows == weights.sum()
     for a, b in zip(weighted.get(all_pairs(3)), repeated.get(all_pairs(3)), strict=True):

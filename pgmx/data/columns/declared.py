@@ -13,28 +13,8 @@ from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
 
-def checked_state_names(state_names, columns):
-    """Check the argument `state_names`.
-
-    Parameters
-    ----------
-    state_names : mapping of column name to sequence of states, or None
-        What the user declared.
-    columns : tuple
-        Names of the columns of the data.
-
-    Returns
-    -------
-    dict of tuple
-        The declared states by column.
-
-    Raises
-    ------
-    TypeError
-        If it is no mapping to sequences.
-    ValueError
-        If a column is unknown, or its states are none, too many, missing or not distinct.
-    """
+def check_state_names(state_names, columns):
+    """Return the declared states by column, each a tuple; raise where `state_names` cannot be meant for `columns`."""
     if state_names is None:
         return {}
     if not isinstance(state_names, Mapping):
@@ -45,10 +25,10 @@ def checked_state_names(state_names, columns):
         raise UnknownColumnsError(
             f"state_names has unknown column(s) {join_names(unknown)}: the columns are {join_names(columns)}", unknown
         )
-    return {name: _checked_states(states, name) for name, states in state_names.items()}
+    return {name: _check_states(states, name) for name, states in state_names.items()}
 
 
-def _checked_states(states, name):
+def _check_states(states, name):
     """Check the states declared for one column."""
     if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
         raise TypeError(f"state_names[{name!r}] must be a list of states, got {states!r}")
@@ -66,34 +46,16 @@ def _checked_states(states, name):
     return states
 
 
-def recoded(coded, row, states, name):
-    """Code a column by declared states.
+def recode_column(coded, row, states, name):
+    """Code a column by the declared states, or raise where it holds a state that is not declared.
 
-    Parameters
-    ----------
-    coded : Coded
-        The column with the states it came with; the code after the last one stands for missing cells.
-    row : ndarray of uint8, shape (n_rows,)
-        The column's codes where `coded` has none of its own; receives the new codes when they fit.
-    states : tuple
-        The declared states in order.
-    name : hashable
-        The column's name, for messages.
-
-    Returns
-    -------
-    Coded
-        The column with the declared states.
-
-    Raises
-    ------
-    ValueError
-        If the column holds a state that is not declared.
+    The code after the last state of `coded` stands for missing cells, also in the result. `row`, uint8 of shape
+    (n_rows,), holds the codes where `coded` has none of its own, and receives the new ones when they fit.
     """
     codes = row if coded.codes is None else coded.codes
     undeclared = list_unknown_states(coded.states, states, codes)
     if undeclared:
-        raise undeclared_error(name, undeclared, states)
+        refuse_undeclared(name, undeclared, states)
     rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
         return Coded(states, rank[codes])
@@ -101,9 +63,9 @@ def recoded(coded, row, states, name):
     return Coded(states)
 
 
-def undeclared_error(name, observed, states):
-    """Error for a column that holds the states `observed` beside the declared `states`."""
-    return ValueError(
-        f"column {name!r} holds the state(s) {join_names(observed)}, which state_names[{name!r}] does not declare: it "
-        f"declares {join_names(states)}"
+def refuse_undeclared(name, undeclared, states):
+    """Refuse a column that holds the states `undeclared` beside the declared `states`."""
+    raise ValueError(
+        f"column {name!r} holds the state(s) {join_names(undeclared)}, which state_names[{name!r}] does not declare: "
+        f"it declares {join_names(states)}"
     )

@@ -5,7 +5,7 @@ cells are, `code_column` turns it into states and codes. Distinct values are sor
 the hash seed can show in the result.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -44,18 +44,7 @@ FLOAT = Coded((), None, "float")
 
 
 def column_kind(values):
-    """Name what a column holds.
-
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
-        The column.
-
-    Returns
-    -------
-    str
-        One of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them.
-    """
+    """Return what a column holds: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
     if isinstance(values, np.ndarray):
         return _KIND_OF_LETTER.get(values.dtype.kind, str(values.dtype))
     if isinstance(values, pa.ChunkedArray):
@@ -88,38 +77,17 @@ def _is_arrow_string(dtype):
 
 
 def is_float_column(values):
-    """Tell whether a column holds floats, be it in a float dtype or as Python objects."""
+    """Return whether a column holds floats, be it in a float dtype or as Python objects."""
     kind = column_kind(values)
     return kind == "float" or (kind == "object" and objects_are_floats(values))
 
 
 def code_column(values, out, name):
-    """Code one column.
+    """Code one column in one to two sequential passes.
 
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray, shape (n_rows,)
-        The column, of a kind in `DISCRETE_KINDS`.
-    out : ndarray of uint8, shape (n_rows,), C-contiguous
-        Receives the codes when there are at most 255 states.
-    name : hashable
-        The column's name, for messages.
-
-    Returns
-    -------
-    Coded
-        States in their stated order and, when there are more than 255, the codes; or the obstacle.
-
-    Raises
-    ------
-    TypeError
-        If the dtype or a cell cannot be a state.
-    ValueError
-        If there are more than 65535 states.
-
-    Notes
-    -----
-    One to two sequential passes over the cells.
+    Return its states in their stated order, or the obstacle to coding it. The codes go to `out`, uint8 of shape
+    (n_rows,), or, when there are more than 255 states, into the result. Raise TypeError where the dtype or a cell
+    cannot be a state, ValueError beyond 65535 states.
     """
     kind = column_kind(values)
     if kind == "float":
@@ -136,7 +104,7 @@ def code_column(values, out, name):
     if kind == "string":
         return _code_strings(values, out, name)
     if kind == "object":
-        return _labelled(code_objects(values, name), out, name)
+        return _sort_codes(code_objects(values, name), out, name)
     if not isinstance(values, np.ndarray):  # nullable integers and booleans
         if values.isna().any():
             return INCOMPLETE
@@ -144,8 +112,8 @@ def code_column(values, out, name):
     return code_integers(values[:, None], out[None], [name])[0]
 
 
-def declared_categories(values):
-    """States that a categorical column declares; none for any other."""
+def list_categories(values):
+    """Return the states that a categorical column declares; none for any other."""
     if column_kind(values) != "category":
         return ()
     if isinstance(values, pa.ChunkedArray):
@@ -156,30 +124,18 @@ def declared_categories(values):
 
 
 def code_integers(cells, out, names):
-    """Code integer or boolean columns.
+    """Code integer or boolean columns `cells`, shape (n_rows, n_columns) in any memory order; return a Coded for each.
 
-    Parameters
-    ----------
-    cells : ndarray of int or bool, shape (n_rows, n_columns)
-        The columns, in any memory order.
-    out : ndarray of uint8, shape (n_columns, n_rows), C-contiguous
-        Receives the codes of columns with at most 255 states.
-    names : sequence of hashable
-        The columns' names, for messages.
-
-    Returns
-    -------
-    list of Coded
-        One per column.
+    The codes of columns with at most 255 states go to `out`, uint8 of shape (n_columns, n_rows).
     """
     boolean = cells.dtype == bool
     cells = _plain(cells.view(np.uint8) if boolean else cells)
     coded = []
-    for j, found in enumerate(_encode.code_integers(cells, out)):
-        if found is None:
+    for j, outcome in enumerate(_encode.code_integers(cells, out)):
+        if outcome is None:
             coded.append(_code_spread_integers(cells[:, j], out[j], names[j]))
             continue
-        low, present = found
+        low, present = outcome
         states = tuple(low + i for i, mark in enumerate(present) if mark)
         wide = out[j].astype(np.uint16) if len(states) > MAX_BYTE_STATES else None  # the bytes hold 256 of them
         coded.append(Coded(tuple(map(bool, states)) if boolean else states, wide))
@@ -189,7 +145,7 @@ def code_integers(cells, out, names):
 def _code_spread_integers(values, out, name):
     """Code one integer column of a wide range."""
     raw = np.empty(len(values), dtype=np.uint16)
-    return _labelled((_encode.code_spread_integers(values, raw), raw), out, name)
+    return _sort_codes((_encode.code_spread_integers(values, raw), raw), out, name)
 
 
 def _category_states(categories):
@@ -213,21 +169,21 @@ def _code_strings(values, out, name):
     """Code a numpy or pandas string column."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "T":
-            return _labelled(code_objects(values.astype(object), name), out, name)
+            return _sort_codes(code_objects(values.astype(object), name), out, name)
         # Cells of fixed width, padded with zeros: equal texts are equal bytes.
         values = np.ascontiguousarray(_plain(values))
         starts = np.arange(len(values) + 1) * values.dtype.itemsize
         return _code_bytes(starts, values.view(np.uint8), lambda row: str(values[row]), out, name)
     if values.dtype.storage == "pyarrow":
         return _code_arrow(values.__arrow_array__(), out, name)
-    return _labelled(code_objects(values.to_numpy(dtype=object, na_value=None), name), out, name)
+    return _sort_codes(code_objects(values.to_numpy(dtype=object, na_value=None), name), out, name)
 
 
-def _code_bytes(offsets, text, decoded, out, name):
+def _code_bytes(offsets, text, decode, out, name):
     """Code strings that lie in one buffer, the i-th from offsets[i] to offsets[i + 1]."""
     raw = np.empty(len(offsets) - 1, dtype=np.uint16)
     rows = _encode.code_strings(offsets, text, raw)
-    return _labelled((None if rows is None else [decoded(row) for row in rows], raw), out, name)
+    return _sort_codes((None if rows is None else [decode(row) for row in rows], raw), out, name)
 
 
 def _code_arrow(column, out, name):
@@ -247,7 +203,7 @@ def _code_arrow(column, out, name):
         try:
             column = column.cast(pa.large_string())  # chunks of 32-bit offsets may not fit in one
         except pa.ArrowNotImplementedError:  # string views in older versions of Arrow
-            return _labelled(code_objects(np.array(column.to_pylist(), dtype=object), name), out, name)
+            return _sort_codes(code_objects(np.array(column.to_pylist(), dtype=object), name), out, name)
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     _, offsets, text = array.buffers()
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32
@@ -256,14 +212,14 @@ def _code_arrow(column, out, name):
     return _code_bytes(offsets, text, lambda row: text[offsets[row] : offsets[row + 1]].tobytes().decode(), out, name)
 
 
-def _labelled(found, out, name):
-    """Number the states of a column coded by first occurrence in their sorted order."""
-    if isinstance(found, str):
-        return INCOMPLETE if found == "missing" else FLOAT
-    states, raw = found
+def _sort_codes(outcome, out, name):
+    """Renumber a column that was coded by first occurrence in the sorted order of its states."""
+    if isinstance(outcome, str):
+        return INCOMPLETE if outcome == "missing" else FLOAT
+    states, raw = outcome
     if states is None:
         raise_too_many(name)
-    order = sorted_states(states)
+    order = order_states(states)
     rank = np.empty(len(order), dtype=np.uint16)
     rank[order] = np.arange(len(order), dtype=np.uint16)
     ordered = tuple(states[i] for i in order)
@@ -273,26 +229,15 @@ def _labelled(found, out, name):
     return Coded(ordered)
 
 
-def sorted_states(states):
-    """Order of the states of a column: by value when all are of one type, else by type name and text.
-
-    Parameters
-    ----------
-    states : list of str, int or bool
-        Distinct states.
-
-    Returns
-    -------
-    list of int
-        Positions in `states`, in order.
-    """
+def order_states(states):
+    """Return the positions of distinct states in order: by value when all have one type, else by type name and text."""
     if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool):
         return sorted(range(len(states)), key=states.__getitem__)
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
 
 
-def raise_too_many(name):
-    """Refuse a column with more states than codes can tell apart."""
+def raise_too_many(name) -> NoReturn:
+    """Refuse a column with more states than codes can distinguish."""
     raise ValueError(
         f"column {name!r} has more than {MAX_STATES} distinct values: it looks like an identifier, drop it "
         "(or discretise it)"
@@ -307,18 +252,7 @@ def _plain(values):
 
 
 def float_cells(values):
-    """Return a column of floats as a new float64 array, missing cells as NaN.
-
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
-        A column that `is_float_column` holds for.
-
-    Returns
-    -------
-    ndarray of float64
-        A copy.
-    """
+    """Return a column that `is_float_column` holds for as a new float64 array, missing cells as NaN."""
     if isinstance(values, pa.ChunkedArray):
         return np.array(values.to_numpy(), dtype=np.float64)
     if not isinstance(values, np.ndarray):

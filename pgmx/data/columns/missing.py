@@ -5,23 +5,12 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx.checks import join_names
-from pgmx.data.columns.kinds import Coded, code_column, declared_categories, raise_too_many
+from pgmx.data.columns.kinds import Coded, code_column, list_categories, raise_too_many
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, MISSING
 
 
 def missing_mask(values):
-    """Mark the missing cells of a column.
-
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray
-        The column.
-
-    Returns
-    -------
-    ndarray of bool, or None
-        None when the dtype has no missing cells.
-    """
+    """Return which cells of a column are missing, as a bool array; None for a dtype that has no missing cells."""
     if isinstance(values, pa.ChunkedArray):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
             values = values.cast(values.type.value_type)
@@ -37,29 +26,19 @@ def take_rows(values, keep):
 
 
 def code_known_cells(values, out, name):
-    """Code a column of which cells are missing; they get the code after that of the last state.
+    """Code a column that `code_column` finds incomplete; missing cells get the code after that of the last state.
 
-    Parameters
-    ----------
-    values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray, shape (n_rows,)
-        The column, one that `code_column` finds incomplete.
-    out : ndarray of uint8, shape (n_rows,), C-contiguous
-        Receives the codes when there are at most 255 states.
-    name : hashable
-        The column's name, for messages.
-
-    Returns
-    -------
-    Coded
-        The states of the known cells and, when there are more than 255, the codes.
+    Return the states of the known cells. The codes go to `out`, uint8 of shape (n_rows,), or, when there are more than
+    255 states, into the result.
     """
-    known = ~missing_mask(values)
+    missing = missing_mask(values)
+    known = np.ones(len(values), dtype=bool) if missing is None else ~missing
     n_known = int(known.sum())
     part = np.empty(n_known, dtype=np.uint8)
     if n_known:
         states, codes, _ = code_column(take_rows(values, known), part, name)
     else:
-        states, codes = declared_categories(values), None
+        states, codes = list_categories(values), None
     if len(states) > MAX_BYTE_STATES:
         wide = np.full(len(known), len(states), dtype=np.uint16)
         if codes is not None:
@@ -70,22 +49,10 @@ def code_known_cells(values, out, name):
     return Coded(states)
 
 
-def with_marker(coded, row, name):
-    """Add a last state to a coded column for its missing cells, which have that code already.
+def add_missing_state(coded, row, name):
+    """Return a column coded by `code_known_cells` with one more state, the last, for its missing cells.
 
-    Parameters
-    ----------
-    coded : Coded
-        The column as `code_known_cells` gives it.
-    row : ndarray of uint8, shape (n_rows,)
-        Its codes where `coded` has none of its own.
-    name : hashable
-        The column's name, for messages.
-
-    Returns
-    -------
-    Coded
-        The column with one more state, codes of its own when it now has more than 255.
+    `row` holds its codes where `coded` has none; the result has codes of its own when it now has more than 255 states.
     """
     states = (*coded.states, missing_name(coded.states))
     if len(states) > MAX_STATES:
@@ -96,9 +63,9 @@ def with_marker(coded, row, name):
 
 
 def missing_name(states):
-    """Name of the state for missing cells: "missing", or "missing_1", ... where a state has that name."""
-    taken, name, k = set(states), MISSING, 0
-    while name in taken:
+    """Return the name of the state for missing cells: "missing", or "missing_1", ... where a state has that name."""
+    names, name, k = set(states), MISSING, 0
+    while name in names:
         k += 1
         name = f"{MISSING}_{k}"
     return name

@@ -10,25 +10,9 @@ from pgmx.data.table import MAX_STATES, python_scalar
 def code_objects(values, name):
     """Code a column of Python objects by first occurrence.
 
-    Parameters
-    ----------
-    values : ndarray of object, shape (n_rows,)
-        The cells.
-    name : hashable
-        The column's name, for messages.
-
-    Returns
-    -------
-    tuple (states, codes) or str
-        Distinct states in code order, or None when there are more than 65535, and uint16 codes. "missing" when a cell
-        is missing; "float" when the cells are numbers and some of them are floats.
-
-    Raises
-    ------
-    TypeError
-        If a cell is unhashable, or of a type that cannot be a state.
-    ValueError
-        If states of different type are equal, as 1 and True are.
+    Return the distinct states in code order, None when there are more than 65535, and uint16 codes; or "missing" when a
+    cell is missing, or "float" when the cells are numbers and some of them floats. Raise TypeError where a cell is
+    unhashable or cannot be a state, ValueError where states of different type are equal, as 1 and True are.
     """
     cells, codes = _distinct_cells(values, name)
     known = [cell for cell in cells if not is_missing(cell)]
@@ -50,18 +34,7 @@ def code_objects(values, name):
 
 
 def objects_are_floats(values):
-    """Tell whether the cells of an object column are numbers, some of them floats.
-
-    Parameters
-    ----------
-    values : ndarray of object, shape (n_rows,)
-        The cells; missing ones are passed over.
-
-    Returns
-    -------
-    bool
-        False also for a column without any cell that is not missing.
-    """
+    """Return whether the known cells of an object column are numbers, some of them floats; False without any."""
     raw = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, raw)
     if rows is None:
@@ -70,12 +43,12 @@ def objects_are_floats(values):
 
 
 def is_missing(cell):
-    """Tell whether a single object is None, NaN, NaT or pandas.NA."""
+    """Return whether a single object is None, NaN, NaT or pandas.NA."""
     return type(cell) is not str and pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
 def _are_floats(cells):
-    """Tell whether cells are numbers, some of them floats."""
+    """Return whether cells are numbers, some of them floats."""
     floats = any(isinstance(cell, (float, np.floating)) for cell in cells)
     return floats and all(
         isinstance(cell, (float, int, np.floating, np.integer)) and not isinstance(cell, bool) for cell in cells
@@ -88,7 +61,7 @@ def _distinct_cells(values, name):
     rows = _encode.code_objects(values, codes)
     if rows is not None:
         return [values[row] for row in rows], codes
-    # Too many different objects for the kernel: tell them apart by type and value.
+    # Too many different objects for the kernel: compare them by type and value.
     missing = pd.isna(values)
     cells: list = []
     seen: dict = {}
@@ -112,7 +85,7 @@ def _check_hashable(cell, name):
         hash(cell)
     except TypeError:
         raise TypeError(
-            f"column {name!r} holds an unhashable cell of type {type(cell).__name__}, {_shown(cell)}: every cell "
+            f"column {name!r} holds an unhashable cell of type {type(cell).__name__}, {_shorten(cell)}: every cell "
             "of the argument must be a string, a boolean or an integer number"
         ) from None
 
@@ -121,18 +94,18 @@ def _check_cell(cell, name):
     """Refuse a cell that cannot be a state."""
     if not isinstance(cell, (str, int, np.integer, np.bool_)):
         raise TypeError(
-            f"column {name!r} holds a cell of type {type(cell).__name__}, {_shown(cell)}, among its objects: states "
+            f"column {name!r} holds a cell of type {type(cell).__name__}, {_shorten(cell)}, among its objects: states "
             "must be strings, booleans or integers; convert the column to str or to category, or leave it out"
         )
 
 
-def _shown(cell, limit=60):
+def _shorten(cell, limit=60):
     text = repr(cell)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def check_distinct(states, name):
-    """Refuse states that Python holds equal though their types differ: no model can tell them apart."""
+    """Refuse states that Python holds equal though their types differ: no model can distinguish them."""
     first: dict = {}
     for state in states:
         other = first.setdefault(state, state)

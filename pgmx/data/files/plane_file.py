@@ -35,23 +35,8 @@ _SCALARS = (str, int, bool, float, type(None))
 class PlaneWriter:
     """Writer of a plane file; what is there under its name is replaced only when all is written.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file to write.
-    columns, states
-        As of `DiscreteTable`.
-    missing_codes : sequence of int
-        As of `DiscreteTable`.
-    n_rows : int
-        Number of rows.
-    durable : bool, default=True
-        Whether to wait until the disk has it.
-
-    Raises
-    ------
-    TypeError
-        If a name or a state is neither string, number, boolean, None nor a tuple of these.
+    The arguments are as of `DiscreteTable`; `durable` makes it wait until the disk has the file. Raises TypeError if a
+    name or a state is neither string, number, boolean, None nor a tuple of these.
     """
 
     def __init__(self, path, columns, states, missing_codes, n_rows, *, durable=True):
@@ -92,15 +77,7 @@ class PlaneWriter:
             self._part.unlink(missing_ok=True)
 
     def write_column(self, v, blocks):
-        """Write the codes and the planes of one variable.
-
-        Parameters
-        ----------
-        v : int
-            Position of the variable.
-        blocks : iterable of ndarray of `dtype`
-            Its codes, `BLOCK_ROWS` at a time but for the last.
-        """
+        """Write codes and planes of variable v from blocks of its codes, `BLOCK_ROWS` at a time but for the last."""
         places = _places(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
         first_plane, n_planes = int(self._first_plane[v]), int(self._n_planes[v])
         first = 0
@@ -152,7 +129,7 @@ def write_coded(table, path, *, durable=True):
             writer.write_column(v, (row[i : i + BLOCK_ROWS] for i in range(0, len(row), BLOCK_ROWS)))
 
 
-def open_table(path, *, verify=False):
+def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> DiscreteTable:
     """Open a plane file.
 
     Parameters
@@ -191,7 +168,7 @@ def open_table(path, *, verify=False):
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
     with open(path, "rb") as file:
-        header = _checked_header(path, file.read(_HEADER.size))
+        header = _read_header(path, file.read(_HEADER.size))
         _, _, itemsize, n_variables, n_rows, n_planes, meta_at, meta_bytes, meta_sum, header_sum = header
         size = os.fstat(file.fileno()).st_size
         if size != meta_at + meta_bytes:
@@ -199,7 +176,7 @@ def open_table(path, *, verify=False):
         file.seek(meta_at)
         text = file.read(meta_bytes)
         if zlib.crc32(text) != meta_sum:
-            raise _corrupted(path)
+            raise _corruption_error(path)
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     meta = json.loads(text)
     places = _places(n_variables, n_rows, n_planes, itemsize)
@@ -210,34 +187,34 @@ def open_table(path, *, verify=False):
     if verify:
         for part, rows in (("codes", codes), ("planes", planes)):
             if [zlib.crc32(row.data) for row in rows] != meta["checksums"][part]:
-                raise _corrupted(path)
-    states = tuple(tuple(map(_restored, names)) for names in meta["states"])
+                raise _corruption_error(path)
+    states = tuple(tuple(map(_restore, names)) for names in meta["states"])
     offsets = np.cumsum([0, *(len(names) if len(names) <= MAX_BYTE_STATES else 0 for names in states)])
-    return DiscreteTable._mapped(
-        tuple(map(_restored, meta["columns"])),
+    return DiscreteTable._from_file(
+        tuple(map(_restore, meta["columns"])),
         states,
         codes,
         meta["missing_codes"],
         (planes, offsets),
         path,
-        (_reopened, (str(path), (meta_sum, header_sum))),
+        (_reopen, (str(path), (meta_sum, header_sum))),
     )
 
 
-def _reopened(path, stamp):
-    """Open the plane file of a pickled table, which must be the one it was mapped from."""
+def _reopen(path, stamp):
+    """Open the plane file of a pickled table, which must be the one that it was mapped from."""
     if not Path(path).is_file():
         raise FileNotFoundError(
             f"no such file: {path}. A table mapped from a plane file is sent to other processes as a path: keep the "
             "file, on a disk that all of them see, as long as they run"
         )
     table = open_table(path)
-    if table._origin[1][1] != stamp:
+    if table._origin is None or table._origin[1][1] != stamp:
         raise ValueError(f"{path} was written anew since the table was opened: open it again")
     return table
 
 
-def _checked_header(path, raw):
+def _read_header(path, raw):
     """Return the fields of a header, or raise."""
     if len(raw) < _HEADER.size or not raw.startswith(_MAGIC):
         raise ValueError(f"{path} is no plane file: pgmx.data.write_table makes one")
@@ -248,11 +225,11 @@ def _checked_header(path, raw):
             "pgmx.data.write_table"
         )
     if zlib.crc32(_HEADER.pack(*header[:-1], 0)) != header[-1]:
-        raise _corrupted(path)
+        raise _corruption_error(path)
     return header
 
 
-def _corrupted(path):
+def _corruption_error(path):
     return ValueError(f"{path} is corrupted, its checksums do not fit: write it again with pgmx.data.write_table")
 
 
@@ -268,6 +245,6 @@ def _storable(value, what, name):
     )
 
 
-def _restored(value):
+def _restore(value):
     """Undo `_storable`."""
-    return tuple(map(_restored, value["tuple"])) if isinstance(value, dict) else value
+    return tuple(map(_restore, value["tuple"])) if isinstance(value, dict) else value

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,7 +16,7 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 UNREADABLE = (OSError, EOFError, ValueError, pa.ArrowException)
 
 
-def read_table(path):
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     r"""Read a table from a CSV or Parquet file.
 
     Parameters
@@ -58,35 +59,20 @@ def read_table(path):
 
 
 def is_path(X):
-    """Tell whether an input is the path of a file or folder."""
+    """Return whether an input is the path of a file or folder."""
     return isinstance(X, (str, os.PathLike))
 
 
 def is_csv(path):
-    """Tell whether a path has a suffix of CSV files."""
+    """Return whether a path has a suffix of CSV files."""
     return path.name.lower().endswith(CSV_SUFFIXES)
 
 
 def table_files(path):
-    """List the files that a path stands for.
+    """List the files that a path stands for: the file itself, or the Parquet files right in a folder, sorted by name.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        A CSV or Parquet file, or a folder of Parquet files.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The file, or the Parquet files right in the folder sorted by name; names that begin with "." or "_" are passed
-        over.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no Parquet file in the folder.
-    ValueError
-        If the suffix is unknown.
+    Names that begin with "." or "_" are skipped. Raise FileNotFoundError where there is none, ValueError for an unknown
+    suffix.
     """
     if path.is_dir():
         files = sorted(
@@ -113,7 +99,7 @@ def read_whole(path):
 
 
 def unreadable(path, error):
-    """Error for a file that cannot be read, with the reason."""
+    """Return the error for a file that cannot be read, with the reason."""
     return ValueError(f"{path} cannot be read: {str(error).strip() or type(error).__name__}")
 
 
@@ -129,7 +115,7 @@ MISSING_WORDS = (
 )
 
 #: How every CSV file is read, whole or in pieces.
-CSV_OPTIONS = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
+CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
 
 
 def csv_header(path):
@@ -143,9 +129,15 @@ def csv_header(path):
 
 
 def _read_csv(path):
-    """Read a CSV file; the type of a column is told from all its cells."""
+    """Read a CSV file; the type of a column is inferred from all its cells."""
     csv_header(path)
     return pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS)
+
+
+def read_csv_pieces(path, rows, dtype=None):
+    """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
+    with pd.read_csv(path, dtype=dtype, chunksize=rows, **CSV_OPTIONS) as reader:
+        yield from reader
 
 
 def _read_parquet(path):

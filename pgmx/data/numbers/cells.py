@@ -14,17 +14,7 @@ _NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
 
 
 class MissingNumbersError(MissingCellsError):
-    """Columns of numbers with missing cells where none may be.
-
-    Parameters
-    ----------
-    names : list of hashable
-        The columns.
-    choices : tuple of str, default=("drop", "pairwise")
-        Values of the option `missing` by which the caller may let them in.
-    option : str, default="missing={!r}"
-        How the caller writes that option.
-    """
+    """Columns of numbers with missing cells where none may be; the arguments are those of the base."""
 
     def __init__(self, names, choices=("drop", "pairwise"), option="missing={!r}"):
         super().__init__(names, choices, option)
@@ -92,21 +82,19 @@ def raise_of_states(names, kinds):
     held = join_names(sorted(set(map(str, kinds.values())))).replace("'", "")
     raise ValueError(
         f"column(s) {join_names(culprits)} hold states or text, not numbers ({held}): leave them out, or turn them "
-        f"into "
-        "numbers, for example with astype(float)"
+        "into numbers, for example with astype(float)"
     )
 
 
 def raise_of_cells(names, incomplete, infinite):
     """Refuse infinite cells, and missing ones where `incomplete` is given."""
     if infinite.any():
-        raise ValueError(
-            f"infinite cells (inf) in column(s) {join_names(named(names, infinite))}: replace them or drop their rows"
-        )
+        culprits = join_names(select_names(names, infinite))
+        raise ValueError(f"infinite cells (inf) in column(s) {culprits}: replace them or drop their rows")
     if incomplete is not None and incomplete.any():
-        raise MissingNumbersError(named(names, incomplete))
+        raise MissingNumbersError(select_names(names, incomplete))
 
 
-def named(names, mask):
-    """Return the names of the columns that are marked."""
+def select_names(names, mask):
+    """Return the names of the columns that `mask` marks."""
     return [names[v] for v in np.flatnonzero(mask)]

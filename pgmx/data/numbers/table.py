@@ -1,24 +1,37 @@
-"""The door for tables of numbers: any accepted table in, float64 rows out, whole or piece by piece."""
+"""Tables of numbers: any accepted table as float64 rows, whole or piece by piece."""
 
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pgmx.checks import FormerName
 from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.readers import CSV_OPTIONS, UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
+from pgmx.data.files.readers import (
+    CSV_OPTIONS,
+    UNREADABLE,
+    csv_header,
+    is_csv,
+    is_path,
+    read_csv_pieces,
+    table_files,
+    unreadable,
+)
 from pgmx.data.frame import Frame, check_missing_option, check_rows_left
 from pgmx.data.numbers.cells import (
     float_rows,
     infinite_columns,
     kinds_of_states,
     missing_columns,
-    named,
     raise_of_cells,
     raise_of_states,
+    select_names,
 )
-from pgmx.data.pieces.chunks import CHUNK_CELLS, CHUNK_ROWS, is_iterator, open_chunks
+from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, name_path_in_errors, open_chunks, rows_at_a_time
 from pgmx.data.sources import check_rows, open_source
 from pgmx.data.table import DiscreteTable
 
@@ -34,11 +47,11 @@ class NumericTable:
     names : tuple
         Distinct column names.
     missing : {"error", "drop", "pairwise"}
-        What was chosen for missing cells.
+        What is done with missing cells.
     block : ndarray of float64, shape (n_rows, n_columns), optional
         All rows, checked; None for a table that is read in pieces.
     pieces : callable, optional
-        Gives an iterator of frames each time it is called.
+        Returns an iterator of frames each time it is called.
 
     Attributes
     ----------
@@ -47,7 +60,7 @@ class NumericTable:
     n_columns : int
         Number of columns.
     missing : str
-        The option as given.
+        The option.
     in_memory : bool
         Whether the rows lie in memory; else each pass reads a file again, or uses an iterator up.
 
@@ -67,31 +80,38 @@ class NumericTable:
     [[[1.0, 0.5], [2.0, 0.25]]]
     """
 
-    def __init__(self, names, missing, *, block=None, pieces=None):
+    def __init__(
+        self,
+        names: Iterable[Hashable],
+        missing: str,
+        *,
+        block: np.ndarray | None = None,
+        pieces: Callable[[], Iterator[Frame]] | None = None,
+    ):
         self.names = tuple(names)
         self.n_columns = len(self.names)
         self.missing = missing
         self.in_memory = block is not None
-        self._kept = None
-        self._n_given = None if block is None else len(block)
+        self._row_numbers: np.ndarray | None = None
+        self._n_input_rows = None if block is None else len(block)
         if block is not None:
-            block, self._kept = self._checked(block)
+            block, self._row_numbers = self._check_block(block)
             block.flags.writeable = False
         self._block = block
         self._pieces = pieces
 
-    def __repr__(self):
-        rows = f"{len(self._block)} rows" if self.in_memory else "in pieces"
+    def __repr__(self) -> str:
+        rows = "in pieces" if self._block is None else f"{len(self._block)} rows"
         return f"NumericTable({self.n_columns} columns, {rows})"
 
     @property
-    def has_missing(self):
+    def has_missing(self) -> bool | None:
         """Whether cells are missing in the rows; None where they were not read yet, as those of a file."""
         if self.missing != "pairwise":
             return False
-        return bool(missing_columns(self._block).any()) if self.in_memory else None
+        return None if self._block is None else bool(missing_columns(self._block).any())
 
-    def rows(self):
+    def rows(self) -> np.ndarray:
         """Return all rows.
 
         Returns
@@ -99,11 +119,11 @@ class NumericTable:
         ndarray of float64, shape (n_rows, n_columns), C-contiguous
             A read-only view for a table in memory; a file is read whole.
         """
-        if self.in_memory:
+        if self._block is not None:
             return self._block
         return np.concatenate(list(self.chunks()))
 
-    def chunks(self):
+    def chunks(self) -> Iterator[np.ndarray]:
         """Yield the rows in pieces.
 
         Yields
@@ -117,9 +137,9 @@ class NumericTable:
             If columns hold no numbers, cells are missing or infinite, fewer than two rows are there, a file cannot be
             read, or an iterator was used up by an earlier pass.
         """
-        return (rows for _, rows in self.numbered_chunks())
+        return (rows for _, rows in self.chunks_with_numbers())
 
-    def numbered_chunks(self):
+    def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows in pieces, each with its row numbers in the input.
 
         Yields
@@ -127,9 +147,11 @@ class NumericTable:
         tuple of (ndarray of int64, shape (m,), ndarray of float64, shape (m, n_columns))
             Row numbers in the input, counting the rows that missing="drop" leaves out, and the rows.
         """
-        return self._chunks_in_memory() if self.in_memory else self._chunks_of_pieces()
+        return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
 
-    def check_weights(self, weights):
+    numbered_chunks = FormerName("chunks_with_numbers")
+
+    def check_weights(self, weights: ArrayLike) -> np.ndarray:
         """Return row weights for the rows that are kept, or raise.
 
         Parameters
@@ -144,35 +166,33 @@ class NumericTable:
         """
         weights = np.array(weights, dtype=np.float64)
         if weights.ndim != 1:
-            raise ValueError(f"weights must be one number a row, got the shape {weights.shape}")
-        if self._n_given is not None and len(weights) != self._n_given:
-            raise ValueError(f"{len(weights)} weights for {self._n_given} rows: give one weight a row")
+            raise ValueError(f"weights must be one number per row, got the shape {weights.shape}")
+        if self._n_input_rows is not None and len(weights) != self._n_input_rows:
+            raise ValueError(f"{len(weights)} weights for {self._n_input_rows} rows: give one weight per row")
         if not np.isfinite(weights).all() or weights.min(initial=0.0) < 0 or not (weights > 0).any():
             raise ValueError("weights must be finite and not negative, and not all of them zero")
         return weights
 
-    def _checked(self, block):
+    def _check_block(self, block):
         """Return the rows that are kept and their numbers (None for all), or raise naming the columns at fault."""
         infinite, incomplete = infinite_columns(block), missing_columns(block)
         raise_of_cells(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
             return block[:], None
-        kept = np.flatnonzero(~np.isnan(block).any(axis=1))
-        check_rows_left(len(kept), len(block), lambda: named(self.names, incomplete))
-        return block[kept], kept
+        complete = np.flatnonzero(~np.isnan(block).any(axis=1))
+        check_rows_left(len(complete), len(block), lambda: select_names(self.names, incomplete))
+        return block[complete], complete
 
-    def _chunks_in_memory(self):
-        step = max(1, min(CHUNK_ROWS, CHUNK_CELLS // self.n_columns))
-        for first in range(0, len(self._block), step):
-            rows = self._block[first : first + step]
-            yield (
-                (np.arange(first, first + len(rows)) if self._kept is None else self._kept[first : first + step]),
-                rows,
-            )
+    def _chunks_in_memory(self, block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        step = rows_at_a_time(CHUNK_ROWS, self.n_columns)
+        for first in range(0, len(block), step):
+            last = min(first + step, len(block))
+            numbers = np.arange(first, last) if self._row_numbers is None else self._row_numbers[first:last]
+            yield numbers, block[first:last]
 
-    def _chunks_of_pieces(self):
-        frames = self._pieces()
-        n_given = n_kept = 0
+    def _chunks_of_pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        frames = iter(()) if self._pieces is None else self._pieces()
+        n_input = n_complete = 0
         incomplete = np.zeros(self.n_columns, dtype=bool)
         for frame in frames:
             faults = _Faults(self, frame)
@@ -180,19 +200,19 @@ class NumericTable:
                 for rest in frames:
                     faults.merge(_Faults(self, rest))
                 faults.throw()
-            rows, numbers = faults.rows, np.arange(n_given, n_given + frame.n_rows)
-            n_given += frame.n_rows
+            rows, numbers = faults.rows, np.arange(n_input, n_input + frame.n_rows)
+            n_input += frame.n_rows
             if self.missing == "drop":
                 known = ~np.isnan(rows).any(axis=1)
                 incomplete |= faults.incomplete
                 if not known.all():
                     rows, numbers = rows[known], numbers[known]
-            n_kept += len(rows)
+            n_complete += len(rows)
             if len(rows):
                 yield numbers, rows
-        self._n_given = n_given
-        check_rows(n_given, self.n_columns)
-        check_rows_left(n_kept, n_given, lambda: named(self.names, incomplete))
+        self._n_input_rows = n_input
+        check_rows(n_input, self.n_columns)
+        check_rows_left(n_complete, n_input, lambda: select_names(self.names, incomplete))
 
 
 class _Faults:
@@ -217,7 +237,7 @@ class _Faults:
         raise_of_cells(self.names, self.incomplete if self.missing == "error" else None, self.infinite)
 
 
-def open_numeric(X, *, missing="error"):
+def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
     """Open a table of numbers for a Gaussian learner.
 
     Parameters
@@ -247,8 +267,8 @@ def open_numeric(X, *, missing="error"):
 
     Notes
     -----
-    A table in memory takes 8 bytes a cell, and is checked here. A file is read anew in each pass, in pieces of at most
-    65,536 rows and 8 million cells, an iterator once.
+    A table in memory takes 8 bytes per cell, and is checked here. A file is read anew in each pass, in pieces of at
+    most 65,536 rows and 8 million cells, an iterator once.
 
     Examples
     --------
@@ -266,13 +286,13 @@ def open_numeric(X, *, missing="error"):
     if isinstance(X, DiscreteTable) or (is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX):
         raise TypeError(f"{X!r} holds coded states, not numbers: give the table that it was coded from")
     if is_path(X):
-        return _of_path(Path(X), missing)
+        return _from_path(Path(X), missing)
     if is_iterator(X):
-        return _of_iterator(X, missing)
-    return _of_table(X, missing)
+        return _from_iterator(X, missing)
+    return _from_table(X, missing)
 
 
-def _of_table(X, missing):
+def _from_table(X, missing):
     if isinstance(X, Frame):
         frame = X
     else:
@@ -284,7 +304,7 @@ def _of_table(X, missing):
     return NumericTable(frame.names, missing, block=float_rows(frame))
 
 
-def _of_path(path, missing):
+def _from_path(path, missing):
     files = table_files(path)
     if not is_csv(files[0]):
         first = next(open_chunks(path, CHUNK_ROWS)[0])
@@ -294,29 +314,22 @@ def _of_path(path, missing):
         names = pd.read_csv(path, nrows=0, **CSV_OPTIONS).columns
     except UNREADABLE as error:
         raise unreadable(path, error) from error
-    rows = max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(names))))
-    return NumericTable(names, missing, pieces=lambda: open_chunks(_csv_pieces(path, rows), rows)[0])
+    rows = rows_at_a_time(CHUNK_ROWS, len(names))
+    return NumericTable(
+        names, missing, pieces=lambda: open_chunks(name_path_in_errors(path, read_csv_pieces(path, rows)), rows)[0]
+    )
 
 
-def _of_iterator(X, missing):
+def _from_iterator(X, missing):
     frames = open_chunks(X, CHUNK_ROWS)[0]
     first = next(frames)
-    left = [chain([first], frames)]
+    unread = [chain([first], frames)]
 
     def pieces():
-        if not left:
+        if not unread:
             raise ValueError(
                 "an iterator of frames can be read once, and it was: give a file (CSV or Parquet), or a table in memory"
             )
-        return left.pop()
+        return unread.pop()
 
     return NumericTable(first.names, missing, pieces=pieces)
-
-
-def _csv_pieces(path, rows):
-    """Read a CSV file in pieces, the type of a column told from the cells of each."""
-    try:
-        with pd.read_csv(path, chunksize=rows, **CSV_OPTIONS) as reader:
-            yield from reader
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error

@@ -1,5 +1,6 @@
 """Tables that come in pieces: files, folders of files and iterators of frames, as frames of one set of columns."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names
-from pgmx.data.files.readers import CSV_OPTIONS, UNREADABLE, csv_header, is_csv, is_path, table_files, unreadable
+from pgmx.data.files.readers import UNREADABLE, csv_header, is_csv, is_path, read_csv_pieces, table_files, unreadable
 from pgmx.data.frame import Frame
 from pgmx.data.sources import Source, open_piece, open_source
 
@@ -18,64 +19,34 @@ CHUNK_CELLS = 1 << 23
 
 
 def is_iterator(X):
-    """Tell whether an input gives frames one after the other."""
+    """Return whether an input yields frames one after the other."""
     return hasattr(X, "__next__")
 
 
-def open_chunks(X, chunk_rows):
-    """Open a table that comes in pieces.
+def open_chunks(X, chunk_rows: int) -> tuple[Iterator[Frame], bool]:
+    """Open a file, a folder of Parquet files or an iterator of frames in pieces of at most `chunk_rows` rows of a file.
 
-    Parameters
-    ----------
-    X : str, path-like or iterator
-        A CSV or Parquet file, a folder of Parquet files, or an iterator of frames.
-    chunk_rows : int
-        Rows of a file to read at a time.
-
-    Returns
-    -------
-    chunks : iterator of Frame
-        The pieces, all with the columns of the first in their order.
-    are_texts : bool
-        Whether all cells are words, whose types are not told apart yet.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file, or no Parquet file in the folder.
-    ValueError
-        If the suffix is unknown; from `chunks` also when a piece cannot be read or has other columns, or there is none.
-    TypeError
-        From `chunks`, if a piece is no table.
+    Return an iterator of Frames, all with the columns of the first in their order, and whether all cells are words,
+    whose types are still to be inferred. The iterator raises ValueError where a piece cannot be read or has other
+    columns, or there is none, and TypeError where a piece is no table.
     """
     if not is_path(X):
-        return _aligned(X), False
+        return _align_columns(X), False
     files = table_files(Path(X))
     are_texts = is_csv(files[0])
     pieces = _csv_pieces if are_texts else _parquet_pieces
-    return _aligned(piece for file in files for piece in _guarded(file, pieces(file, chunk_rows))), are_texts
+    return _align_columns(
+        piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows))
+    ), are_texts
 
 
 def parquet_has_floats(path):
-    """Tell whether a column of a Parquet file, or of one in a folder of them, holds floats."""
-    return any(pa.types.is_floating(field.type) for file in table_files(path) for field in _guarded_schema(file))
+    """Return whether a column of a Parquet file, or of one in a folder of them, holds floats."""
+    return any(pa.types.is_floating(field.type) for file in table_files(path) for field in _read_schema(file))
 
 
-def in_memory(first, rest):
-    """Put frames together that came one by one.
-
-    Parameters
-    ----------
-    first : pandas, polars or Arrow table, ndarray, or None
-        The first of them; None when there is none.
-    rest : iterator
-        The others, of the same kind.
-
-    Returns
-    -------
-    Source
-        All rows.
-    """
+def join_frames(first, rest) -> Source:
+    """Return the rows of frames of one kind that came one by one as a Source; `first` is None where there is none."""
     if first is None:
         raise _no_frame()
     if isinstance(first, np.ndarray):
@@ -90,7 +61,7 @@ def _as_arrow(piece):
     return pa.table(dict(zip(source.names, source.columns, strict=True)))
 
 
-def _aligned(pieces):
+def _align_columns(pieces) -> Iterator[Frame]:
     """Yield the pieces as frames with the columns of the first."""
     names = None
     for number, piece in enumerate(pieces, 1):
@@ -98,7 +69,7 @@ def _aligned(pieces):
         if names is None:
             names = frame.names
         elif frame.names != names:
-            frame = _reordered(frame, names, number)
+            frame = _reorder_columns(frame, names, number)
         yield frame
     if names is None:
         raise _no_frame()
@@ -108,37 +79,36 @@ def _no_frame():
     return ValueError("the iterator gave no frame: there is nothing in it, or it was used up before")
 
 
-def _reordered(frame, names, number):
+def _reorder_columns(frame, names, number):
     """Return a piece with its columns in the order of the first, or raise when they are others."""
     check_same_names(names, frame.names, "the first chunk", f"chunk {number}", "columns")
     place = {name: v for v, name in enumerate(frame.names)}
     return Frame(names, [frame.columns[place[name]] for name in names], frame.n_rows)
 
 
-def _guarded(path, pieces):
-    """Yield what a reader yields; what goes wrong in it is told with the path."""
+def name_path_in_errors(path, pieces):
+    """Yield what a reader yields; its errors name the path."""
     try:
         yield from pieces
     except UNREADABLE as error:
         raise unreadable(path, error) from error
 
 
-def _guarded_schema(path):
+def _read_schema(path):
     try:
         return pq.read_schema(path)
     except UNREADABLE as error:
         raise unreadable(path, error) from error
 
 
-def _rows_at_a_time(chunk_rows, n_columns):
+def rows_at_a_time(chunk_rows: int, n_columns: int) -> int:
+    """Return how many rows of a table are read at a time: `chunk_rows`, fewer where it is wide."""
     return max(1, min(chunk_rows, CHUNK_CELLS // max(1, n_columns)))
 
 
 def _csv_pieces(path, chunk_rows):
     """Read a CSV file as words; the parser makes one object of equal words of a column."""
-    rows = _rows_at_a_time(chunk_rows, len(csv_header(path)))
-    with pd.read_csv(path, dtype=object, chunksize=rows, **CSV_OPTIONS) as reader:
-        yield from reader
+    yield from read_csv_pieces(path, rows_at_a_time(chunk_rows, len(csv_header(path))), dtype=object)
 
 
 def _parquet_pieces(path, chunk_rows):
@@ -150,7 +120,7 @@ def _parquet_pieces(path, chunk_rows):
         kept = [i for i, name in enumerate(schema.names) if name not in stored]
         names = _names(schema, kept)
         yield Source(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
-        for batch in file.iter_batches(batch_size=_rows_at_a_time(chunk_rows, len(kept))):
+        for batch in file.iter_batches(batch_size=rows_at_a_time(chunk_rows, len(kept))):
             yield Source(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)
 
 

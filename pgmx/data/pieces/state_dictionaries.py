@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pgmx._ext import _rows
-from pgmx.data.columns.declared import undeclared_error
-from pgmx.data.columns.kinds import column_kind, declared_categories, raise_too_many, sorted_states
+from pgmx.data.columns.declared import refuse_undeclared
+from pgmx.data.columns.kinds import column_kind, list_categories, order_states, raise_too_many
 from pgmx.data.columns.missing import code_known_cells, missing_name
 from pgmx.data.columns.objects import check_distinct
 from pgmx.data.errors import FloatColumnsError
@@ -23,7 +23,7 @@ WIDE_MISSING = 65535
 
 
 class Final(NamedTuple):
-    """What became of a column when all its chunks were seen."""
+    """States of a column and their codes when all its chunks were seen."""
 
     states: tuple
     #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
@@ -35,17 +35,8 @@ class Final(NamedTuple):
 class GrowingColumn:
     """The states of one column, numbered in the order in which chunks bring them.
 
-    Parameters
-    ----------
-    name : hashable
-        The column's name.
-    texts : bool
-        Whether the cells are the words of a text file, whose type is told at the end from all of them.
-
-    Attributes
-    ----------
-    has_missing : bool
-        Whether a cell was missing so far.
+    `has_missing` says whether a cell was missing so far. With `texts`, the cells are the words of a text file, whose
+    type is inferred at the end from all of them.
     """
 
     def __init__(self, name, texts):
@@ -58,28 +49,11 @@ class GrowingColumn:
         self._has_blank_floats = False
 
     def recode(self, values, coded, row, counts=True):
-        """Return the codes of a chunk in the numbers of the whole column.
+        """Return the codes of a chunk in the numbers of the whole column, one of the two codes above where missing.
 
-        Parameters
-        ----------
-        values : ndarray, pandas.api.extensions.ExtensionArray or pyarrow.ChunkedArray, shape (n_rows,)
-            The column's part in the chunk.
-        coded : pgmx.data.columns.kinds.Coded
-            Its states, and its codes or the obstacle to them, as `code_column` gives them.
-        row : ndarray of uint8, shape (n_rows,)
-            Its codes where `coded` has none of its own; it may be written to.
-        counts : bool, default=True
-            Whether its states are seen in the table; without, they are numbered only.
-
-        Returns
-        -------
-        ndarray of uint8 or uint16, shape (n_rows,)
-            The codes; `NARROW_MISSING` or `WIDE_MISSING` where a cell is missing.
-
-        Raises
-        ------
-        ValueError
-            If the kind of the cells differs from that of earlier chunks, or there are more than 65535 states.
+        `coded` is what `code_column` returned for the cells `values`; `row`, uint8 of shape (n_rows,), holds its codes
+        where it has none, and may be overwritten. Without `counts` states are numbered, but not seen in the table.
+        Raise ValueError where cells are of another kind than before, or there are more than 65535 states.
         """
         incomplete = coded.obstacle is not None
         self.note(coded.obstacle)
@@ -114,45 +88,30 @@ class GrowingColumn:
         """Enter the categories of a chunk without rows."""
         if column_kind(values) == "category":
             self._check_kind(values, True)
-            for state in declared_categories(values):
+            for state in list_categories(values):
                 self._number(state)
 
-    def finished(self, declared, missing):
-        """Give the states their final order.
+    def finish(self, declared, missing):
+        """Return the states in their final order, and the final code of each number.
 
-        Parameters
-        ----------
-        declared : tuple or None
-            The states that the user declared for this column.
-        missing : {"error", "drop", "category", "pairwise"}
-            What to do with missing cells.
-
-        Returns
-        -------
-        Final
-            States and the codes of what was numbered.
-
-        Raises
-        ------
-        FloatColumnsError
-            If the column turns out to hold floats.
-        ValueError
-            If a state is not declared, there are too many, or two of them are equal but for their type.
+        `declared` are the states that the user declared, None without. Raise FloatColumnsError where the column turns
+        out to hold floats, ValueError where a state is not declared, there are too many, or two are equal but for their
+        type.
         """
-        values = self._typed()
+        values = self._infer_types()
         if self._has_blank_floats and all(type(value) is int for value in values):
             raise FloatColumnsError([self.name])
         observed = sorted(self._seen)
         if self._kind != "category":
-            found = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
-            check_distinct(found, self.name)
-            states = tuple(found[i] for i in sorted_states(found)) if found else ()
+            distinct = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
+            check_distinct(distinct, self.name)
+            states = tuple(distinct[i] for i in order_states(distinct)) if distinct else ()
         else:
             states = tuple(values)
         if declared is not None:
             undeclared = list_unknown_states(values, declared, np.array(observed, dtype=np.intp))
             if undeclared:
-                raise undeclared_error(self.name, dict.fromkeys(undeclared), declared)
+                refuse_undeclared(self.name, dict.fromkeys(undeclared), declared)
             states = declared
         codes = match_states(values, states)
         if not self.has_missing or missing in ("error", "drop"):
@@ -179,16 +138,16 @@ class GrowingColumn:
             )
 
     def _number(self, state):
-        """Number of a state, entered when it is new."""
+        """Return the number of a state, entered when it is new."""
         number = self._numbers.setdefault((type(state), state), len(self._numbers))
         if number >= MAX_STATES:
             if self._texts:
-                self._typed()  # they may be floats, which is the better thing to say
+                self._infer_types()  # they may be floats, which is the better thing to say
             raise_too_many(self.name)
         return number
 
-    def _typed(self):
-        """States in the order of their numbers; words of a text file in the type that fits all of them."""
+    def _infer_types(self):
+        """Return the states in the order of their numbers; words of a text file in the type that fits all of them."""
         values = [state for _, state in self._numbers]
         if not self._texts or not values:
             return values

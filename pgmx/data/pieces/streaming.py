@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pgmx._ext import _rows
-from pgmx.data.columns.declared import checked_state_names
+from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.frame import check_missing_option, check_rows_left, warn_of_many_states
@@ -25,20 +25,10 @@ from pgmx.data.sources import check_rows
 
 
 class ChunkCoder:
-    """Coder of a table in pieces.
+    """Coder of a table in pieces, with a temporary file in `folder`.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Where the temporary file goes.
-    state_names : mapping or None
-        States that the user declared.
-    missing : {"error", "drop", "category", "pairwise"}
-        What to do with missing cells.
-    are_texts : bool
-        Whether all cells are words whose types are told apart at the end.
-    n_jobs : int or None
-        Threads over the columns of a piece.
+    With `are_texts`, all cells are words whose types are inferred at the end; `n_jobs` threads share the columns of a
+    piece.
     """
 
     def __init__(self, folder, state_names, missing, are_texts, n_jobs):
@@ -61,35 +51,29 @@ class ChunkCoder:
         self._file.close()
 
     def add(self, frame):
-        """Code one more piece.
-
-        Parameters
-        ----------
-        frame : Frame
-            The piece; all have the same columns.
-        """
+        """Code one more piece, a Frame; all have the same columns."""
         if not self._columns:
             self._columns = [GrowingColumn(name, self._are_texts) for name in frame.names]
-            self._declared = checked_state_names(self._state_names, frame.names)
+            self._declared = check_state_names(self._state_names, frame.names)
         self._rows_seen += frame.n_rows
         if frame.n_rows == 0:
             for column, values in zip(self._columns, frame.columns, strict=True):
                 column.declare(values)
             return
         row = np.empty((frame.n_columns, frame.n_rows), dtype=np.uint8)
-        coded = self._coded(frame, row)
+        coded = self._code_columns(frame, row)
         if self._missing == "drop" and any(c.obstacle for c in coded):
-            for column, values, c, own in zip(self._columns, frame.columns, coded, row, strict=True):
+            for column, values, c, codes in zip(self._columns, frame.columns, coded, row, strict=True):
                 column.note(c.obstacle)
-                if self._are_texts:  # words of rows that are left out still tell the type of their column
-                    column.recode(values, c, own, counts=False)
-            left = frame.complete_rows()
-            self._rows_seen -= left.n_rows
-            self.add(left)
+                if self._are_texts:  # words of rows that are left out still decide the type of their column
+                    column.recode(values, c, codes, counts=False)
+            complete = frame.complete_rows()
+            self._rows_seen -= complete.n_rows
+            self.add(complete)
             return
         bounds = [self._end]
-        for column, values, c, own in zip(self._columns, frame.columns, coded, row, strict=True):
-            rest = column.recode(values, c, own).data.cast("B")
+        for column, values, c, codes in zip(self._columns, frame.columns, coded, row, strict=True):
+            rest = column.recode(values, c, codes).data.cast("B")
             bounds.append(bounds[-1] + len(rest))
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -97,24 +81,16 @@ class ChunkCoder:
         self._chunks.append((frame.n_rows, np.array(bounds)))
         self.n_rows += frame.n_rows
 
-    def _coded(self, frame, row):
+    def _code_columns(self, frame, row):
         """Code the columns of a piece by themselves; floats are refused, but for columns of missing cells alone."""
         coded = frame.code_columns(row, self._n_jobs)
-        floats = frame.known_floats() if any(c.obstacle == "float" for c in coded) else ()
+        floats = frame.list_known_floats() if any(c.obstacle == "float" for c in coded) else ()
         if floats:
             raise FloatColumnsError(floats)
         return coded
 
     def finish(self, path, *, durable):
-        """Write the plane file.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            The file to write.
-        durable : bool
-            Whether to wait until the disk has the file.
-        """
+        """Write the plane file; `durable` makes it wait until the disk has the file."""
         names = tuple(column.name for column in self._columns)
         check_rows(self._rows_seen, len(names))
         finals = self._finals()
@@ -124,8 +100,8 @@ class ChunkCoder:
         check_rows_left(self.n_rows, self._rows_seen, lambda: incomplete)
         states = tuple(final.states for final in finals)
         warn_of_many_states(names, states, self.n_rows)
-        of_missing = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
-        with PlaneWriter(path, names, states, of_missing, self.n_rows, durable=durable) as writer:
+        missing_codes = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
+        with PlaneWriter(path, names, states, missing_codes, self.n_rows, durable=durable) as writer:
             for v, final in enumerate(finals):
                 writer.write_column(v, self._blocks(v, final, writer.dtype))
 
@@ -134,7 +110,7 @@ class ChunkCoder:
         finals, floats = [], []
         for column in self._columns:
             try:
-                finals.append(column.finished(self._declared.get(column.name), self._missing))
+                finals.append(column.finish(self._declared.get(column.name), self._missing))
             except FloatColumnsError:
                 floats.append(column.name)
         if floats:

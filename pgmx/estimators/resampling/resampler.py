@@ -141,7 +141,7 @@ def scoring_of(learner: BaseStructureLearner, data: DiscreteTable | Frame, weigh
 
 def _repeated(data: DiscreteTable | Frame, counts: np.ndarray) -> DiscreteTable | Frame:
     if isinstance(data, DiscreteTable):
-        return data.repeated(counts)
+        return data.repeat_rows(counts)
     rows = np.repeat(np.arange(data.n_rows), counts)
     return Frame(data.names, [values.take(rows) for values in data.columns], len(rows))
 

@@ -79,7 +79,7 @@ class FunctionScoring(WithPrior):
                 f"{self.score_name} cannot be made from other rows, for its constructor and its attributes do not "
                 f"agree ({error}): keep every argument under its own name"
             ) from error
-        data = self.data.repeated(whole) if isinstance(self.data, DiscreteTable) else options["data"]
+        data = self.data.repeat_rows(whole) if isinstance(self.data, DiscreteTable) else options["data"]
         return FunctionScoring(score, self.names, data, self.structure_prior)
 
     def __getstate__(self):

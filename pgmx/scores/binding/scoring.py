@@ -68,7 +68,7 @@ def weighted_rows(table: DiscreteTable, old: np.ndarray | None, new) -> tuple[Di
     weights = np.asarray(new) if old is None else old * np.asarray(new)
     whole = as_repetitions(weights)
     if whole is not None and whole.sum() <= MOST_REPETITIONS * len(whole):
-        return (table if (whole == 1).all() else table.repeated(whole)), None
+        return (table if (whole == 1).all() else table.repeat_rows(whole)), None
     return table, np.ascontiguousarray(weights, dtype=np.float64)
 
 

@@ -64,7 +64,7 @@ def family_scorer(
     weights : float64 ndarray of shape (N,), optional
         Row weights, not negative; counts are then sums of weights over rows, gains are rounded to twelve digits of
         the largest score (to 1e-5 where that is finer), and `pairs` and `memory` do not apply. For integer weights of
-        moderate size the scorer of ``table.repeated(weights)`` is faster.
+        moderate size the scorer of ``table.repeat_rows(weights)`` is faster.
     pairs : uint32 ndarray of shape (m, m), optional
         As :func:`pgmx.statistics.pair_counts` gives them; without, pairs are counted when they are asked for.
     allowed : uint8 ndarray of shape (n, n), optional

@@ -303,7 +303,7 @@ def _pass_of(table, n_expected):
 def _feed(table, weights, passes, counts):
     """Send the rows through passes, row r of the table with its weight times ``counts[k][r]``; return their number."""
     n_rows = 0
-    for numbers, rows in table.numbered_chunks():
+    for numbers, rows in table.chunks_with_numbers():
         if weights is not None and numbers[-1] >= len(weights):
             raise ValueError(f"{len(weights)} weights for more rows: give one weight a row")
         own = None if weights is None else weights[numbers]
