@@ -1,8 +1,17 @@
-"""What every test shares: repeatable hypothesis runs, and seeds from one place."""
+"""What every test shares: repeatable hypothesis runs, seeds from one place, and what is costly made once."""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from helpers.interpreter import run_python
+
+HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
 
 settings.register_profile("pgmx", derandomize=True, deadline=None)
 settings.load_profile("pgmx")
@@ -20,3 +29,38 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def rng(seed):
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def hash_seed_digests():
+    """What processes of two hash seeds, numbers of threads and levels of the kernels print, as two dictionaries."""
+    script = ("-W", "error::RuntimeWarning", HASH_SEED_DIGESTS)
+    with ThreadPoolExecutor() as pool:
+        jobs = [
+            pool.submit(run_python, *script, "1", PYTHONHASHSEED="0"),
+            pool.submit(run_python, *script, "2", PYTHONHASHSEED="1", PGMX_SIMD="plain"),
+        ]
+    for job in jobs:
+        assert job.result().returncode == 0, job.result().stderr
+    return [json.loads(job.result().stdout) for job in jobs]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def grammars_of_bif_files():
+    """Build the grammars of pgmpy's BIF reader once: it builds them for each file anew, which takes a second."""
+    module = sys.modules.get("pgmpy.readwrite.BIF")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("get_variable_grammar", "get_probability_grammar") if module else ():
+            patch.setattr(module.BIFReader, name, _call_once(getattr(module.BIFReader, name)))
+        yield
+
+
+def _call_once(method):
+    results = []
+
+    def first_result(self):
+        if not results:
+            results.append(method(self))
+        return results[0]
+
+    return first_result

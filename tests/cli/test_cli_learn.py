@@ -1,7 +1,4 @@
-import os
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -10,6 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.command_line import pgmx, refused
+from helpers.interpreter import run_python
 from pgmx.datasets import load_network
 
 
@@ -182,12 +180,6 @@ def test_help_and_version():
     for option in ("--score", "--max-indegree", "--required", "--forbidden", "--missing", "--max-time", "--n-jobs"):
         assert option in text
     assert re.fullmatch(r"pgmx \S+\n", pgmx("--version").stdout)
-
-
-def run_python(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 def run_in_a_pipe(*arguments):

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from joblib import parallel_config
 
 from helpers.bootstraps import boot, same
@@ -20,15 +19,6 @@ from pgmx.estimators import HillClimbSearch
 from pgmx.parallel.spread import SENT_AS_ARRAYS, spread
 
 RESTARTS = HillClimbSearch(scoring_method="bic", n_restarts=300, n_restart_moves=20, show_progress=False)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")

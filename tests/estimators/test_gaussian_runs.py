@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 
@@ -159,15 +158,6 @@ def test_any_number_of_threads(learner, rows):
         assert found[2] == pytest.approx(expected[2], rel=1e-11)
     with parallel_config("threading", n_jobs=2):
         same(result(learner, rows), result(learner, rows, n_jobs=2))
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.mark.slow

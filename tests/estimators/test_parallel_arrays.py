@@ -7,21 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from joblib import parallel_config
 
 from helpers.array_tasks import describe, fail
 from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, npy_path, sendable, spread
 from pgmx.statistics import gaussian_sample
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture

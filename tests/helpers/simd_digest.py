@@ -10,10 +10,14 @@ import numpy as np
 
 from helpers.bare_climb import hill_climb
 from helpers.coded_tables import SCORES, make_scorer, pair_table, random_codes, rescore, start
-from pgmx._ext import _counts
+from helpers.conditional_rows import Case
+from helpers.correlation_matrices import correlation
+from helpers.lasso_kernels import neighborhoods, start_ascent
+from pgmx._ext import _counts, _ranks
+from pgmx._ext._clime import Paths
 from pgmx.data import DiscreteTable
 from pgmx.search.dag.course import ClimbLimits
-from pgmx.statistics import PairTables
+from pgmx.statistics import PairTables, kendall_tau_matrix, spearman
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
 # columns of one observed state, whose planes are full
@@ -26,9 +30,10 @@ TABLES = [
     ([4, 6, 3, 2], None, 270_000),
 ]
 WALK = [[1], [1, 2], [1, 2, 3], [1, 3], [1, 3], [2, 3], [3], []]
+CONDITIONALS = [[3, 2, 4, 5, 2], [16, 17, 2, 20, 3], [300, 2, 17, 5, 300]]
 
 
-def bits(*arrays):
+def digest_of(*arrays):
     """Return a digest of every bit of the arrays."""
     digest = hashlib.sha256()
     for array in arrays:
@@ -36,17 +41,17 @@ def bits(*arrays):
     return digest.hexdigest()
 
 
-def family_bits(codes, cards, score, pairs):
+def digest_families(codes, cards, score, pairs):
     """Return one number as it stands and a digest of all gains and scores of a walk."""
     scorer = make_scorer(codes, cards, score, pairs=pairs)
-    found = list(start(scorer))
+    arrays = list(start(scorer))
     for parents in WALK:
         total, row = rescore(scorer, 0, parents)
-        found += [np.array([total]), row]
-    return float(found[2][0]).hex(), bits(*found)
+        arrays += [np.array([total]), row]
+    return float(arrays[2][0]).hex(), digest_of(*arrays)
 
 
-def climbed(codes, cards, score):
+def digest_climb(codes, cards, score):
     """Return the edges of a climb and its scores after each move."""
     n = len(cards)
     limits = ClimbLimits(epsilon=1e-4, max_iter=200, max_indegree=n, tabu_length=10, patience=2)
@@ -54,21 +59,69 @@ def climbed(codes, cards, score):
     return result.edges.tolist(), [score.hex() for score in result.history["score"].tolist()]
 
 
-def main():
-    rng = np.random.default_rng(20240229)
-    found = {}
+def digest_tables(rng):
     for cards, observed, n_rows in TABLES:
         codes = random_codes(rng, cards, n_rows, observed=observed)
         planes, offsets = _counts.pack_planes(codes, np.array(cards))
-        key = f"{len(cards)} variables, {n_rows} rows"
-        found[key] = {"counts": bits(planes, _counts.count_planes(planes), np.triu(pair_table(planes, offsets)))}
+        name = f"{len(cards)} variables, {n_rows} rows: "
+        yield name + "counts", digest_of(planes, _counts.count_planes(planes), np.triu(pair_table(planes, offsets)))
         table = DiscreteTable(range(len(cards)), [range(r) for r in cards], codes)
-        found[key]["pair tables"] = bits(PairTables(table).flat(np.column_stack(np.triu_indices(len(cards), 1)))[0])
+        pairs = np.column_stack(np.triu_indices(len(cards), 1))
+        yield name + "pair tables", digest_of(PairTables(table).flat(pairs)[0])
         for score in SCORES:
-            found[key][score] = [family_bits(codes, cards, score, pairs) for pairs in (True, False)]
-        if n_rows <= 5_000:
-            found[key]["climbs"] = {score: climbed(codes, cards, score) for score in SCORES}
-    print(json.dumps({"level": _counts.SIMD_LEVEL, "found": found}))
+            yield name + score, [digest_families(codes, cards, score, pairs) for pairs in (True, False)]
+            if n_rows <= 5_000:
+                yield name + "climb by " + score, digest_climb(codes, cards, score)
+
+
+def digest_ranks(rng):
+    for n, p in ((50, 30), (700, 13), (9_000, 4)):
+        X = rng.normal(size=(n, p)) + rng.normal(size=(n, 1))
+        X[:, 1::3] = np.round(2 * X[:, 1::3])
+        X[:, 2::3][rng.random(X[:, 2::3].shape) < 0.2] = np.nan
+        yield f"Kendall's tau of {n} rows", digest_of(kendall_tau_matrix(X, missing="pairwise"))
+        yield f"Spearman's rho of {n} rows", digest_of(spearman(X, missing="pairwise"))
+
+
+def compute_conditionals(rng):
+    """Yield figures themselves: the sums of floats that the levels share out differ in their last digits."""
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    for cards in CONDITIONALS:
+        for n_rows in (17, 4_096 + 9):
+            case = Case(rng, cards, edges, n_rows, weighted=n_rows == 17)
+            case.rebuild()
+            loss = sum(case.kernel.loss_of(i) for i in range(len(cards)))
+            gradients = case.measure(edges)
+            case.descend(np.full(len(edges), 0.02))
+            figures = np.concatenate([[loss], gradients, case.parameters])
+            yield f"conditionals of {cards}, {n_rows} rows", figures.tolist()
+
+
+def digest_lasso():
+    R = correlation(45, 60, 5)
+    ascent = start_ascent(R, 0.1, "soft")
+    for _ in range(3):
+        ascent.sweep(0.1, 1e-6, 10)
+    yield "sweeps of the graphical lasso", digest_of(ascent.dual)
+    yield "neighbourhoods", digest_of(*neighborhoods(R, [0.4, 0.1, 0.01]))
+
+
+def digest_clime():
+    R = correlation(40, 30, 6)
+    for ridge in (0.0, 0.3):
+        paths = Paths(R, np.arange(len(R)), np.array([0.6, 0.3, 0.15, 0.05]), ridge, np.inf, 10_000)
+        paths.advance(np.inf)
+        arrays = (*paths.entries(), paths.counts, paths.violations, paths.gaps, paths.pivots)
+        yield f"paths of CLIME, ridge {ridge}", digest_of(*arrays)
+
+
+def main():
+    digests = dict(digest_tables(np.random.default_rng(20240229)))
+    digests.update(digest_ranks(np.random.default_rng(7)))
+    digests.update(digest_lasso())
+    digests.update(digest_clime())
+    figures = dict(compute_conditionals(np.random.default_rng(8)))
+    print(json.dumps({"levels": [_counts.SIMD_LEVEL, _ranks.SIMD_LEVEL], "digests": digests, "figures": figures}))
 
 
 if __name__ == "__main__":

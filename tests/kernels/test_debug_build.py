@@ -58,7 +58,9 @@ def debug_tree(tmp_path_factory):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, tree)
     built = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
-    tests = [f"tests/{name}" for name in ("kernels", "search", "inference", "solvers", "statistics", "oracles")]
+    tests = [
+        f"tests/{name}" for name in ("kernels", "search", "inference", "solvers", "statistics", "oracles", "helpers")
+    ]
     for folder in ("cython_ext", "pgmx", *tests):
         shutil.copytree(ROOT / folder, tree / folder, ignore=built)
     shutil.copy(ROOT / "tests" / "conftest.py", tree / "tests")

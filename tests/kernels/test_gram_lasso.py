@@ -1,11 +1,6 @@
-"""Kernels of the graphical lasso: invariants of every sweep, levels of vector instructions, threads."""
+"""Kernels of the graphical lasso: invariants of every sweep, optimality, threads."""
 
-import hashlib
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,25 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import pgmx
 from helpers.correlation_matrices import correlation
+from helpers.lasso_kernels import neighborhoods, start_ascent
 from oracles import graphical_lasso as oracle
-from pgmx._ext import _counts, _gram_lasso
-
-LEVELS = ("plain", "popcnt", "avx2", "avx512")
-RUNS = LEVELS[: LEVELS.index(_counts.SIMD_LEVEL) + 1]
-TESTS = Path(__file__).parents[1]
-
-
-def ascent(R, lam, start="shrunk"):
-    """Return an ascent at one of its starts."""
-    found = _gram_lasso.ColumnAscent(R)
-    if start == "soft":
-        found.start_soft(lam)
-    else:
-        largest = np.abs(R - np.eye(len(R))).max(initial=0.0)
-        found.start_shrunk(min(1.0, lam / largest) if largest > 0 else 1.0)
-    return found
+from pgmx._ext import _gram_lasso
 
 
 @given(p=st.integers(1, 30), lam=st.floats(0.0, 1.0), number=st.integers(0, 99))
@@ -53,7 +33,7 @@ def test_components_are_those_of_the_graph(p, lam, number):
 )
 def test_a_sweep_stays_feasible_and_raises_the_determinant(p, n, lam, slack, number):
     R = correlation(p, n, number)
-    block = ascent(R, lam)
+    block = start_ascent(R, lam)
     last = np.linalg.slogdet(block.dual)[1]
     for _ in range(4):
         block.sweep(lam, slack * lam, 10)
@@ -73,7 +53,7 @@ def test_a_sweep_stays_feasible_and_raises_the_determinant(p, n, lam, slack, num
 def test_the_limit_is_optimal(p):
     """Also where columns are stored in incomplete blocks, and where rows are padded."""
     R, lam = correlation(p, 50, 1), 0.15
-    block = ascent(R, lam, "soft")
+    block = start_ascent(R, lam, "soft")
     for _ in range(40):
         block.sweep(lam, 1e-12, 20)
     dense = np.empty((p, p))
@@ -93,7 +73,7 @@ def test_the_limit_is_optimal(p):
 def test_a_start_that_is_not_definite_is_told():
     R = np.full((3, 3), -0.9)
     np.fill_diagonal(R, 1.0)
-    block = ascent(R, 0.1, "soft")
+    block = start_ascent(R, 0.1, "soft")
     assert np.linalg.eigvalsh(block.dual)[0] < 0
     assert sum(block.sweep(0.1, 1e-9, 10)[2] for _ in range(3)) > 0
 
@@ -104,7 +84,7 @@ def test_given_neighbours():
     graph.setdiag(0.0)
     graph.eliminate_zeros()
     graph.sort_indices()
-    block = ascent(R, 0.0)
+    block = start_ascent(R, 0.0)
     block.start_shrunk(0.0)
     for _ in range(200):
         moved, stuck = block.sweep_given(graph.indptr.astype(np.int32), graph.indices.astype(np.int32), 1e-6)
@@ -115,41 +95,6 @@ def test_given_neighbours():
     assert (dense[(graph.toarray() == 0) & ~np.eye(12, dtype=bool)] == 0).all()
     inverse = np.linalg.inv(dense)
     np.testing.assert_allclose(inverse[graph.toarray() != 0], R[graph.toarray() != 0], atol=1e-10)
-
-
-def neighborhoods(R, lams):
-    """Return what the kernel gives for all columns."""
-    m, k = len(R), len(lams)
-    counts, gaps, steps = np.zeros((m, k), dtype=np.int64), np.zeros((m, k)), np.zeros(m, dtype=np.int64)
-    found = _gram_lasso.neighborhoods(R, np.arange(m), np.asarray(lams), 1e-10, 100, counts, gaps, steps)
-    return (*found, counts, gaps)
-
-
-def digest():
-    """Return a digest of what sweeps and neighbourhoods give on this machine's level."""
-    R = correlation(45, 60, 5)
-    block = ascent(R, 0.1, "soft")
-    for _ in range(3):
-        block.sweep(0.1, 1e-6, 10)
-    hashed = hashlib.sha256(np.ascontiguousarray(block.dual).tobytes())
-    for part in neighborhoods(R, [0.4, 0.1, 0.01]):
-        hashed.update(np.ascontiguousarray(part).tobytes())
-    return hashed.hexdigest()
-
-
-def test_all_levels_give_the_same_bits():
-    path = os.pathsep.join([str(Path(pgmx.__file__).parents[1]), str(TESTS)])
-    seen = {}
-    for level in RUNS:
-        code = "from kernels.test_gram_lasso import digest; print(digest())"
-        environment = {**os.environ, "PYTHONPATH": path, "PGMX_SIMD": level, "OPENBLAS_NUM_THREADS": "1"}
-        # the correlations themselves come from BLAS, which takes its own level from the processor, here the same one
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        seen[level] = done.stdout
-    assert len(set(seen.values())) == 1, seen
 
 
 def test_threads_do_not_disturb_each_other():
