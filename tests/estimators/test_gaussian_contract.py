@@ -10,14 +10,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.gaussian_tables import correlation_of, edge_set, every_leaf, random_rows
-from helpers.learners import CELLS
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 
 ROWS = random_rows(6, 120, seed=9, units=True)
-RANKS = "ranks of weighted rows are not defined, so that weights are refused"
 WRAPPERS = {
     "selected": lambda: SelectedGraph(GraphicalLasso(), n_lams=5),
     "ranks": lambda: Nonparanormal(GraphicalLasso()),
@@ -25,31 +22,6 @@ WRAPPERS = {
     "selected ranks": lambda: SelectedGraph(Nonparanormal(NeighborhoodLasso()), n_lams=5),
 }
 every_wrapper = pytest.mark.parametrize("make", WRAPPERS.values(), ids=WRAPPERS)
-
-
-def expected_failures(learner):
-    failures = {"check_dtype_object": CELLS}
-    if isinstance(learner, Nonparanormal):
-        for check in (
-            "check_sample_weights_pandas_series",
-            "check_sample_weights_not_an_array",
-            "check_sample_weights_list",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weights_shape",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_all_zero_sample_weights_error",
-        ):
-            failures[check] = RANKS
-    return failures
-
-
-@parametrize_with_checks(
-    [SelectedGraph(GraphicalLasso(), n_lams=3, lam_min_ratio=0.5), Nonparanormal(GraphicalLasso())],
-    expected_failed_checks=expected_failures,
-)
-@pytest.mark.filterwarnings("ignore:the smallest of")  # of paths of three penalties
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 # ---- options and copies ----

@@ -195,8 +195,10 @@ def test_what_is_refused(learner, words):
 
 
 def test_weights_are_refused():
-    with pytest.raises(ValueError, match="sample_weight cannot be given: ranks of weighted rows"):
+    with pytest.raises(TypeError, match="sample_weight"):
         Nonparanormal(GraphicalLasso()).fit(ROWS, sample_weight=np.ones(len(ROWS)))
+    with pytest.raises(ValueError, match="sample_weight cannot be given: ranks of weighted rows"):
+        SelectedGraph(Nonparanormal(GraphicalLasso())).fit(ROWS, sample_weight=np.ones(len(ROWS)))
 
 
 def test_copies_and_files(tmp_path):

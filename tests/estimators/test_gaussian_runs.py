@@ -38,9 +38,10 @@ def leaf_name(learner):
     ids=leaf_name,
 )
 def test_one_iteration(learner):
-    found = early(learner, ROWS)
+    early(learner, ROWS)
+    assert learner.stopped_by_ == "max_iter"
     # where a column of CLIME is not feasible yet, its objective lies below the optimum
-    assert found.dual_gap_ > 0 or found.violation_ > found.tol
+    assert learner.dual_gap_ > 0 or learner.violation_ > learner.tol
 
 
 def test_one_sweep_of_the_graphical_lasso_is_feasible():
@@ -52,8 +53,15 @@ def test_one_sweep_of_the_graphical_lasso_is_feasible():
 
 @pytest.mark.parametrize("make", [GraphicalLasso, CLIME])
 def test_no_time(make):
-    early(make(lam_ratio=0.05, max_time=0), ROWS)
-    assert make(lam_ratio=0.05, max_time=1000).fit(ROWS).converged_
+    assert early(make(lam_ratio=0.05, max_time=0), ROWS).stopped_by_ == "max_time"
+    assert make(lam_ratio=0.05, max_time=1000).fit(ROWS).stopped_by_ == "converged"
+
+
+def test_a_penalty_below_what_the_constraint_allows():
+    wide = random_rows(20, 8, seed=1)
+    learner = early(CLIME(lam=0.0, ridge=0, solver="homotopy"), wide)
+    assert learner.stopped_by_ == "stalled"
+    assert learner.violation_ > 0
 
 
 @every_leaf
@@ -65,10 +73,11 @@ def test_figures_of_a_run_without_time_are_finite(make):
 @every_leaf
 def test_callback_that_stops(make):
     wide = random_rows(80, 60, seed=3)
-    told = []
-    early(make(lam_ratio=0.05, tol=1e-10, callback=lambda progress: told.append(progress) or True), wide)
-    assert len(told) == 1
-    assert told[0]._fields == ("n_iter", "objective", "n_edges", "seconds")
+    calls = []
+    learner = make(lam_ratio=0.05, tol=1e-10, callback=lambda progress: calls.append(progress) or True)
+    assert early(learner, wide).stopped_by_ == "callback"
+    assert len(calls) == 1
+    assert calls[0]._fields == ("n_iter", "objective", "n_edges", "seconds")
 
 
 @pytest.mark.parametrize("selection", ["ebic", "cv", "stars"])
@@ -76,11 +85,13 @@ def test_callback_that_stops(make):
 @pytest.mark.parametrize("make", [GraphicalLasso, CLIME, NeighborhoodLasso])
 def test_selection_without_time(make, selection):
     options = {"selection": selection, "n_folds": 2, "n_subsamples": 3}
-    for learner in (
-        SelectedGraph(make(), max_time=0, **options),
-        SelectedGraph(make(), callback=lambda progress: progress.n_iter >= 2, **options),
+    n_calls = 2 if make is GraphicalLasso else 1  # the others solve the path in one block of columns
+    for reason, learner in (
+        ("max_time", SelectedGraph(make(), max_time=0, **options)),
+        ("callback", SelectedGraph(make(), callback=lambda progress: progress.n_iter >= n_calls, **options)),
     ):
         learner.fit(ROWS)
+        assert learner.stopped_by_ == reason
         check_result(learner, warned=True)
         assert 1 <= len(learner.path_) <= 20
         assert learner.lam_ == learner.path_.lams[learner.path_.selected]

@@ -36,9 +36,11 @@ class Learner(NamedTuple):
     score_option: str = "scoring_method"
     figure: str = "score_"  # the attribute that tells how good the result is
     expected_failures: dict = {}  # scikit-learn's checks that cannot hold, each with its reason
+    inner: type | None = None  # the class of the learner that it wraps
 
     def __call__(self, *data, **options):
-        return self.cls(*data, **{**self.options, **options})
+        first = data if self.inner is None else (self.inner(*data),)
+        return self.cls(*first, **{**self.options, **options})
 
     @property
     def name(self):
@@ -77,20 +79,8 @@ def markov(cls, **options):
     )
 
 
-CELLS = (
-    "a cell that is no number gives a ValueError that names its column; the check wants a TypeError of numpy's words"
-)
-
-
-def gaussian(cls):
-    return Learner(
-        cls,
-        (gaussian_frame,),
-        grid=("lam_ratio", [0.1, 0.5]),
-        score_option="",
-        figure="objective_",
-        expected_failures={"check_dtype_object": CELLS},
-    )
+def gaussian(cls, grid=("lam_ratio", [0.1, 0.5]), inner=None):
+    return Learner(cls, (gaussian_frame,), grid=grid, score_option="", figure="objective_", inner=inner)
 
 
 MARKOV_LEARNERS = [
@@ -104,7 +94,10 @@ MARKOV_LEARNERS = [
     markov(GroupLassoMarkovNetwork),
 ]
 GAUSSIAN_LEARNERS = [gaussian(GraphicalLasso), gaussian(CLIME), gaussian(NeighborhoodLasso)]
-GAUSSIAN_LEARNERS = [gaussian(GraphicalLasso), gaussian(CLIME), gaussian(NeighborhoodLasso)]
+WRAPPERS = [
+    gaussian(Nonparanormal, ("estimator__lam_ratio", [0.1, 0.5]), inner=GraphicalLasso),
+    gaussian(SelectedGraph, ("gamma", [0.0, 0.5]), inner=GraphicalLasso),
+]
 LEARNERS = [
     Learner(HillClimbSearch, (dependent_frame, gaussian_frame, mixed_frame)),
     Learner(HillClimbSearch, options={"strategy": "thorough"}),
@@ -113,22 +106,32 @@ LEARNERS = [
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
+    *WRAPPERS,
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
-    Nonparanormal: "learns by another learner: estimators/test_gaussian_contract.py",
-    SelectedGraph: "learns by another learner: estimators/test_gaussian_contract.py",
 }
 
-every_learner = pytest.mark.parametrize("make", LEARNERS, ids=lambda make: make.name)
-every_class = pytest.mark.parametrize(
-    "make", [make for make in LEARNERS if not make.options.keys() & {"strategy", "batch"}], ids=lambda make: make.name
-)
-every_table = pytest.mark.parametrize(
-    ("make", "table"),
-    [(make, table) for make in LEARNERS for table in make.tables],
-    ids=lambda given: given.name if isinstance(given, Learner) else given.__name__,
-)
+PLAIN_LEARNERS = [make for make in LEARNERS if make.inner is None]  # that hold their own data
+
+
+def over_learners(learners):
+    return pytest.mark.parametrize("make", learners, ids=lambda make: make.name)
+
+
+def over_tables(learners):
+    return pytest.mark.parametrize(
+        ("make", "table"),
+        [(make, table) for make in learners for table in make.tables],
+        ids=lambda value: value.name if isinstance(value, Learner) else value.__name__,
+    )
+
+
+every_learner = over_learners(LEARNERS)
+every_plain_learner = over_learners(PLAIN_LEARNERS)
+every_class = over_learners([make for make in PLAIN_LEARNERS if not make.options.keys() & {"strategy", "batch"}])
+every_table = over_tables(LEARNERS)
+every_plain_table = over_tables(PLAIN_LEARNERS)
 
 
 def edges_of(learner):

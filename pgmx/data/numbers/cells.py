@@ -28,6 +28,10 @@ class MissingNumbersError(MissingCellsError):
         return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
 
 
+class NotNumbersError(TypeError, ValueError):
+    """Columns that hold something other than numbers: the wrong type of an argument, and the wrong value of a cell."""
+
+
 def kinds_of_states(frame):
     """Return what the columns hold that are no numbers, by name."""
     kinds = {}
@@ -38,7 +42,21 @@ def kinds_of_states(frame):
             kind = "float" if kind in _NUMBERS else kind
         if kind not in ("integer", "float", "empty"):
             kinds[name] = "text" if kind == "string" else kind
+            if kind.startswith("mixed"):
+                kinds[name] += _conversion_error(values)
     return kinds
+
+
+def _conversion_error(values):
+    """Return what Python says of the first cell of a type that cannot be a number."""
+    for value in values[~pd.isna(values)]:
+        try:
+            float(value)
+        except TypeError as error:
+            return f": {error}"
+        except ValueError:
+            continue
+    return ""
 
 
 def float_rows(frame):
@@ -79,9 +97,9 @@ def raise_of_states(names, kinds):
     if not kinds:
         return
     culprits = [name for name in names if name in kinds]
-    held = join_names(sorted(set(map(str, kinds.values())))).replace("'", "")
-    raise ValueError(
-        f"column(s) {join_names(culprits)} hold states or text, not numbers ({held}): leave them out, or turn them "
+    contents = ", ".join(sorted(set(map(str, kinds.values()))))
+    raise NotNumbersError(
+        f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or turn them "
         "into numbers, for example with astype(float)"
     )
 

@@ -1,29 +1,29 @@
 """CLIME: constrained l1 minimisation, one linear programme a variable."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators._options import with_options
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.gaussian.columns import solve_columns
-from pgmx.estimators.gaussian.estimate import GaussianEstimate, edges_of, without_rounding
-from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
+from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
+from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.spread import SharedArrays
+from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, local_deadline
 from pgmx.solvers.gaussian.clime.columns import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.statistics import GaussianSample
 
-#: Above so many bytes the correlations of a thin sample are not formed, and ADMM works on its factor.
+#: Most bytes of the correlations of a thin sample; where they would take more, ADMM works on its factor.
 MATRIX_MEMORY = 2**32
 
 
-@documented
 class CLIME(GaussianLearner):
     r"""Gaussian graphical model by constrained l1 minimisation.
 
@@ -39,28 +39,87 @@ class CLIME(GaussianLearner):
     data : DataFrame, array, path or covariance, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     solver : {"auto", "homotopy", "admm"}, default="auto"
-        The exact parametric path from λ = 1 down; linearised ADMM to `tol`; or the path, and ADMM for those columns
-        whose path becomes more work than ADMM (those with hundreds of non-zeros).
+        The exact parametric path from λ = 1 down; linearised ADMM to `tol`; or the path, and ADMM for the columns
+        whose path costs more than ADMM (those with hundreds of non-zeros).
     ridge : float or "auto", default="auto"
         ε. ``"auto"`` is :math:`1 / \sqrt n` where R is singular, as it is for p >= n, else 0.
-    {gaussian_penalty}
+    lam : float, default=None
+        Penalty λ, on the scale of correlations; None takes `lam_ratio` times `lam_max_`, the smallest λ without edges.
+    lam_ratio : float, default=0.3
+        See `lam`. `SelectedGraph` chooses the penalty from the data.
+    refit : bool, default=False
+        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
     tol : float, default=1e-4
         Of ADMM: largest duality gap of a column relative to max(1, \|q\|_1), and largest violation of the constraint.
         The path is exact.
     max_iter : int, default=5000
         Most iterations of ADMM.
-    {gaussian_run}
+    max_time : float, default=None
+        Seconds after which the estimate so far is returned.
+    covariance : {"empirical", "precomputed"}, default="empirical"
+        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+    n_samples : float, default=None
+        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+    missing : {"error", "drop", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; or each covariance is taken over the rows that have
+        both variables, and the matrix is moved to the nearest positive definite one (see `repaired_`).
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds), a named tuple, after each sweep or block of columns; a true
+        value ends the run.
+    n_jobs : int, default=None
+        Workers, as in joblib; the result is the same for any number.
 
     Attributes
     ----------
     precision_raw_ : ndarray of shape (p, p)
-        The columns as solved, in the units of the data: what meets the constraint. Not symmetric.
+        The columns as solved, in the units of the data, which meet the constraint. Not symmetric.
     violation_ : float
-        By how much the worst column misses the constraint, :math:`\|(R + \epsilon I) Q - I\|_{max} - \lambda`; zero or
-        rounding for the exact path. `dual_gap_` is that of the constraint as each column meets it.
+        Largest excess over the constraint, :math:`\|(R + \epsilon I) Q - I\|_{max} - \lambda`; zero or rounding for the
+        exact path. `dual_gap_` is that of the constraint as each column meets it.
     ridge_ : float
         ε.
-    {gaussian_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+    model_ : GaussianMarkovNetwork
+        The learned network, made on first access, always positive definite: of the method's own precision where that
+        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
+        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
+    precision_ : ndarray of shape (p, p)
+        The method's own estimate in the units of the data, else that of `model_`.
+    covariance_ : ndarray of shape (p, p)
+        Of `model_`, the inverse of its precision.
+    location_ : ndarray of shape (p,)
+        Means.
+    correlation_ : ndarray of shape (p, p)
+        Correlations that were learned from.
+    repaired_ : float
+        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Edges as positions in `variables_`.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+    objective_ : float
+        At the solution, on the correlation scale.
+    dual_gap_ : float
+        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
+        these are solved separately. Never below -1e-12 of the objective.
+    converged_ : bool
+        Whether `tol` was reached.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
+        nothing meets the constraint, or rounding errors allow no better solution.
+    n_iter_ : int
+        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -75,10 +134,10 @@ class CLIME(GaussianLearner):
     Notes
     -----
     `precision_` may be indefinite, as the method allows; `model_` is then that of maximum likelihood under the graph.
-    Splitting R into blocks of large correlations is exact for the graphical lasso and not for CLIME, so nothing is
-    split here. Cost of the path: about k p multiplications for each of the some k pivots of a column with k non-zeros;
-    of ADMM: 2 p² multiplications (4 n p where p > n) for each iteration of a column, some hundreds. Columns are
-    independent of each other, and can be solved on several machines (``joblib.parallel_config``).
+    Splitting R into blocks of large correlations is exact for the graphical lasso and not for CLIME, so R is not split.
+    Cost of the path: about k p multiplications for each of about k pivots of a column with k non-zeros; of ADMM: 2 p²
+    multiplications (4 n p where p > n) for each of some hundreds of iterations per column. Columns are independent of
+    each other, and can be solved on several machines (``joblib.parallel_config``).
 
     References
     ----------
@@ -106,10 +165,45 @@ class CLIME(GaussianLearner):
         "ridge": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    __init__ = with_options(GaussianLearner.__init__, solver="auto", ridge="auto", tol=1e-4, max_iter=5000)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        solver: Literal["auto", "homotopy", "admm"] = "auto",
+        ridge: float | Literal["auto"] = "auto",
+        lam: float | None = None,
+        lam_ratio: float = 0.3,
+        refit: bool = False,
+        tol: float = 1e-4,
+        max_iter: int = 5000,
+        max_time: float | None = None,
+        covariance: Literal["empirical", "precomputed"] = "empirical",
+        n_samples: float | None = None,
+        missing: Literal["error", "drop", "pairwise"] = "error",
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(
+            data,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            refit=refit,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            covariance=covariance,
+            n_samples=n_samples,
+            missing=missing,
+            show_progress=show_progress,
+            callback=callback,
+            n_jobs=n_jobs,
+        )
+        self.solver = solver
+        self.ridge = ridge
 
-    solver: str
-    ridge: float | str
+    violation_: float
+    ridge_: float
 
     _unit = "blocks"
 
@@ -121,12 +215,12 @@ class CLIME(GaussianLearner):
 
     @property
     def precision_raw_(self) -> np.ndarray:
-        """The columns as solved, in the units of the data."""
-        return self._make_once("raw", lambda: self._found.raw.toarray() / self._products_of_scales())
+        """The columns as solved, of shape (p, p), in the units of the data."""
+        return self._make_once("raw", lambda: self._estimate.raw.toarray() / self._products_of_scales())
 
-    def _accept(self, sample: GaussianSample, found: GaussianEstimate) -> None:
-        super()._accept(sample, found)
-        self.violation_ = float(found.violation)
+    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+        super()._accept(sample, estimate)
+        self.violation_ = float(estimate.violation)
         self.ridge_ = self._ridge(sample)
 
     def _ridge(self, sample: GaussianSample) -> float:
@@ -141,7 +235,7 @@ class CLIME(GaussianLearner):
         return 1 / sqrt(sample.n_rows)
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        largest = largest_correlation(sample)
+        largest = find_largest_correlation(sample)
         return largest / (1 + self._ridge(sample) + largest)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
@@ -152,43 +246,43 @@ class CLIME(GaussianLearner):
         if sample.factor is not None:
             matrices["factor"] = sample.factor
         columns = _Columns(lams, self._ridge(sample), self.solver, self.tol, self.max_iter, run.wall_deadline)
-        found = solve_columns(columns, SharedArrays(**matrices), p, run, self.n_jobs)
-        return [_estimate(found, k) for k in range(len(lams))]
+        estimates = solve_columns(columns, SharedArrays(**matrices), p, run, self.n_jobs)
+        return [self._make_estimate(estimates, k, run) for k in range(len(lams))]
+
+    def _make_estimate(self, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
+        precision = drop_rounding(symmetrise(columns.coefficients[k]))
+        n_iter = int(columns.n_iter.max(initial=0))
+        return GaussianEstimate(
+            lam=float(columns.lams[k]),
+            edges=list_edges(precision),
+            precision=precision,
+            raw=columns.coefficients[k],
+            objective=float(abs(columns.coefficients[k]).sum()),
+            dual_gap=float(columns.gaps[k].sum()),
+            violation=float(columns.violations[k].max(initial=-np.inf)),
+            stopped_by=self._stop_reason(bool(columns.converged[k].all()), n_iter >= self.max_iter, run),
+            n_iter=n_iter,
+        )
 
 
-def symmetrised(columns: csc_array) -> csr_array:
+def symmetrise(columns: csc_array) -> csr_array:
     """Return of each pair of entries (i, j), (j, i) the smaller in magnitude, with its sign; of equals the upper."""
     entries = columns.tocoo()
-    i, j, own = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    i, j, values = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
     order = np.lexsort((i, j))
-    i, j, own = i[order], j[order], own[order]
+    i, j, values = i[order], j[order], values[order]
     numbers, mirrored = j * len(columns.indptr) + i, i * len(columns.indptr) + j
     at = np.minimum(np.searchsorted(numbers, mirrored), len(numbers) - 1) if len(numbers) else numbers
     both = numbers[at] == mirrored  # where one is zero, so is the result
-    other = own[at]
-    smaller = (np.abs(own) < np.abs(other)) | ((np.abs(own) == np.abs(other)) & (i <= j))
-    values = np.where(smaller, own, other)
+    across = values[at]
+    smaller = (np.abs(values) < np.abs(across)) | ((np.abs(values) == np.abs(across)) & (i <= j))
+    values = np.where(smaller, values, across)
     return csr_array((values[both], (i[both], j[both])), shape=columns.shape)
-
-
-def _estimate(found: ColumnEstimates, k: int) -> GaussianEstimate:
-    precision = without_rounding(symmetrised(found.coefficients[k]))
-    return GaussianEstimate(
-        lam=float(found.lams[k]),
-        edges=edges_of(precision),
-        precision=precision,
-        raw=found.coefficients[k],
-        objective=float(abs(found.coefficients[k]).sum()),
-        dual_gap=float(found.gaps[k].sum()),
-        violation=float(found.violations[k].max(initial=-np.inf)),
-        converged=bool(found.converged[k].all()),
-        n_iter=int(found.n_iter.max(initial=0)),
-    )
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of some variables, as a task that can be sent."""
+    """Solver of columns, which can be sent to a worker."""
 
     lams: np.ndarray
     ridge: float
@@ -197,8 +291,8 @@ class _Columns:
     max_iter: int
     wall_deadline: float
 
-    def of_zero(self, lam: float) -> tuple[float, float]:
-        """Return the gap of a column of zeros, which solves the problem of λ = 1, and by how much it misses its own."""
+    def certify_zero(self, lam: float) -> tuple[float, float]:
+        """Return the gap of a column of zeros, which solves the problem of λ = 1, and its violation for `lam`."""
         return 0.0, max(0.0, 1.0 - lam)
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:

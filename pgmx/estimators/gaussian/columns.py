@@ -1,7 +1,7 @@
-"""Columns of a precision, solved in blocks by whatever workers there are."""
+"""Columns of a precision, solved in blocks by parallel workers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,23 +11,25 @@ from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
-#: Blocks a worker gets, and the fewest columns of a block.
+#: Blocks per worker, and the fewest columns of a block.
 BLOCKS, LEAST_COLUMNS = 16, 64
+
+
+class ColumnSolver(Protocol):
+    """Solves columns that do not depend on one another; can be pickled."""
+
+    def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
+        """Return the estimates of some columns."""
+
+    def certify_zero(self, lam: float) -> tuple[float, float]:
+        """Return the duality gap and the violation of a column of zeros."""
 
 
 @dataclass(frozen=True)
 class ColumnTask:
-    """A block of columns for a worker: what `spread` calls with the arrays and the number of the block.
+    """Task of a worker for `spread`: to solve the block of a given number, of `block` columns each."""
 
-    Parameters
-    ----------
-    solve : callable
-        ``solve(arrays, columns)`` returns ColumnEstimates; can be pickled.
-    n_columns, block : int
-        Columns in all, and of a block.
-    """
-
-    solve: Callable
+    solve: ColumnSolver
     n_columns: int
     block: int
 
@@ -38,48 +40,31 @@ class ColumnTask:
 
 
 def solve_columns(
-    solve: Callable, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
+    solve: ColumnSolver, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
 ) -> ColumnEstimates:
-    """Return the estimates of all columns.
+    """Return the estimates of all columns in order; where the callback ended the run, others are zero, not converged.
 
-    Parameters
-    ----------
-    solve : callable
-        ``solve(arrays, columns)`` returns the estimates of some columns, which depend on nothing else;
-        ``solve.of_zero(lam)`` the gap and the violation of a column of zeros.
-    arrays : SharedArrays
-        What all blocks read.
-    n_columns : int
-        p.
-    run : Run
-        Told after each block. Its deadline is the solver's affair; the callback leaves out blocks not begun.
-    n_jobs : int, optional
-        Workers, as joblib understands it.
-
-    Returns
-    -------
-    ColumnEstimates
-        Of all p columns in order. Columns that were left out are zero, not converged.
+    The deadline is checked by the solver, the callback after each block.
     """
     n_workers = effective_n_jobs(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
     task = ColumnTask(solve, n_columns, block)
-    found: dict[int, ColumnEstimates] = {}
+    parts: dict[int, ColumnEstimates] = {}
     for number, part in spread(task, arrays, -(-n_columns // block), n_jobs=n_jobs):
-        found[number] = part
-        n_edges = sum(one.coefficients[-1].nnz for one in found.values())
+        parts[number] = part
+        n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
         run.record(objective=float("nan"), n_edges=n_edges)
         if run.stopped_by == "callback":
             break
-    lams = next(iter(found.values())).lams
-    parts = []
+    lams = next(iter(parts.values())).lams
     for number in range(-(-n_columns // block)):
-        columns = np.arange(number * block, min((number + 1) * block, n_columns), dtype=np.int64)
-        parts.append(found[number] if number in found else _left_out(solve, lams, columns, n_columns))
-    return _joined(parts)
+        if number not in parts:
+            columns = np.arange(number * block, min((number + 1) * block, n_columns), dtype=np.int64)
+            parts[number] = _zero_columns(solve, lams, columns, n_columns)
+    return _concatenate([parts[number] for number in sorted(parts)])
 
 
-def _joined(parts: list[ColumnEstimates]) -> ColumnEstimates:
+def _concatenate(parts: list[ColumnEstimates]) -> ColumnEstimates:
     """Put blocks side by side."""
     whole = {
         name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
@@ -89,10 +74,10 @@ def _joined(parts: list[ColumnEstimates]) -> ColumnEstimates:
     return replace(parts[0], coefficients=coefficients, **whole)
 
 
-def _left_out(solve: Callable, lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
-    """Return columns of zeros."""
+def _zero_columns(solve: ColumnSolver, lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
+    """Return the estimates of columns that were not solved."""
     shape = (len(lams), len(columns))
-    gaps, violations = zip(*map(solve.of_zero, lams), strict=True)  # type: ignore[attr-defined]
+    gaps, violations = zip(*map(solve.certify_zero, lams), strict=True)
     return ColumnEstimates(
         lams=lams,
         columns=columns,

@@ -1,4 +1,4 @@
-"""What a Gaussian learner finds for one penalty, and the network made of it."""
+"""The estimate of a Gaussian learner for one penalty, and the network made of it."""
 
 from dataclasses import dataclass
 
@@ -19,81 +19,68 @@ LEAST_PIVOT = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class GaussianEstimate:
-    """Estimate under one penalty, on the correlation scale.
-
-    Attributes
-    ----------
-    lam : float
-        Penalty.
-    edges : ndarray of shape (m, 2), int64
-        Pairs i < j in lexicographic order.
-    precision : csr_array of shape (p, p) or None
-        The method's own precision, symmetric; None where it has none.
-    raw : sparse array of shape (p, p)
-        What the method gives before symmetrisation, one column a variable.
-    objective, dual_gap, violation : float
-        At the solution; summed over columns, for the violation the largest.
-    converged : bool
-        Whether it was solved to its tolerance.
-    n_iter : int
-        Iterations, the most of any column.
-    """
+    """Estimate under one penalty, on the correlation scale."""
 
     lam: float
-    edges: np.ndarray
-    precision: csr_array | None
-    raw: sparray
-    objective: float
+    edges: np.ndarray  # pairs i < j in lexicographic order, int64 of shape (m, 2)
+    precision: csr_array | None  # the method's own, symmetric; None where it has none
+    raw: sparray  # what the method gives before symmetrisation, one column per variable
+    objective: float  # like the gap summed over columns where these are solved separately
     dual_gap: float
-    violation: float
-    converged: bool
-    n_iter: int
+    violation: float  # the largest excess over a constraint
+    stopped_by: str
+    n_iter: int  # the most of any column
+
+    @property
+    def converged(self) -> bool:
+        """Whether it was solved to its tolerance."""
+        return self.stopped_by == "converged"
 
     @property
     def shortfall(self) -> str:
-        """By how much constraints are missed, in words; empty where they are met."""
-        return f", constraints missed by {self.violation:.3g}" if self.violation > 1e-9 else ""
+        """By how much the constraints are violated, in words; empty where they are met."""
+        return f", constraints violated by {self.violation:.3g}" if self.violation > 1e-9 else ""
 
 
-def without_rounding(precision: sparray) -> csr_array:
-    """Return a symmetric precision without the entries whose partial correlation is no more than rounding."""
+def drop_rounding(precision: sparray) -> csr_array:
+    """Return a symmetric precision without the entries whose partial correlation is only rounding."""
     entries = precision.tocoo()
     scale = np.sqrt(np.abs(precision.diagonal()))
     i, j = entries.row, entries.col
-    kept = (i == j) | (np.abs(entries.data) > LEAST_PARTIAL * scale[i] * scale[j])
-    return csr_array((entries.data[kept], (i[kept], j[kept])), shape=precision.shape)
+    large = (i == j) | (np.abs(entries.data) > LEAST_PARTIAL * scale[i] * scale[j])
+    return csr_array((entries.data[large], (i[large], j[large])), shape=precision.shape)
 
 
-def edges_of(precision: sparray) -> np.ndarray:
+def list_edges(precision: sparray) -> np.ndarray:
     """Return the pairs i < j of a symmetric precision that are not zero."""
     entries = precision.tocoo()
     upper = entries.row < entries.col
-    return sorted_pairs(entries.row[upper], entries.col[upper])
+    return sort_pairs(entries.row[upper], entries.col[upper])
 
 
-def sorted_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """Return pairs as an int64 array of shape (m, 2) in lexicographic order."""
     order = np.lexsort((j, i))
     return np.stack([i[order], j[order]], axis=1).astype(np.int64)
 
 
-def likelihood_precision(sample: GaussianSample, found: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
+def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
     """Return a positive definite precision on the correlation scale, and how it was estimated.
 
-    It is the method's own where it is positive definite and no refit is asked for; else that of maximum likelihood
-    under the graph.
+    It is the method's own where that is positive definite and `refit` is False; else that of maximum likelihood under
+    the graph.
     """
-    if found.precision is not None and not refit and is_positive_definite(found.precision.toarray()):
-        return found.precision, "penalised"
-    fitted = maximum_likelihood_precision(sample.correlation, found.edges, n_rows=sample.n_rows)
+    if estimate.precision is not None and not refit and is_positive_definite(estimate.precision.toarray()):
+        return estimate.precision, "penalised"
+    likelihood = maximum_likelihood_precision(sample.correlation, estimate.edges, n_rows=sample.n_rows)
     how = "maximum likelihood"
-    if fitted.regularised > 0:
-        how += f" of correlations shrunk by {fitted.regularised:.3g}"
-    return fitted.precision, how
+    if likelihood.regularised > 0:
+        how += f" of correlations shrunk by {likelihood.regularised:.3g}"
+    return likelihood.precision, how
 
 
 def is_positive_definite(matrix: np.ndarray) -> bool:
-    """Tell whether a symmetric matrix, scaled to unit diagonal, has Cholesky pivots that are more than rounding."""
+    """Return whether a symmetric matrix, scaled to unit diagonal, has Cholesky pivots above rounding."""
     diagonal = matrix.diagonal()
     if not (diagonal > 0).all():
         return False
@@ -105,17 +92,17 @@ def is_positive_definite(matrix: np.ndarray) -> bool:
     return bool(factor.diagonal().min(initial=1.0) ** 2 > LEAST_PIVOT)
 
 
-def units_of(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and standard deviations that results are in: those of the data, or of normal scores."""
+def get_units(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means and standard deviations of the results' units: those of the data, or of normal scores."""
     if sample.transforms is None:
         return sample.mean, sample.scale
     return np.zeros(sample.n_columns), np.ones(sample.n_columns)
 
 
-def network_of(sample: GaussianSample, found: GaussianEstimate, refit: bool) -> GaussianMarkovNetwork:
+def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> GaussianMarkovNetwork:
     """Return the network of an estimate."""
-    precision, how = likelihood_precision(sample, found, refit)
-    mean, scale = units_of(sample)
+    precision, how = choose_precision(sample, estimate, refit)
+    mean, scale = get_units(sample)
     return GaussianMarkovNetwork.from_precision(
         sample.names,
         precision,
@@ -127,23 +114,23 @@ def network_of(sample: GaussianSample, found: GaussianEstimate, refit: bool) -> 
     )
 
 
-def gaussian_loss(precision: csr_array, covariance: np.ndarray) -> float:
-    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood a row less p ln(2π)/2."""
+def compute_loss(precision: csr_array, covariance: np.ndarray) -> float:
+    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row less p ln(2π)/2."""
     factor = cholesky(precision.toarray(), lower=True, overwrite_a=True, check_finite=False)
     entries = precision.tocoo()
     trace = float(entries.data @ covariance[entries.row, entries.col])
     return 0.5 * trace - float(np.log(factor.diagonal()).sum())
 
 
-def negative_log_likelihood(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
-    """Return the `gaussian_loss` of held-out rows under a precision that was learned from a sample.
+def compute_held_out_loss(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
+    """Return the loss of held-out rows under a precision that was learned from a sample.
 
     Their covariances are taken about the mean of the sample and in its units; for normal scores they are the held-out
     correlations.
     """
     if sample.method != "pearson":
-        return gaussian_loss(precision, held_out.correlation)
+        return compute_loss(precision, held_out.correlation)
     ratio = held_out.scale / sample.scale
     ratio[held_out.constant] = 0.0  # no variance there
     shift = (held_out.mean - sample.mean) / sample.scale
-    return gaussian_loss(precision, held_out.correlation * np.outer(ratio, ratio) + np.outer(shift, shift))
+    return compute_loss(precision, held_out.correlation * np.outer(ratio, ratio) + np.outer(shift, shift))

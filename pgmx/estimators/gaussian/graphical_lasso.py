@@ -1,17 +1,18 @@
 """The graphical lasso: penalised Gaussian maximum likelihood."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators._options import with_options
-from pgmx.estimators.gaussian.estimate import GaussianEstimate, edges_of, without_rounding
-from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
+from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
+from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
+from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoSolution, graphical_lasso_path
 from pgmx.statistics import GaussianSample
 
 
-@documented
 class GraphicalLasso(GaussianLearner):
     r"""Gaussian graphical model by penalised maximum likelihood.
 
@@ -20,24 +21,83 @@ class GraphicalLasso(GaussianLearner):
         \min_{\Theta \succ 0} \; -\ln|\Theta| + tr(R\,\Theta) + \lambda \sum_{i \ne j} |\Theta_{ij}|
 
     with R the correlations of the data. The solution goes back to their units, :math:`\Theta_{ij} / (s_i s_j)` with the
-    standard deviations s, so that the graph does not hang on units.
+    standard deviations s, so that the graph does not depend on units.
 
     Parameters
     ----------
     data : DataFrame, array, path or covariance, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     penalize_diagonal : bool, default=False
-        Whether the sum takes in the diagonal too.
-    {gaussian_penalty}
+        Whether the diagonal is penalised too.
+    lam : float, default=None
+        Penalty λ, on the scale of correlations; None takes `lam_ratio` times `lam_max_`, the smallest λ without edges.
+    lam_ratio : float, default=0.3
+        See `lam`. `SelectedGraph` chooses the penalty from the data.
+    refit : bool, default=False
+        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
     tol : float, default=1e-6
         Largest duality gap relative to the objective, max(1, \|objective\|).
     max_iter : int, default=200
         Most sweeps over all columns.
-    {gaussian_run}
+    max_time : float, default=None
+        Seconds after which the estimate so far is returned.
+    covariance : {"empirical", "precomputed"}, default="empirical"
+        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+    n_samples : float, default=None
+        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+    missing : {"error", "drop", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; or each covariance is taken over the rows that have
+        both variables, and the matrix is moved to the nearest positive definite one (see `repaired_`).
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds), a named tuple, after each sweep or block of columns; a true
+        value ends the run.
+    n_jobs : int, default=None
+        Workers, as in joblib; the result is the same for any number.
 
     Attributes
     ----------
-    {gaussian_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+    model_ : GaussianMarkovNetwork
+        The learned network, made on first access, always positive definite: of the method's own precision where that
+        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
+        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
+    precision_ : ndarray of shape (p, p)
+        The method's own estimate in the units of the data, else that of `model_`.
+    covariance_ : ndarray of shape (p, p)
+        Of `model_`, the inverse of its precision.
+    location_ : ndarray of shape (p,)
+        Means.
+    correlation_ : ndarray of shape (p, p)
+        Correlations that were learned from.
+    repaired_ : float
+        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Edges as positions in `variables_`.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+    objective_ : float
+        At the solution, on the correlation scale.
+    dual_gap_ : float
+        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
+        these are solved separately. Never below -1e-12 of the objective.
+    converged_ : bool
+        Whether `tol` was reached.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
+        nothing meets the constraint, or rounding errors allow no better solution.
+    n_iter_ : int
+        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -53,10 +113,10 @@ class GraphicalLasso(GaussianLearner):
     -----
     Block coordinate ascent on the dual, one column of the covariance W at a time, each an exact lasso on its active
     set. W starts positive definite within :math:`|W - R| \le \lambda` and every step keeps it so and raises its
-    determinant: the oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` bounds the objective from below all along,
-    which is the duality gap. Components of :math:`|R_{ij}| > \lambda` are solved apart, which is exact [2]_. Cost:
-    about k p multiplications for a column with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors of
-    order p for a gap. Memory: three p x p matrices.
+    determinant: the oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective
+    throughout, which gives the duality gap. Components of :math:`|R_{ij}| > \lambda` are solved separately, which is
+    exact [2]_. Cost: about k p multiplications for a column with k neighbours in each of 5 to 10 sweeps, and two
+    Cholesky factors of order p for a gap. Memory: three p x p matrices.
 
     References
     ----------
@@ -80,12 +140,43 @@ class GraphicalLasso(GaussianLearner):
 
     _parameter_constraints = {**GaussianLearner._parameter_constraints, "penalize_diagonal": ["boolean"]}
 
-    __init__ = with_options(GaussianLearner.__init__, penalize_diagonal=False)
-
-    penalize_diagonal: bool
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        penalize_diagonal: bool = False,
+        lam: float | None = None,
+        lam_ratio: float = 0.3,
+        refit: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        max_time: float | None = None,
+        covariance: Literal["empirical", "precomputed"] = "empirical",
+        n_samples: float | None = None,
+        missing: Literal["error", "drop", "pairwise"] = "error",
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(
+            data,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            refit=refit,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            covariance=covariance,
+            n_samples=n_samples,
+            missing=missing,
+            show_progress=show_progress,
+            callback=callback,
+            n_jobs=n_jobs,
+        )
+        self.penalize_diagonal = penalize_diagonal
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        return largest_correlation(sample)
+        return find_largest_correlation(sample)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         solutions = graphical_lasso_path(
@@ -98,24 +189,23 @@ class GraphicalLasso(GaussianLearner):
             deadline=run.deadline,
             callback=lambda lam, n_iter, objective, n_edges: run.record(objective=objective, n_edges=n_edges),
         )
-        found = []
+        estimates = []
         for solution in solutions:
-            found.append(_estimate(solution))
+            estimates.append(self._make_estimate(solution, run))
             if run.is_over():
                 break
-        return found
+        return estimates
 
-
-def _estimate(solution: GraphicalLassoSolution) -> GaussianEstimate:
-    precision = without_rounding(solution.precision)
-    return GaussianEstimate(
-        lam=solution.lam,
-        edges=edges_of(precision),
-        precision=precision,
-        raw=solution.precision,
-        objective=solution.objective,
-        dual_gap=solution.dual_gap,
-        violation=0.0,
-        converged=solution.converged,
-        n_iter=solution.n_iter,
-    )
+    def _make_estimate(self, solution: GraphicalLassoSolution, run: Run) -> GaussianEstimate:
+        precision = drop_rounding(solution.precision)
+        return GaussianEstimate(
+            lam=solution.lam,
+            edges=list_edges(precision),
+            precision=precision,
+            raw=solution.precision,
+            objective=solution.objective,
+            dual_gap=solution.dual_gap,
+            violation=0.0,
+            stopped_by=self._stop_reason(solution.converged, solution.n_iter >= self.max_iter, run),
+            n_iter=solution.n_iter,
+        )

@@ -1,12 +1,15 @@
-"""What all learners of Gaussian graphical models share: options, the way from data to a sample, paths."""
+"""What all learners of Gaussian graphical models share: options, reading of data, paths."""
 
 import warnings
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array
 
 from pgmx.checks import caller_level
@@ -24,52 +27,43 @@ from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covarianc
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
-#: Rows of a correlation matrix that are looked at together.
-_ROWS_AT_A_TIME = 512
+#: Rows of a correlation matrix that are read together.
+_BLOCK_ROWS = 512
 
 
 class ContinuousLearner(GaussianResults):
     """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
 
-    The way from data to results has three parts, so that learners can be wrapped in one another: `_open` and `_read`
-    make a sample of the data, `_learn` learns from a sample, `_accept` takes an estimate as the result. `_leaf` is the
-    learner whose method solves.
+    Fitting has three steps, so that learners can wrap one another: `_open` and `_read` make a sample of the data,
+    `_learn` learns from a sample, `_accept` takes an estimate as the result. `_leaf` is the innermost learner, whose
+    method solves.
     """
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Learn the model from `X`.
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the model from `X`: rows with one column of numbers per variable, or a covariance matrix.
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
-            One column of numbers a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``,
-            ...) are taken. A path names a CSV or Parquet file or a folder of Parquet files. With
-            ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). It is never changed.
-        y : None
-            Ignored; scikit-learn's convention.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative; a row of weight 2 counts as two rows. Ranks take none.
-
-        Returns
-        -------
-        self
-            The fitted learner.
+        Tables of pandas, polars and Arrow, numpy arrays (columns ``x0``, ``x1``, ...), paths of CSV and Parquet files
+        and iterators of frames are read, and never changed. A row of `sample_weight` 2 counts as two rows.
         """
         return super().fit(X, y, sample_weight)
 
-    def _open(self, X) -> NumericTable | GaussianSample:
-        raise TypeError(f"{type(self).__name__} does not implement _open")
+    @abstractmethod
+    def _open(self, X: Any) -> NumericTable | GaussianSample:
+        """Return the rows of `X`, or the sample of a covariance."""
 
-    def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
-        raise TypeError(f"{type(self).__name__} does not implement _read")
+    @abstractmethod
+    def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
+        """Return the sample of what `_open` returned."""
 
+    @abstractmethod
     def _learn(self, sample: GaussianSample) -> None:
-        raise TypeError(f"{type(self).__name__} does not implement _learn")
+        """Learn from a sample and set the fitted attributes."""
 
+    @abstractmethod
     def _leaf(self) -> "GaussianLearner":
-        raise TypeError(f"{type(self).__name__} does not implement _leaf")
+        """Return the innermost learner."""
 
-    def _fit(self, opened, sample_weight) -> None:
+    def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> None:
         sample = self._read(opened, sample_weight)
         with one_blas_thread():
             self._learn(sample)
@@ -79,13 +73,14 @@ class ContinuousLearner(GaussianResults):
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
-                f"{self.objective_:.6g}{self._found.shortfall}. What it had is returned; {self._leaf().remedy}",
+                f"{self.objective_:.6g}{self._estimate.shortfall}. The last estimate is returned; "
+                f"{self._leaf().remedy}",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
 
-    def __sklearn_tags__(self):
-        """Say what input is taken: numbers."""
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags of a learner of numbers."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = False
         tags.input_tags.string = False
@@ -112,20 +107,20 @@ class GaussianLearner(ContinuousLearner):
 
     def __init__(
         self,
-        data=None,
+        data: Any = None,
         *,
-        lam=None,
-        lam_ratio=0.3,
-        refit=False,
-        tol=1e-6,
-        max_iter=200,
-        max_time=None,
-        covariance="empirical",
-        n_samples=None,
-        missing="error",
-        show_progress=True,
-        callback=None,
-        n_jobs=None,
+        lam: float | None = None,
+        lam_ratio: float = 0.3,
+        refit: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        max_time: float | None = None,
+        covariance: Literal["empirical", "precomputed"] = "empirical",
+        n_samples: float | None = None,
+        missing: Literal["error", "drop", "pairwise"] = "error",
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lam = lam
@@ -144,7 +139,7 @@ class GaussianLearner(ContinuousLearner):
     #: What a call of the callback stands for.
     _unit = "sweeps"
 
-    #: What may help where the tolerance was not reached.
+    #: Advice where the tolerance was not reached.
     remedy = "raise max_iter or max_time, or take a larger penalty"
 
     @property
@@ -152,23 +147,31 @@ class GaussianLearner(ContinuousLearner):
         """Whether held-out likelihood is that of maximum likelihood under the graph."""
         return self.refit
 
+    @abstractmethod
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
-        """Return the estimates of descending penalties; fewer where the run was ended, but the first at least."""
-        raise TypeError(f"{type(self).__name__} does not implement _solve")
+        """Return the estimates of descending penalties; fewer where the run ended early, but at least the first."""
 
+    @abstractmethod
     def _largest_penalty(self, sample: GaussianSample) -> float:
         """Return the smallest penalty without edges."""
-        raise TypeError(f"{type(self).__name__} does not implement _largest_penalty")
 
     def _leaf(self) -> "GaussianLearner":
         return self
 
-    def _refits(self) -> bool:
+    def _should_refit(self) -> bool:
         return self.refit
+
+    def _stop_reason(self, converged: bool, at_limit: bool, run: Run) -> str:
+        """Return `stopped_by_` of an estimate; `at_limit` says whether `max_iter` was used up."""
+        if converged:
+            return "converged"
+        if run.is_over():
+            return run.stopped_by
+        return "max_iter" if at_limit else "stalled"
 
     # ---- from data to a sample ----
 
-    def _open(self, X) -> NumericTable | GaussianSample:
+    def _open(self, X: Any) -> NumericTable | GaussianSample:
         if isinstance(X, np.ndarray) and X.dtype.kind == "c":
             check_array(X, estimator=self)  # scikit-learn's own words for complex numbers
         if self.covariance == "precomputed":
@@ -179,7 +182,7 @@ class GaussianLearner(ContinuousLearner):
             )
         return open_numeric(X, missing=self.missing)
 
-    def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
+    def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         if isinstance(opened, NumericTable):
             return gaussian_sample(opened, weights=sample_weight, n_jobs=self.n_jobs)
         if sample_weight is not None:
@@ -193,9 +196,8 @@ class GaussianLearner(ContinuousLearner):
         lam = self.lam_ratio * self.lam_max_ if self.lam is None else float(self.lam)
         with self._bar() as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
-            found = self._solve(sample, np.array([lam]), run)[0]
-        self._accept(sample, found)
-        self.stopped_by_ = run.conclude(self.converged_)
+            estimate = self._solve(sample, np.array([lam]), run)[0]
+        self._accept(sample, estimate)
         self.history_ = run.history
         self._warn_unless_converged()
 
@@ -210,8 +212,8 @@ class GaussianLearner(ContinuousLearner):
 
     def path(
         self,
-        X,
-        sample_weight=None,
+        X: Any,
+        sample_weight: ArrayLike | None = None,
         *,
         lams: Sequence[float] | None = None,
         n_lams: int = 20,
@@ -219,60 +221,33 @@ class GaussianLearner(ContinuousLearner):
     ) -> GaussianPath:
         """Return the estimates for a decreasing sequence of penalties, each started from the one before.
 
-        The learner itself is not changed. `SelectedGraph` makes a path and chooses from it.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_samples, n_features), path, iterator of frames, or covariance
-            As for ``fit``.
-        sample_weight : array of shape (n_samples,), optional
-            As for ``fit``.
-        lams : sequence of float, optional
-            Penalties, in any order; by default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
-        n_lams : int, default=20
-            How many, where `lams` are not given.
-        lam_min_ratio : float, default=0.1
-            The last, as a share of `lam_max`.
-
-        Returns
-        -------
-        GaussianPath
-            One estimate a penalty, the largest penalty first, with sparse matrices.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For unusable data, options and penalties.
+        Data as for ``fit``. `lams` may be in any order; by default they are `n_lams` values in equal ratios from
+        `lam_max` to `lam_min_ratio` of it. The learner is not changed; `SelectedGraph` chooses from such a path.
         """
         self._validate()
         sample = self._read(self._open(X), sample_weight)
         if lams is None:
-            wanted = path_of_penalties(
-                self._largest_penalty(sample), lam_min_ratio * self._largest_penalty(sample), n_lams
-            )
+            largest = self._largest_penalty(sample)
+            penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
         else:
-            wanted = np.sort(np.asarray(list(lams), dtype=np.float64))[::-1]
-            if not len(wanted) or not (np.isfinite(wanted) & (wanted >= 0)).all():
+            penalties = np.sort(np.asarray(list(lams), dtype=np.float64))[::-1]
+            if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
                 raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {list(lams)!r}")
         with self._bar() as bar:
             return self._path(
-                sample, np.ascontiguousarray(wanted), Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+                sample,
+                np.ascontiguousarray(penalties),
+                Run(SolverProgress, max_time=self.max_time, callback=bar.callback),
             )
 
-    def _adopt(self: Self, path: GaussianPath, k: int, sample: GaussianSample) -> Self:
-        """Take the k-th estimate of a path as what was learned."""
-        self.lam_max_ = path.lam_max
-        self._accept(sample, path.estimates[k])
-        return self
 
-
-def largest_correlation(sample: GaussianSample) -> float:
+def find_largest_correlation(sample: GaussianSample) -> float:
     """Return the largest absolute correlation of two different variables; a thin sample's matrix is not formed."""
     p, largest = sample.n_columns, 0.0
-    for first in range(0, p if p > 1 else 0, _ROWS_AT_A_TIME):
-        rows = slice(first, first + _ROWS_AT_A_TIME)
+    for first in range(0, p if p > 1 else 0, _BLOCK_ROWS):
+        rows = slice(first, first + _BLOCK_ROWS)
         block = np.abs(sample.correlation[rows] if sample.factor is None else sample.factor[:, rows].T @ sample.factor)
-        own = np.arange(len(block))
-        block[own, first + own] = 0.0
+        diagonal = np.arange(len(block))
+        block[diagonal, first + diagonal] = 0.0
         largest = max(largest, float(block.max()))
     return largest

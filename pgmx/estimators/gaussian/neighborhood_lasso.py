@@ -1,24 +1,24 @@
 """Neighbourhood selection: one lasso a variable."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csc_array
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators._options import with_options
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.gaussian.columns import solve_columns
-from pgmx.estimators.gaussian.estimate import GaussianEstimate, sorted_pairs, units_of
-from pgmx.estimators.gaussian.learner import GaussianLearner, largest_correlation
+from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
+from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.spread import SharedArrays
+from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, local_deadline
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from pgmx.statistics import GaussianSample
 
 
-@documented
 class NeighborhoodLasso(GaussianLearner):
     r"""Gaussian graphical model by a lasso regression of each variable on all others.
 
@@ -35,18 +35,77 @@ class NeighborhoodLasso(GaussianLearner):
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     rule : {"and", "or"}, default="and"
         What to do where only one of two regressions chose the other variable.
-    {gaussian_penalty}
+    lam : float, default=None
+        Penalty λ, on the scale of correlations; None takes `lam_ratio` times `lam_max_`, the smallest λ without edges.
+    lam_ratio : float, default=0.3
+        See `lam`. `SelectedGraph` chooses the penalty from the data.
+    refit : bool, default=False
+        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
     tol : float, default=1e-8
         Largest duality gap of a column; its variance is 1.
     max_iter : int, default=100
-        Most passes over all variables in search of those that violate the optimum of a column.
-    {gaussian_run}
+        Most passes over all variables that look for violations of the optimality conditions of a column.
+    max_time : float, default=None
+        Seconds after which the estimate so far is returned.
+    covariance : {"empirical", "precomputed"}, default="empirical"
+        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+    n_samples : float, default=None
+        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+    missing : {"error", "drop", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; or each covariance is taken over the rows that have
+        both variables, and the matrix is moved to the nearest positive definite one (see `repaired_`).
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds), a named tuple, after each sweep or block of columns; a true
+        value ends the run.
+    n_jobs : int, default=None
+        Workers, as in joblib; the result is the same for any number.
 
     Attributes
     ----------
     coefficients_ : ndarray of shape (p, p)
         Column j holds the coefficients of the regression of variable j, in the units of the data.
-    {gaussian_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+    model_ : GaussianMarkovNetwork
+        The learned network, made on first access, always positive definite: of the method's own precision where that
+        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
+        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
+    precision_ : ndarray of shape (p, p)
+        The method's own estimate in the units of the data, else that of `model_`.
+    covariance_ : ndarray of shape (p, p)
+        Of `model_`, the inverse of its precision.
+    location_ : ndarray of shape (p,)
+        Means.
+    correlation_ : ndarray of shape (p, p)
+        Correlations that were learned from.
+    repaired_ : float
+        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Edges as positions in `variables_`.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+    objective_ : float
+        At the solution, on the correlation scale.
+    dual_gap_ : float
+        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
+        these are solved separately. Never below -1e-12 of the objective.
+    converged_ : bool
+        Whether `tol` was reached.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
+        nothing meets the constraint, or rounding errors allow no better solution.
+    n_iter_ : int
+        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -61,7 +120,7 @@ class NeighborhoodLasso(GaussianLearner):
     Notes
     -----
     The method estimates a graph and no precision: `precision_`, `covariance_` and `model_` are those of maximum
-    likelihood under the graph. Coordinate descent on the correlations: rows are read once. Cost: about k p
+    likelihood under the graph. Coordinate descent works on the correlations: rows are read once. Cost: about k p
     multiplications for a variable with k neighbours; columns are independent of each other.
 
     References
@@ -82,9 +141,40 @@ class NeighborhoodLasso(GaussianLearner):
 
     _parameter_constraints = {**GaussianLearner._parameter_constraints, "rule": [StrOptions({"and", "or"})]}
 
-    __init__ = with_options(GaussianLearner.__init__, rule="and", tol=1e-8, max_iter=100)
-
-    rule: str
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        rule: Literal["and", "or"] = "and",
+        lam: float | None = None,
+        lam_ratio: float = 0.3,
+        refit: bool = False,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        max_time: float | None = None,
+        covariance: Literal["empirical", "precomputed"] = "empirical",
+        n_samples: float | None = None,
+        missing: Literal["error", "drop", "pairwise"] = "error",
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(
+            data,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            refit=refit,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            covariance=covariance,
+            n_samples=n_samples,
+            missing=missing,
+            show_progress=show_progress,
+            callback=callback,
+            n_jobs=n_jobs,
+        )
+        self.rule = rule
 
     _unit = "blocks"
 
@@ -92,60 +182,59 @@ class NeighborhoodLasso(GaussianLearner):
 
     @property
     def coefficients_(self) -> np.ndarray:
-        """Coefficients of the regressions, in the units of the data."""
+        """Coefficients of the regressions, of shape (p, p), in the units of the data."""
         return self._make_once("coefficients", self._make_coefficients)
 
     def _make_coefficients(self) -> np.ndarray:
-        _, scale = units_of(self._sample)
-        return self._found.raw.toarray() * np.outer(1 / scale, scale)
+        _, scale = get_units(self._sample)
+        return self._estimate.raw.toarray() * np.outer(1 / scale, scale)
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        return largest_correlation(sample)
+        return find_largest_correlation(sample)
 
     def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
         columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline)
         arrays = SharedArrays(correlation=sample.correlation)
-        found = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs)
-        return [self._estimate(sample.correlation, found, k) for k in range(len(lams))]
+        estimates = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs)
+        return [self._make_estimate(sample.correlation, estimates, k, run) for k in range(len(lams))]
 
-    def _estimate(self, correlation: np.ndarray, found: ColumnEstimates, k: int) -> GaussianEstimate:
-        coefficients = found.coefficients[k]
-        chosen = csc_array(coefficients != 0)
-        joined = chosen.multiply(chosen.T) if self.rule == "and" else chosen + chosen.T
-        pairs = joined.tocoo()
+    def _make_estimate(self, correlation: np.ndarray, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
+        coefficients, lam = columns.coefficients[k], float(columns.lams[k])
+        neighbors = csc_array(coefficients != 0)
+        pairs = (neighbors.multiply(neighbors.T) if self.rule == "and" else neighbors + neighbors.T).tocoo()
         upper = pairs.row < pairs.col
         return GaussianEstimate(
-            lam=float(found.lams[k]),
-            edges=sorted_pairs(pairs.row[upper], pairs.col[upper]),
+            lam=lam,
+            edges=sort_pairs(pairs.row[upper], pairs.col[upper]),
             precision=None,
             raw=coefficients,
-            objective=_objective(correlation, coefficients, float(found.lams[k])),
-            dual_gap=float(found.gaps[k].sum()),
+            objective=_compute_objective(correlation, coefficients, lam),
+            dual_gap=float(columns.gaps[k].sum()),
             violation=0.0,
-            converged=bool(found.converged[k].all()),
-            n_iter=int(found.n_iter.max(initial=0)),
+            stopped_by=self._stop_reason(bool(columns.converged[k].all()), lam > 0, run),  # λ = 0 does not iterate
+            n_iter=int(columns.n_iter.max(initial=0)),
         )
 
 
-def _objective(correlation: np.ndarray, coefficients: csc_array, lam: float) -> float:
+def _compute_objective(correlation: np.ndarray, coefficients: csc_array, lam: float) -> float:
     """Return Σ_j 1/2 - R_j' b_j + b_j' R b_j / 2 + λ |b_j|_1."""
     entries = coefficients.tocoo()
     fitted = (coefficients.T @ correlation).T  # R b_j in columns, R being symmetric
     i, j, b = entries.row, entries.col, entries.data
-    own = float(b @ (0.5 * fitted[i, j] - correlation[i, j]))
-    return 0.5 * coefficients.shape[1] + own + lam * float(np.abs(b).sum())
+    quadratic = float(b @ (0.5 * fitted[i, j] - correlation[i, j]))
+    return 0.5 * coefficients.shape[1] + quadratic + lam * float(np.abs(b).sum())
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Neighbourhoods of some variables, as a task that can be sent."""
+    """Solver of neighbourhoods, which can be sent to a worker."""
 
     lams: np.ndarray
     tol: float
     max_iter: int
     wall_deadline: float
 
-    def of_zero(self, lam: float) -> tuple[float, float]:
+    def certify_zero(self, lam: float) -> tuple[float, float]:
         """Return the gap of a column of zeros against the dual point 0; there are no constraints."""
         return 0.5, 0.0
 

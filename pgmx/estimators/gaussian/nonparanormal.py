@@ -1,13 +1,12 @@
 """Gaussian graphical models of unknown monotone functions of the variables."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
-from pgmx.estimators._documented import documented
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
@@ -16,13 +15,12 @@ from pgmx.statistics import GaussianSample, gaussian_sample
 _ALONE = "Nonparanormal without an estimator gives correlation_ alone; take Nonparanormal(GraphicalLasso()), for one"
 
 
-@documented
 class Nonparanormal(WrappingLearner):
     r"""Gaussian graphical model of variables that are Gaussian after unknown monotone transforms.
 
     .. math:: (f_1(X_1), \ldots, f_p(X_p)) \sim N(0, \Sigma), \qquad f_j \text{ increasing}
 
-    The correlations Σ are estimated from ranks, or from transformed values, and any learner goes on from them. Outliers
+    The correlations Σ are estimated from ranks, or from transformed values, and any learner works on them. Outliers
     and skewed margins then do no harm, at a small cost where the data are Gaussian.
 
     Parameters
@@ -37,7 +35,7 @@ class Nonparanormal(WrappingLearner):
         :math:`1 / (4 n^{1/4} \sqrt{\pi \ln n})`.
     missing : {"error", "drop", "pairwise"}, default="error"
         What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
-        variables is compared on the rows that know both.
+        variables is compared on the rows that have both.
     n_jobs : int, default=None
         Threads for the rank correlations; the estimator has its own.
 
@@ -45,7 +43,46 @@ class Nonparanormal(WrappingLearner):
     ----------
     estimator_ : learner
         The fitted estimator.
-    {gaussian_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+    model_ : GaussianMarkovNetwork
+        The learned network, made on first access, always positive definite: of the method's own precision where that
+        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
+        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
+    precision_ : ndarray of shape (p, p)
+        The method's own estimate in the units of the data, else that of `model_`.
+    covariance_ : ndarray of shape (p, p)
+        Of `model_`, the inverse of its precision.
+    location_ : ndarray of shape (p,)
+        Means.
+    correlation_ : ndarray of shape (p, p)
+        Correlations that were learned from.
+    repaired_ : float
+        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Edges as positions in `variables_`.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+    objective_ : float
+        At the solution, on the correlation scale.
+    dual_gap_ : float
+        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
+        these are solved separately. Never below -1e-12 of the objective.
+    converged_ : bool
+        Whether `tol` was reached.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
+        nothing meets the constraint, or rounding errors allow no better solution.
+    n_iter_ : int
+        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -59,7 +96,7 @@ class Nonparanormal(WrappingLearner):
     quantiles.
 
     Correlations from ranks need not be positive semidefinite; they are then moved to the nearest correlation matrix
-    that is, and `repaired_` tells by how much. Equation (23) of the lecture notes that the method is often quoted from
+    that is, and `repaired_` says by how much. Equation (23) of the lecture notes that the method is often quoted from
     joins the constant π/6, which is Spearman's, to Kendall's tau; here each has its own. Cost of ``"kendall"``: n² p² /
     128 word operations up to some thousand rows, n p² log n beyond; of the others n p² multiplications.
 
@@ -88,13 +125,37 @@ class Nonparanormal(WrappingLearner):
         "n_jobs": N_JOBS,
     }
 
-    def __init__(self, estimator=None, *, correlation="kendall", missing="error", n_jobs=None):
+    def __init__(
+        self,
+        estimator: ContinuousLearner | None = None,
+        *,
+        correlation: Literal["kendall", "spearman", "shrinkage", "truncation"] = "kendall",
+        missing: Literal["error", "drop", "pairwise"] = "error",
+        n_jobs: int | None = None,
+    ):
         self.estimator = estimator
         self.correlation = correlation
         self.missing = missing
         self.n_jobs = n_jobs
 
-    def _wrapped(self) -> ContinuousLearner:
+    def fit(self, X: Any, y: object = None) -> Self:  # type: ignore[override]  # ranks have no weights
+        """Learn the model from the ranks of `X`.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
+            Rows with one column of numbers per variable, in any form that the other Gaussian learners take.
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        return super().fit(X, y)
+
+    def _inner_learner(self) -> ContinuousLearner:
         if self.estimator is None:
             raise ValueError(_ALONE)
         return self.estimator
@@ -123,7 +184,7 @@ class Nonparanormal(WrappingLearner):
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
         if sample_weight is not None:
-            raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined here; repeat rows")
+            raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined, repeat rows")
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)
 
     def _learn(self, sample: GaussianSample) -> None:
@@ -134,8 +195,8 @@ class Nonparanormal(WrappingLearner):
         inner = clone(self.estimator)
         inner._learn(sample)
         self.lam_max_ = inner.lam_max_
-        super()._accept(inner._sample, inner._found)
-        self.estimator_, self.history_, self.stopped_by_ = inner, inner.history_, inner.stopped_by_
+        super()._accept(inner._sample, inner._estimate)
+        self.estimator_, self.history_ = inner, inner.history_
 
     @property
     def correlation_(self) -> np.ndarray:
@@ -150,5 +211,5 @@ class Nonparanormal(WrappingLearner):
         return super()._make_once(name, make)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there are results."""
+        """Return whether there are results, for scikit-learn."""
         return hasattr(self, "_sample")

@@ -1,28 +1,44 @@
-"""What learners of Gaussian graphical models hand back."""
+"""Results of learners of Gaussian graphical models."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
-from pgmx.estimators.gaussian.estimate import GaussianEstimate, network_of, units_of
+from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
 from pgmx.estimators.results import LazyResults
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 class GaussianResults(LazyResults, BaseStructureLearner):
-    """Graph, network and matrices of a learner, made from a sample and an estimate when they are asked for.
+    """Graph, network and matrices of a learner, made from a sample and an estimate on first access.
 
-    `_accept` sets `_sample`, `_found`, and an empty `_results`.
+    `_accept` sets `_sample`, `_estimate`, and an empty `_results`.
     """
 
-    _sample: GaussianSample
-    _found: GaussianEstimate
+    lam_: float
+    lam_max_: float
+    objective_: float
+    dual_gap_: float
+    converged_: bool
+    stopped_by_: str
+    n_iter_: int
+    repaired_: float
+    history_: dict[str, np.ndarray]
 
-    def _refits(self) -> bool:
-        """Tell whether `model_` estimates the parameters of the graph anew."""
-        raise TypeError(f"{type(self).__name__} does not implement _refits")
+    _sample: GaussianSample
+    _estimate: GaussianEstimate
+
+    @abstractmethod
+    def _should_refit(self) -> bool:
+        """Return whether `model_` estimates the parameters of the graph by maximum likelihood."""
 
     @property
     def graph_(self) -> nx.Graph:
@@ -31,8 +47,8 @@ class GaussianResults(LazyResults, BaseStructureLearner):
 
     @property
     def model_(self) -> GaussianMarkovNetwork:
-        """The learned network, positive definite; its `estimated_by` tells how."""
-        return self._make_once("model", lambda: network_of(self._sample, self._found, self._refits()))
+        """The learned network, positive definite; its `estimated_by` says how."""
+        return self._make_once("model", lambda: make_network(self._sample, self._estimate, self._should_refit()))
 
     @property
     def precision_(self) -> np.ndarray:
@@ -47,7 +63,7 @@ class GaussianResults(LazyResults, BaseStructureLearner):
     @property
     def location_(self) -> np.ndarray:
         """Means of shape (p,)."""
-        return self._make_once("location", lambda: np.array(units_of(self._sample)[0]))
+        return self._make_once("location", lambda: np.array(get_units(self._sample)[0]))
 
     @property
     def correlation_(self) -> np.ndarray:
@@ -57,47 +73,48 @@ class GaussianResults(LazyResults, BaseStructureLearner):
     @property
     def edges_(self) -> np.ndarray:
         """Edges as positions in `variables_`, int64 of shape (n_edges, 2), i < j."""
-        return self._make_once("edges", lambda: self._found.edges)
+        return self._make_once("edges", lambda: self._estimate.edges)
 
     @property
-    def adjacency_matrix_(self):
-        """Adjacency matrix of the graph, built on each access."""
+    def adjacency_matrix_(self) -> "DataFrame":
+        """Adjacency matrix of the graph, made on each access."""
         return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
 
     def _make_graph(self) -> nx.Graph:
         graph = self.model_.to_networkx()
         names = self._sample.names
-        for i, j in self._found.edges.tolist():
+        for i, j in self._estimate.edges.tolist():
             if not graph.has_edge(names[i], names[j]):  # chosen by the method, but zero in the model
                 graph.add_edge(names[i], names[j], weight=0.0, strength=0.0)
         return graph
 
     def _make_precision(self) -> np.ndarray:
-        own = self._found.precision
-        if own is None:
+        precision = self._estimate.precision
+        if precision is None:
             return self.model_.precision.to_numpy(copy=True)
-        return own.toarray() / self._products_of_scales()
+        return precision.toarray() / self._products_of_scales()
 
     def _products_of_scales(self) -> np.ndarray:
-        _, scale = units_of(self._sample)
+        _, scale = get_units(self._sample)
         return np.outer(scale, scale)
 
-    def _accept(self, sample: GaussianSample, found: GaussianEstimate) -> None:
-        """Take an estimate as what was learned."""
-        self._sample, self._found, self._results = sample.without_rows(), found, {}
-        self.lam_ = float(found.lam)
-        self.objective_ = float(found.objective)
-        self.dual_gap_ = float(found.dual_gap)
-        self.converged_ = bool(found.converged)
-        self.n_iter_ = int(found.n_iter)
+    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+        """Take an estimate as the result."""
+        self._sample, self._estimate, self._results = sample.without_rows(), estimate, {}
+        self.lam_ = float(estimate.lam)
+        self.objective_ = float(estimate.objective)
+        self.dual_gap_ = float(estimate.dual_gap)
+        self.converged_ = estimate.converged
+        self.stopped_by_ = estimate.stopped_by
+        self.n_iter_ = int(estimate.n_iter)
         self.repaired_ = float(sample.repaired)
         self._set_names(sample.names)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there are results."""
-        return hasattr(self, "_found")
+        """Return whether there are results, for scikit-learn."""
+        return hasattr(self, "_estimate")
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of rows under `model_`, in nats; higher is better.
 
         Parameters

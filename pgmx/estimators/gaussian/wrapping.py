@@ -1,4 +1,6 @@
-"""Learners of Gaussian graphical models that are wrapped around another one."""
+"""Learners of Gaussian graphical models that wrap another one."""
+
+from abc import abstractmethod
 
 from sklearn.base import clone
 
@@ -10,32 +12,33 @@ from pgmx.statistics import GaussianSample
 class WrappingLearner(ContinuousLearner):
     """Base of the learners with an `estimator`, whose results become their own.
 
-    What only the estimator has (such as `precision_raw_` of CLIME) is found on `estimator_`, its fitted copy.
+    What only the estimator has (such as `precision_raw_` of CLIME) is an attribute of `estimator_`, its fitted copy.
     """
 
     estimator: ContinuousLearner | None
+    estimator_: ContinuousLearner
 
-    def _wrapped(self) -> ContinuousLearner:
-        """Return the learner within, unfitted."""
-        raise TypeError(f"{type(self).__name__} does not implement _wrapped")
+    @abstractmethod
+    def _inner_learner(self) -> ContinuousLearner:
+        """Return the wrapped learner, unfitted."""
 
     @property
     def data(self):
-        """The data that the learner within is bound to; ``estimate()`` learns from them."""
+        """The data that the wrapped learner was made with; ``estimate()`` learns from them."""
         return getattr(self.estimator, "data", None)
 
-    def _refits(self) -> bool:
-        return self._leaf()._refits()
+    def _should_refit(self) -> bool:
+        return self._leaf()._should_refit()
 
     def _leaf(self) -> GaussianLearner:
-        return self._wrapped()._leaf()
+        return self._inner_learner()._leaf()
 
     def _validate(self) -> None:
         super()._validate()
-        self._wrapped()._validate()
+        self._inner_learner()._validate()
 
-    def _accept(self, sample: GaussianSample, found: GaussianEstimate) -> None:
-        self.estimator_ = clone(self._wrapped())
+    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+        self.estimator_ = clone(self._inner_learner())
         self.estimator_.lam_max_ = self.lam_max_
-        self.estimator_._accept(sample, found)
-        super()._accept(sample, found)
+        self.estimator_._accept(sample, estimate)
+        super()._accept(sample, estimate)

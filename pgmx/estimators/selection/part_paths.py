@@ -1,4 +1,4 @@
-"""Paths of a Gaussian learner over parts of the rows, by whatever workers there are."""
+"""Paths of a Gaussian learner over parts of the rows, by parallel workers."""
 
 from dataclasses import dataclass
 
@@ -13,28 +13,12 @@ from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
 
-def paths_of_parts(
+def learn_paths_of_parts(
     leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> dict[int, list[GaussianEstimate]]:
-    """Return the estimates for the penalties of each part.
+    """Return the estimates for descending penalties of each part, by the number of the part.
 
-    Parameters
-    ----------
-    leaf : GaussianLearner
-        Says how to solve.
-    parts : list of GaussianSample
-        Samples of some of the rows.
-    lams : ndarray of shape (k,)
-        Descending penalties.
-    run : Run
-        Its deadline leaves out parts not begun, but never all, and ends paths early.
-    n_jobs : int, optional
-        Workers over the parts.
-
-    Returns
-    -------
-    dict
-        From the number of a part to its estimates, one a penalty or fewer.
+    The deadline of the run leaves out parts not begun, but never all, and ends paths early.
     """
     arrays = {}
     for k, part in enumerate(parts):
@@ -51,7 +35,7 @@ def paths_of_parts(
 
 @dataclass(frozen=True)
 class _Part:
-    """The path of one part, as a task that can be sent."""
+    """Task of a worker: the path of one part."""
 
     solver: GaussianLearner
     lams: np.ndarray

@@ -1,13 +1,13 @@
-"""A Gaussian graphical model whose penalty the data choose."""
+"""A Gaussian graphical model whose penalty is chosen from a path."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pgmx.checks import caller_level
-from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
@@ -19,17 +19,16 @@ from pgmx.runs.progress import ProgressBar, SolverProgress
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
-#: A path is made longer at most so many times, and not beyond this share of its largest penalty.
-MOST_EXTENSIONS, LEAST_RATIO = 4, 1e-3
+#: How often a path is extended at most, and its smallest penalty as a share of the largest.
+MAX_EXTENSIONS, MIN_RATIO = 4, 1e-3
 
 
-@documented
 class SelectedGraph(WrappingLearner):
     r"""Gaussian graphical model by any learner, its penalty chosen from a path.
 
     .. math:: \hat\lambda = \arg\min_\lambda \; 2 n L(\lambda) + |E_\lambda| \ln n + 4 \gamma |E_\lambda| \ln p
 
-    for the extended Bayesian information criterion, with L the negative log-likelihood a row; or the smallest L on
+    for the extended Bayesian information criterion, with L the negative log-likelihood per row; or the smallest L on
     held-out folds; or the smallest penalty whose edges are stable over subsamples.
 
     Parameters
@@ -52,24 +51,63 @@ class SelectedGraph(WrappingLearner):
     stability : float, default=0.05
         Of ``"stars"``: largest instability of the edges.
     max_time : float, default=None
-        Seconds after which the choice is made from what was found so far.
+        Seconds after which the choice is made from the estimates so far.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds), a named tuple, as the estimator's would be; a true answer
-        ends the path.
+        Called with (n_iter, objective, n_edges, seconds), a named tuple, as that of the estimator would be; a true
+        value ends the path.
     n_jobs : int, default=None
         Workers over folds or subsamples; the estimator has its own for columns. The result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
-        Draws folds and subsamples.
+        Seed of folds and subsamples.
 
     Attributes
     ----------
     path_ : GaussianPath
-        All estimates, what the selection compared, and which was chosen.
+        All estimates, the criterion of each, and the chosen one.
     estimator_ : learner
         The estimator, fitted with the chosen penalty.
-    {gaussian_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
+    model_ : GaussianMarkovNetwork
+        The learned network, made on first access, always positive definite: of the method's own precision where that
+        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
+        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
+    precision_ : ndarray of shape (p, p)
+        The method's own estimate in the units of the data, else that of `model_`.
+    covariance_ : ndarray of shape (p, p)
+        Of `model_`, the inverse of its precision.
+    location_ : ndarray of shape (p,)
+        Means.
+    correlation_ : ndarray of shape (p, p)
+        Correlations that were learned from.
+    repaired_ : float
+        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Edges as positions in `variables_`.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+    objective_ : float
+        At the solution, on the correlation scale.
+    dual_gap_ : float
+        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
+        these are solved separately. Never below -1e-12 of the objective.
+    converged_ : bool
+        Whether `tol` was reached.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
+        nothing meets the constraint, or rounding errors allow no better solution.
+    n_iter_ : int
+        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -85,16 +123,17 @@ class SelectedGraph(WrappingLearner):
 
     Notes
     -----
-    EBIC takes the maximum of the likelihood under each graph, which is its definition; that of the penalised estimate
-    would choose far too many edges. Graphs without one (dense ones, for p >= n) are left out; of repaired correlations
-    R all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"`` compares estimates as they
-    are, and predicts well, but with too many edges as well for the graphical lasso without ``refit=True``; for CLIME
-    and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and ``"stars"`` need rows: a covariance
-    will do for ``"ebic"`` alone. A file is read once more for them. Cost: one path, and n_folds or n_subsamples more of
-    them with their correlations; these end once edges are unstable, or the loss has risen over four penalties.
+    EBIC takes the maximum of the likelihood under each graph, as it is defined; the likelihood of the penalised
+    estimate would choose far too many edges. Graphs without a maximum (dense ones, for p >= n) are left out; where the
+    correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"``
+    compares the estimates themselves, which predict well, but have too many edges for the graphical lasso without
+    ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and
+    ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost: one path, and n_folds
+    or n_subsamples more of them with their correlations; these end once edges are unstable, or the loss has risen over
+    four penalties.
 
-    EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunken: for prediction
-    take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+    EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunk: for prediction take
+    ``GraphicalLasso(refit=True)``, or ``"cv"``.
 
     References
     ----------
@@ -132,20 +171,20 @@ class SelectedGraph(WrappingLearner):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: ContinuousLearner | None = None,
         *,
-        selection="ebic",
-        n_lams=20,
-        lam_min_ratio=0.1,
-        gamma=0.5,
-        n_folds=5,
-        n_subsamples=20,
-        stability=0.05,
-        max_time=None,
-        show_progress=True,
-        callback=None,
-        n_jobs=None,
-        random_state=0,
+        selection: Literal["ebic", "cv", "stars"] = "ebic",
+        n_lams: int = 20,
+        lam_min_ratio: float = 0.1,
+        gamma: float = 0.5,
+        n_folds: int = 5,
+        n_subsamples: int = 20,
+        stability: float = 0.05,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ):
         self.estimator = estimator
         self.selection = selection
@@ -161,14 +200,14 @@ class SelectedGraph(WrappingLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _wrapped(self) -> ContinuousLearner:
+    def _inner_learner(self) -> ContinuousLearner:
         return GraphicalLasso() if self.estimator is None else self.estimator
 
     def _open(self, X):
-        return self._wrapped()._open(X)
+        return self._inner_learner()._open(X)
 
     def _read(self, opened, sample_weight) -> GaussianSample:
-        return self._wrapped()._read(opened, sample_weight)
+        return self._inner_learner()._read(opened, sample_weight)
 
     def _learn(self, sample: GaussianSample) -> None:
         leaf = self._leaf()
@@ -178,41 +217,39 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
-            path = self._chosen_path(leaf, sample, criterion, run)
+            path = self._choose(leaf, sample, criterion, run)
         self.path_ = path
         self._accept(sample, path.estimates[path.selected])
-        self.converged_ &= not run.is_over()  # a better penalty may be among those not tried
-        self.stopped_by_ = run.conclude(self.converged_)
+        if run.is_over():  # a better penalty may be among those not tried
+            self.converged_, self.stopped_by_ = False, run.stopped_by
         self.history_ = run.history
         self._warn_unless_converged()
 
-    def _chosen_path(
-        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run
-    ) -> GaussianPath:
-        """Return a path with a penalty chosen, made longer while the choice falls on its end."""
+    def _choose(self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run) -> GaussianPath:
+        """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         path = leaf._path(sample, lams, run)
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
-        for _ in range(MOST_EXTENSIONS):
+        for _ in range(MAX_EXTENSIONS):
             if len(path) < 2 or not path.ends_in_chosen_graph or run.is_over() or path.n_edges[-1] == n_pairs:
                 break
-            lams = longer(path.lams)
-            more = lams[lams >= LEAST_RATIO * self.lam_max_][len(path) :]
+            lams = extend_penalties(path.lams)
+            more = lams[lams >= MIN_RATIO * self.lam_max_][len(path) :]
             if not len(more):
                 break
             path.estimates.extend(leaf._solve(sample, more, run))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.at_end and path.n_edges[-1] < n_pairs and not run.is_over():
             warnings.warn(
-                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a better one may lie below. "
+                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a smaller one may be better. "
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
         return path
 
 
-def longer(lams: np.ndarray) -> np.ndarray:
-    """Return penalties in equal ratios with half as many more at the end."""
+def extend_penalties(lams: np.ndarray) -> np.ndarray:
+    """Return penalties in equal ratios, followed by half as many smaller ones."""
     ratio = (lams[-1] / lams[0]) ** (1 / (len(lams) - 1))
     return np.concatenate([lams, lams[-1] * ratio ** np.arange(1, len(lams) // 2 + 1)])
