@@ -13,42 +13,26 @@ from scipy.sparse.csgraph import connected_components
 __all__ = [
     "Marks",
     "PairCounts",
-    "averaged_edges",
+    "average_edges",
     "count_pairs",
-    "extended",
-    "marks_of",
-    "significance_threshold",
+    "estimate_threshold",
+    "extend_to_dag",
+    "make_marks",
 ]
 
 
 class Marks(NamedTuple):
-    """The edges of one graph, as ids.
-
-    Attributes
-    ----------
-    directed : ndarray of shape (m, 2), int32
-        Arcs (tail, head).
-    undirected : ndarray of shape (k, 2), int32
-        Edges without a direction, each once.
-    """
+    """The edges of one graph, as ids: arcs (tail, head) and undirected edges, int32 of shapes (m, 2) and (k, 2)."""
 
     directed: np.ndarray
     undirected: np.ndarray
 
 
 class PairCounts(NamedTuple):
-    """How often each pair of variables was joined, and how.
+    """How often each pair of `n` variables was joined in `n_graphs` graphs, and how.
 
-    Attributes
-    ----------
-    n : int
-        Number of variables.
-    n_graphs : int
-        Number of graphs.
-    pairs : ndarray of shape (n_pairs, 2), int64
-        The pairs (u, v), u < v, that some graph joins, sorted.
-    counts : ndarray of shape (n_pairs, 3), int64
-        In how many graphs the edge is u → v, v → u, and undirected.
+    The pairs (u, v), u < v, that some graph joins are sorted, shape (n_pairs, 2); the counts, shape (n_pairs, 3), say
+    in how many graphs the edge is u → v, v → u, and undirected.
     """
 
     n: int
@@ -57,43 +41,23 @@ class PairCounts(NamedTuple):
     counts: np.ndarray
 
     @property
-    def joined(self) -> np.ndarray:
+    def n_joining(self) -> np.ndarray:
         """In how many graphs each pair is joined, shape (n_pairs,)."""
         return self.counts.sum(axis=1)
 
     @property
     def strength(self) -> np.ndarray:
         """Share of the graphs that join each pair, shape (n_pairs,)."""
-        return self.joined / self.n_graphs
+        return self.n_joining / self.n_graphs
 
     @property
     def direction(self) -> np.ndarray:
         """Of the graphs that join u and v the share with u → v, an undirected edge counting half; (n_pairs,)."""
-        return (self.counts[:, 0] + self.counts[:, 2] / 2) / self.joined
+        return (self.counts[:, 0] + self.counts[:, 2] / 2) / self.n_joining
 
 
 def count_pairs(n: int, graphs: Sequence[Marks]) -> PairCounts:
-    """Count in how many graphs each pair is joined.
-
-    Parameters
-    ----------
-    n : int
-        Number of variables.
-    graphs : sequence of Marks
-        The graphs; a pair occurs once in each at most.
-
-    Returns
-    -------
-    PairCounts
-        The counts.
-
-    Examples
-    --------
-    >>> arcs, none = np.array([[2, 0]]), np.empty((0, 2), dtype=int)
-    >>> found = count_pairs(3, [Marks(arcs, none), Marks(none, arcs)])
-    >>> found.pairs.tolist(), found.counts.tolist(), found.direction.tolist()
-    ([[0, 2]], [[0, 1, 1]], [0.25])
-    """
+    """Count in how many graphs over `n` variables each pair is joined; a pair occurs once in each at most."""
     edges = [part for graph in graphs for part in graph]
     kinds = np.repeat(np.tile([0, 2], len(graphs)), [len(part) for part in edges])
     tails, heads = np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]).astype(np.int64).T
@@ -103,97 +67,48 @@ def count_pairs(n: int, graphs: Sequence[Marks]) -> PairCounts:
     return PairCounts(n, len(graphs), np.column_stack([keys // n, keys % n]), counts)
 
 
-def significance_threshold(found: PairCounts) -> float:
-    r"""Estimate from which strength on an edge is significant.
+def estimate_threshold(counts: PairCounts) -> float:
+    r"""Estimate from which strength on an edge is significant; 1 where no pair was ever joined.
 
-    In an ideal sample of graphs each strength is 0 or 1. With F the empirical distribution function of the strengths of
-    all n (n - 1) / 2 pairs, the share t of zeros that comes closest in the L1 norm,
-
-    .. math:: \hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx,
-
-    is a median of F, weighted by the lengths of its steps, and the strengths above the quantile
-    :math:`F^{-1}(\hat t)` are significant.
-
-    Parameters
-    ----------
-    found : PairCounts
-        The counts.
-
-    Returns
-    -------
-    float
-        The smallest significant strength, so that an edge is significant where its strength is at least that; 1 where
-        no pair was ever joined.
-
-    Notes
-    -----
-    Where several t are equally close, the largest of them is taken, which gives the sparser graph.
-
-    References
-    ----------
-    .. [1] Scutari, M. and Nagarajan, R. (2013). Identifying significant edges in graphical models of molecular
-       networks. Artificial Intelligence in Medicine 57, 207-217, equations 8-11.
-
-    Examples
-    --------
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> graphs = [Marks(np.array(arcs), none) for arcs in ([[0, 1], [1, 2]], [[0, 1]], [[0, 1], [0, 2]], [[0, 1]])]
-    >>> significance_threshold(count_pairs(3, graphs))
-    1.0
+    In an ideal sample each strength is 0 or 1. With F the distribution function of the strengths of all pairs,
+    :math:`\hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx` is a median of F weighted by the lengths of its steps, the
+    largest of several; strengths above the quantile :math:`F^{-1}(\hat t)` are significant (Scutari and Nagarajan 2013,
+    Artificial Intelligence in Medicine 57, equations 8-11).
     """
-    n_pairs = found.n * (found.n - 1) // 2
-    occurring, times = np.unique(found.joined, return_counts=True)
+    n_pairs = counts.n * (counts.n - 1) // 2
+    occurring, times = np.unique(counts.n_joining, return_counts=True)
     # F steps where strengths occur, and begins at 0: there it is the share of the pairs that were never joined
     starts = np.concatenate([[0], occurring])
-    below = np.cumsum(np.concatenate([[n_pairs - len(found.pairs)], times]))
-    lengths = np.diff(np.append(starts, found.n_graphs))
+    below = np.cumsum(np.concatenate([[n_pairs - len(counts.pairs)], times]))
+    lengths = np.diff(np.append(starts, counts.n_graphs))
     levels, of_level = np.unique(below, return_inverse=True)
     weights = np.bincount(of_level, weights=lengths, minlength=len(levels))
     median = np.searchsorted(np.cumsum(weights), weights.sum() / 2, side="right")
     level = levels[min(median, len(levels) - 1)]
     quantile = starts[np.argmax(below >= level)] if level > 0 else 0
     significant = occurring[occurring > quantile]
-    return float(significant[0] / found.n_graphs) if len(significant) else 1.0
+    return float(significant[0] / counts.n_graphs) if len(significant) else 1.0
 
 
-def averaged_edges(found: PairCounts, threshold: float) -> Marks:
-    """Return the edges of the averaged graph.
+def average_edges(counts: PairCounts, threshold: float) -> Marks:
+    """Return the sorted edges of the averaged graph, whose arcs have no cycle.
 
     A pair of at least the strength `threshold` is joined, in the direction of more than half; undirected where neither
     direction has it. Arcs are added in falling order of the number of graphs that hold them, an undirected edge
     counting half (then by position), but for those that would close a cycle.
-
-    Parameters
-    ----------
-    found : PairCounts
-        The counts.
-    threshold : float
-        Least strength, between 0 and 1.
-
-    Returns
-    -------
-    Marks
-        Sorted edges; the arcs have no cycle.
-
-    Examples
-    --------
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> arcs = [[0, 1], [1, 2]], [[0, 1], [2, 0]], [[1, 2], [2, 0]], [[0, 1]]
-    >>> graphs = [Marks(np.array(given), none) for given in arcs]
-    >>> averaged_edges(count_pairs(3, graphs), 0.5).directed.tolist()
-    [[0, 1], [1, 2]]
     """
-    strong = found.joined >= threshold * found.n_graphs * (1 - 1e-12)  # the product may lie a rounding above a count
-    pairs, counts = found.pairs[strong], found.counts[strong]
-    ahead = counts[:, 0] - counts[:, 1]
+    # The product may lie a rounding error above a count.
+    strong = counts.n_joining >= threshold * counts.n_graphs * (1 - 1e-12)
+    pairs, by_kind = counts.pairs[strong], counts.counts[strong]
+    ahead = by_kind[:, 0] - by_kind[:, 1]
     arcs = np.where(ahead[:, None] > 0, pairs, pairs[:, ::-1])[ahead != 0]
-    held = (2 * counts[:, :2].max(axis=1) + counts[:, 2])[ahead != 0]
-    order = np.lexsort((arcs[:, 1], arcs[:, 0], -held))
-    arcs = _without_cycles(found.n, arcs[order])
+    frequency = (2 * by_kind[:, :2].max(axis=1) + by_kind[:, 2])[ahead != 0]
+    order = np.lexsort((arcs[:, 1], arcs[:, 0], -frequency))
+    arcs = _skip_cycles(counts.n, arcs[order])
     return Marks(arcs[np.lexsort(arcs.T[::-1])], pairs[ahead == 0])
 
 
-def _without_cycles(n: int, arcs: np.ndarray) -> np.ndarray:
+def _skip_cycles(n: int, arcs: np.ndarray) -> np.ndarray:
     """Take the arcs in their order, but for those that close a cycle."""
     graph = coo_array((np.ones(len(arcs), dtype=np.int8), (arcs[:, 0], arcs[:, 1])), shape=(n, n))
     _, component = connected_components(graph, directed=True, connection="strong")
@@ -202,14 +117,14 @@ def _without_cycles(n: int, arcs: np.ndarray) -> np.ndarray:
     keep = np.ones(len(arcs), dtype=bool)
     for i in np.flatnonzero(inside).tolist():
         tail, head = arcs[i].tolist()
-        if _leads(heads, head, tail):
+        if _has_path(heads, head, tail):
             keep[i] = False
         else:
             heads.setdefault(tail, []).append(head)
     return arcs[keep]
 
 
-def _leads(heads: dict[int, list[int]], source: int, target: int) -> bool:
+def _has_path(heads: dict[int, list[int]], source: int, target: int) -> bool:
     seen, open_ends = {source}, [source]
     while open_ends:
         for head in heads.get(open_ends.pop(), ()):
@@ -221,35 +136,12 @@ def _leads(heads: dict[int, list[int]], source: int, target: int) -> bool:
     return False
 
 
-def extended(n: int, marks: Marks) -> np.ndarray:
-    """Direct the undirected edges without new v-structures and cycles, as far as that is possible.
+def extend_to_dag(n: int, marks: Marks) -> np.ndarray:
+    """Direct the undirected edges without new v-structures and cycles, as far as possible; return the sorted arcs.
 
     A variable without outgoing arcs whose undirected neighbours are adjacent to all its other neighbours becomes a
-    sink: its undirected edges point at it, and it is taken away; then the next. Where there is none, no extension is
-    without a new v-structure, and the last variable without outgoing arcs is taken.
-
-    Parameters
-    ----------
-    n : int
-        Number of variables.
-    marks : Marks
-        Edges whose arcs have no cycle.
-
-    Returns
-    -------
-    ndarray of shape (n_edges, 2), int64
-        The arcs of a DAG, sorted; among possible sinks the last variable comes first.
-
-    References
-    ----------
-    .. [1] Dor, D. and Tarsi, M. (1992). A simple algorithm to construct a consistent extension of a partially oriented
-       graph. Technical report R-185, University of California, Los Angeles.
-
-    Examples
-    --------
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> extended(3, Marks(none, np.array([[0, 2], [1, 2]]))).tolist()
-    [[0, 2], [2, 1]]
+    sink: its undirected edges point at it, and it is taken away; then the next, the last variable first. Where there is
+    none, the last variable without outgoing arcs is taken (Dor and Tarsi 1992, technical report R-185, UCLA).
     """
     heads: list[set[int]] = [set() for _ in range(n)]
     loose: list[set[int]] = [set() for _ in range(n)]
@@ -262,26 +154,26 @@ def extended(n: int, marks: Marks) -> np.ndarray:
             if neighbours is loose:
                 loose[v].add(u)
     arcs = marks.directed.tolist()
-    left, to_see = set(range(n)), [-v for v in range(n)]
-    heapify(to_see)
-    while left:
-        if to_see:
-            v = -heappop(to_see)
-            if v not in left or heads[v] or any(adjacent[v] - adjacent[u] != {u} for u in loose[v]):
+    remaining, queue = set(range(n)), [-v for v in range(n)]
+    heapify(queue)
+    while remaining:
+        if queue:
+            v = -heappop(queue)
+            if v not in remaining or heads[v] or any(adjacent[v] - adjacent[u] != {u} for u in loose[v]):
                 continue
         else:
-            v = max(u for u in left if not heads[u])
-        left.discard(v)
+            v = max(u for u in remaining if not heads[u])
+        remaining.discard(v)
         arcs += [[u, v] for u in loose[v]]
         for u in adjacent[v]:
             for neighbours in (heads, loose, adjacent):
                 neighbours[u].discard(v)
-            heappush(to_see, -u)
-    found = np.array(arcs, dtype=np.int64).reshape(-1, 2)
-    return found[np.lexsort(found.T[::-1])]
+            heappush(queue, -u)
+    ordered = np.array(arcs, dtype=np.int64).reshape(-1, 2)
+    return ordered[np.lexsort(ordered.T[::-1])]
 
 
-def marks_of(edges: Iterable[tuple[int, int]], undirected: Iterable[tuple[int, int]] = ()) -> Marks:
+def make_marks(edges: Iterable[tuple[int, int]], undirected: Iterable[tuple[int, int]] = ()) -> Marks:
     """Return edges as arrays."""
     arrays = [np.array(sorted(part), dtype=np.int32).reshape(-1, 2) for part in (edges, undirected)]
     return Marks(*arrays)

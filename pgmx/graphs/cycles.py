@@ -2,31 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+__all__ = ["find_cycle"]
+
 
 def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
-    """Find one directed cycle.
+    """Return the nodes of one directed cycle of edges (tail, head), its smallest id first; None for an acyclic graph.
 
-    Parameters
-    ----------
-    n : int
-        Number of nodes.
-    edges : iterable of (int, int)
-        Edges (tail, head) with ids below n.
-
-    Returns
-    -------
-    list of int or None
-        The nodes of a cycle in the direction of its edges, its smallest id first; None for an acyclic graph.
-
-    Notes
-    -----
-    Roots are peeled off until none is left (Kahn); from what remains, a walk to predecessors must close.
-    Cost: linear in nodes and edges.
-
-    Examples
-    --------
-    >>> find_cycle(4, [(0, 2), (2, 3), (3, 2)])
-    [2, 3]
+    Roots are peeled off until none is left (Kahn); from what remains, a walk to predecessors must close. Linear time.
     """
     edges = list(edges)
     children: list[list[int]] = [[] for _ in range(n)]

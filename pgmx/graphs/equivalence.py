@@ -76,7 +76,7 @@ def cpdag(
     >>> cpdag(3, [(0, 1), (1, 2)], compelled=[(0, 1)])
     ([(0, 1), (1, 2)], [])
     """
-    pairs = _checked(n, edges)
+    pairs = _check_dag(n, edges)
     closure = _Closure(n, pairs)
     for tail, head in sorted(pairs):
         if closure.collides(tail, head):
@@ -91,7 +91,7 @@ def cpdag(
     return directed, undirected
 
 
-def _checked(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+def _check_dag(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the edges as a set of pairs of Python integers, or raise."""
     pairs = {(int(tail), int(head)) for tail, head in edges}
     for tail, head in pairs:

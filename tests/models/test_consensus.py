@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.bootstrap import shares, threshold
-from pgmx.graphs.consensus import Marks, averaged_edges, count_pairs, extended, marks_of, significance_threshold
+from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag, make_marks
 from pgmx.models import cpdag
-from pgmx.models.bayesian.strengths import direction_matrix, strength_matrix, strength_table
+from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 
 NONE = np.empty((0, 2), dtype=np.int32)
 SOME = st.integers(1, 8)
@@ -29,7 +29,7 @@ def graphs(draw, n_graphs=SOME):
                     arcs.append((order[i], order[j]))
                 elif kind == "line":
                     lines.append((order[i], order[j]))
-        found.append(marks_of(arcs, lines))
+        found.append(make_marks(arcs, lines))
     return n, found
 
 
@@ -47,7 +47,7 @@ def test_shares_are_those_of_the_slow_count(given_graphs):
     counts = count_pairs(n, found)
     strength, direction = shares(range(n), [as_networkx(n, marks) for marks in found])
     assert {tuple(pair) for pair in counts.pairs.tolist()} == {pair for pair, share in strength.items() if share}
-    matrix, directions = strength_matrix(range(n), counts), direction_matrix(range(n), counts)
+    matrix, directions = make_strength_matrix(range(n), counts), make_direction_matrix(range(n), counts)
     for (u, v), share in strength.items():
         assert matrix.loc[u, v] == matrix.loc[v, u] == share
         if share:
@@ -64,27 +64,27 @@ def test_threshold_is_that_of_the_slow_search(given_graphs):
     n, found = given_graphs
     strength, _ = shares(range(n), [as_networkx(n, marks) for marks in found])
     slow = threshold(list(strength.values()), len(found))
-    assert significance_threshold(count_pairs(n, found)) == pytest.approx(slow, rel=1e-12)
+    assert estimate_threshold(count_pairs(n, found)) == pytest.approx(slow, rel=1e-12)
 
 
 def test_threshold_of_clear_strengths():
     """Two edges in nearly all graphs, noise in few: the threshold separates them."""
     arcs = [[(0, 1), (1, 2)]] * 9 + [[(0, 1)]]
     noisy = [[*edges, (i % 3, 5)] if i < 3 else edges for i, edges in enumerate(arcs)]
-    counts = count_pairs(8, [marks_of(edges) for edges in noisy])
-    assert significance_threshold(counts) == 0.9
-    assert averaged_edges(counts, 0.9).directed.tolist() == [[0, 1], [1, 2]]
+    counts = count_pairs(8, [make_marks(edges) for edges in noisy])
+    assert estimate_threshold(counts) == 0.9
+    assert average_edges(counts, 0.9).directed.tolist() == [[0, 1], [1, 2]]
 
 
 def test_threshold_where_no_edge_was_found():
-    assert significance_threshold(count_pairs(4, [Marks(NONE, NONE)] * 3)) == 1.0
-    assert significance_threshold(count_pairs(1, [Marks(NONE, NONE)])) == 1.0
+    assert estimate_threshold(count_pairs(4, [Marks(NONE, NONE)] * 3)) == 1.0
+    assert estimate_threshold(count_pairs(1, [Marks(NONE, NONE)])) == 1.0
 
 
 @given(graphs(n_graphs=st.just(1)))
 def test_average_of_one_graph_is_that_graph(given_graphs):
     n, (marks,) = given_graphs
-    found = averaged_edges(count_pairs(n, [marks]), 1.0)
+    found = average_edges(count_pairs(n, [marks]), 1.0)
     assert found.directed.tolist() == marks.directed.tolist()
     assert {frozenset(e) for e in found.undirected.tolist()} == {frozenset(e) for e in marks.undirected.tolist()}
 
@@ -93,7 +93,7 @@ def test_average_of_one_graph_is_that_graph(given_graphs):
 def test_averaged_arcs_are_strong_and_acyclic(given_graphs, least):
     n, found = given_graphs
     counts = count_pairs(n, found)
-    marks = averaged_edges(counts, least)
+    marks = average_edges(counts, least)
     dag = nx.DiGraph(marks.directed.tolist())
     assert nx.is_directed_acyclic_graph(dag)
     strength, direction = shares(range(n), [as_networkx(n, one) for one in found])
@@ -109,15 +109,15 @@ def test_averaged_arcs_are_strong_and_acyclic(given_graphs, least):
 
 def test_weakest_arc_of_a_cycle_is_left_out():
     arcs = [[(0, 1), (1, 2)]] * 3 + [[(1, 2), (2, 0)]] * 2 + [[(0, 1)]]
-    counts = count_pairs(3, [marks_of(edges) for edges in arcs])
-    assert averaged_edges(counts, 0.0).directed.tolist() == [[0, 1], [1, 2]]
+    counts = count_pairs(3, [make_marks(edges) for edges in arcs])
+    assert average_edges(counts, 0.0).directed.tolist() == [[0, 1], [1, 2]]
 
 
 @given(graphs())
 def test_extension_directs_every_edge_without_cycles(given_graphs):
     n, found = given_graphs
-    marks = averaged_edges(count_pairs(n, found), 0.0)
-    arcs = [tuple(arc) for arc in extended(n, marks).tolist()]
+    marks = average_edges(count_pairs(n, found), 0.0)
+    arcs = [tuple(arc) for arc in extend_to_dag(n, marks).tolist()]
     assert nx.is_directed_acyclic_graph(nx.DiGraph(arcs))
     assert set(map(tuple, marks.directed.tolist())) <= set(arcs)
     edges = [*marks.directed.tolist(), *marks.undirected.tolist()]
@@ -129,14 +129,14 @@ def test_extension_of_an_equivalence_class_is_a_member(given_graphs):
     n, (marks,) = given_graphs
     dag = [tuple(arc) for arc in marks.directed.tolist()]
     one_class = cpdag(n, dag)
-    member = [tuple(arc) for arc in extended(n, marks_of(*one_class)).tolist()]
+    member = [tuple(arc) for arc in extend_to_dag(n, make_marks(*one_class)).tolist()]
     assert cpdag(n, member) == one_class
 
 
 def test_strength_table_is_sorted_and_keeps_names_of_any_kind():
     names = [("a", 1), 2, "c"]
-    found = [marks_of([(0, 1), (2, 1)]), marks_of([(1, 0)], [(1, 2)]), marks_of([(1, 0)])]
-    table = strength_table(names, count_pairs(3, found))
+    found = [make_marks([(0, 1), (2, 1)]), make_marks([(1, 0)], [(1, 2)]), make_marks([(1, 0)])]
+    table = make_strength_table(names, count_pairs(3, found))
     assert table.columns.tolist() == ["from", "to", "strength", "direction"]
     assert table["from"].tolist() == [2, "c"]
     assert table["to"].tolist() == [("a", 1), 2]
@@ -145,9 +145,9 @@ def test_strength_table_is_sorted_and_keeps_names_of_any_kind():
 
 
 def test_no_matrix_of_very_many_variables():
-    counts = count_pairs(10_000, [marks_of([(0, 9_999)])])
-    assert significance_threshold(counts) == 1.0
-    assert len(strength_table(range(10_000), counts)) == 1
-    for make in (strength_matrix, direction_matrix):
+    counts = count_pairs(10_000, [make_marks([(0, 9_999)])])
+    assert estimate_threshold(counts) == 1.0
+    assert len(make_strength_table(range(10_000), counts)) == 1
+    for make in (make_strength_matrix, make_direction_matrix):
         with pytest.raises(ValueError, match=r"10000 variables would take 800 MB: use the table strengths_"):
             make(range(10_000), counts)

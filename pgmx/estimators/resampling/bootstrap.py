@@ -11,9 +11,9 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.resampler import Resampler, resampling_table, scoring_of
-from pgmx.graphs.consensus import Marks, averaged_edges, count_pairs, extended, significance_threshold
+from pgmx.graphs.consensus import Marks, average_edges, count_pairs, extend_to_dag, estimate_threshold
 from pgmx.models import to_dag, to_pdag
-from pgmx.models.bayesian.strengths import direction_matrix, strength_matrix, strength_table
+from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run
@@ -199,9 +199,9 @@ class BootstrapStructure(DagLearner):
         self.n_resamples_ = len(done)
         self.converged_ = len(done) == self.n_resamples
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
-        self.threshold_ = significance_threshold(self._counts)
-        marks = averaged_edges(self._counts, self.threshold_)
-        self.edges_ = marks.undirected if self._kind == "graph" else extended(len(names), marks)
+        self.threshold_ = estimate_threshold(self._counts)
+        marks = average_edges(self._counts, self.threshold_)
+        self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
 
     def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[tuple[str, Marks]]:
         """Return the kind of graph and the edges of each resample, in any order."""
@@ -241,7 +241,7 @@ class BootstrapStructure(DagLearner):
             threshold = self.threshold_
         if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
             raise ValueError(f"threshold must be a number between 0 and 1, a share of resamples, got {threshold!r}")
-        marks = averaged_edges(self._counts, float(threshold))
+        marks = average_edges(self._counts, float(threshold))
         if self._kind == "graph":
             graph = nx.Graph()
             graph.add_nodes_from(self._names)
@@ -249,7 +249,7 @@ class BootstrapStructure(DagLearner):
             return graph
         if self._kind == "pdag":
             return to_pdag(self._names, marks.directed.tolist(), marks.undirected.tolist())
-        return to_dag(self._names, extended(len(self._names), marks).tolist())
+        return to_dag(self._names, extend_to_dag(len(self._names), marks).tolist())
 
     @property
     def graph_(self):
@@ -276,16 +276,16 @@ class BootstrapStructure(DagLearner):
     @property
     def strengths_(self):
         """One row for each pair that some resample joins, strongest first."""
-        return self._make_once("strengths", lambda: strength_table(self._names, self._counts))
+        return self._make_once("strengths", lambda: make_strength_table(self._names, self._counts))
 
     @property
     def edge_probability_(self):
         """Share of the resamples that join each pair, as a symmetric matrix; built on each access."""
         self._require_fit()
-        return strength_matrix(self._names, self._counts)
+        return make_strength_matrix(self._names, self._counts)
 
     @property
     def direction_probability_(self):
         """Share of u → v among the resamples that join u and v, in row u and column v; built on each access."""
         self._require_fit()
-        return direction_matrix(self._names, self._counts)
+        return make_direction_matrix(self._names, self._counts)

@@ -11,7 +11,7 @@ from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.weights import check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
-from pgmx.graphs.consensus import Marks, marks_of
+from pgmx.graphs.consensus import Marks, make_marks
 from pgmx.scores.binding.resolve import Scoring, resolve_scoring
 from pgmx.scores.binding.scoring import MOST_REPETITIONS
 from pgmx.scores.discrete.base import DiscreteScore
@@ -150,8 +150,8 @@ def _edges_of(learner: BaseStructureLearner) -> tuple[str, Marks]:
     """Return whether a fitted learner gives a DAG, a PDAG or an undirected graph, and its edges as ids."""
     if isinstance(learner, DagLearner) and hasattr(learner, "_wants_dag"):
         if learner._wants_dag:
-            return "dag", marks_of(learner.edges_.tolist())
-        return "pdag", marks_of(*learner._class_edges())
+            return "dag", make_marks(learner.edges_.tolist())
+        return "pdag", make_marks(*learner._class_edges())
     graph = learner.graph_
     place = {name: v for v, name in enumerate(learner.variables_)}
 
@@ -159,7 +159,7 @@ def _edges_of(learner: BaseStructureLearner) -> tuple[str, Marks]:
         return [(place[u], place[v]) for u, v in edges]
 
     if not isinstance(graph, nx.DiGraph):
-        return "graph", marks_of((), ids(graph.edges))
+        return "graph", make_marks((), ids(graph.edges))
     if hasattr(graph, "undirected_edges"):
-        return "pdag", marks_of(ids(graph.directed_edges), ids(graph.undirected_edges))
-    return "dag", marks_of(ids(graph.edges))
+        return "pdag", make_marks(ids(graph.directed_edges), ids(graph.undirected_edges))
+    return "dag", make_marks(ids(graph.edges))

@@ -4,30 +4,27 @@ Every graph made here holds all variables in column order and its edges ordered 
 hash seed nor the order of discovery shows. Parameters are counted on the coded table, not on a frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
+from pgmx.data.table import DiscreteTable
 from pgmx.graphs.cycles import find_cycle
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from pgmx.data.table import DiscreteTable
-    from pgmx.statistics import Moments
+from pgmx.statistics import Moments
 
 __all__ = ["fit_discrete", "fit_linear_gaussian", "to_dag", "to_linear_gaussian", "to_pdag"]
 
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27
+
+_Graph = TypeVar("_Graph", bound=DAG)
 
 
 def to_dag(names: Sequence, edges: Iterable[tuple[int, int]]) -> DAG:
@@ -56,7 +53,7 @@ def to_dag(names: Sequence, edges: Iterable[tuple[int, int]]) -> DAG:
     >>> list(dag.nodes()), list(dag.edges())
     (['rain', 'sprinkler', 'wet'], [('rain', 'wet'), ('sprinkler', 'wet')])
     """
-    return _wired(DAG(), names, _checked_edges(names, edges))
+    return _add_graph(DAG(), names, _check_acyclic(names, edges))
 
 
 def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: Iterable[tuple[int, int]]) -> PDAG:
@@ -85,8 +82,7 @@ def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: It
     >>> pdag.directed_edges, pdag.undirected_edges
     ({('a', 'b')}, {('b', 'c')})
     """
-    arrows = _in_range(names, directed)
-    lines = _in_range(names, undirected)
+    arrows, lines = _check_range(names, directed), _check_range(names, undirected)
     pairs = {frozenset(edge) for edge in arrows + lines}
     if len(pairs) < len(arrows) + len(lines) or any(len(pair) == 1 for pair in pairs):
         raise ValueError(
@@ -149,15 +145,15 @@ def fit_discrete(
            [0. , 0.5]])
     """
     names = list(table.columns)
-    edges = _checked_edges(names, edges)
+    edges = _check_acyclic(names, edges)
     parents: list[list[int]] = [[] for _ in names]
     for tail, head in edges:
         parents[head].append(tail)
     cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
     for child, family in enumerate(parents):
         _check_size(names, cards, child, family)
-    model = _wired(DiscreteBayesianNetwork(), names, edges)
-    model.add_cpds(*(_fitted_cpd(table, names, cards, child, family, weights) for child, family in enumerate(parents)))
+    model = _add_graph(DiscreteBayesianNetwork(), names, edges)
+    model.add_cpds(*(_fit_cpd(table, names, cards, child, family, weights) for child, family in enumerate(parents)))
     return model
 
 
@@ -196,7 +192,7 @@ def to_linear_gaussian(
     >>> model.get_cpds("y").beta.round(3)
     array([0.9 , 2.15])
     """
-    edges = _checked_edges(names, edges)
+    edges = _check_acyclic(names, edges)
     columns = {name: position for position, name in enumerate(frame.columns)}
     unknown = [name for name in names if name not in columns]
     if unknown:
@@ -207,12 +203,12 @@ def to_linear_gaussian(
     for name, stand_in in zip(names, stand_ins, strict=True):
         if data[stand_in].dtype.kind != "f" or not np.isfinite(data[stand_in]).all():
             raise ValueError(f"column {name!r} is not all finite floats; a linear Gaussian network needs them")
-    fitted = _wired(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
-    model = _wired(LinearGaussianBayesianNetwork(), names, edges)
+    stand_in_model = _add_graph(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
+    model = _add_graph(LinearGaussianBayesianNetwork(), names, edges)
     model.add_cpds(
         *(
             LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(cpd.std), [names[int(p)] for p in cpd.evidence])
-            for cpd in fitted.get_cpds()
+            for cpd in stand_in_model.get_cpds()
         )
     )
     return model
@@ -254,23 +250,23 @@ def fit_linear_gaussian(
     >>> fit_linear_gaussian(moments(rows), ["x", "y"], [(0, 1)]).get_cpds("y").beta.round(3)
     array([0.9 , 2.15])
     """
-    edges = _checked_edges(names, edges)
-    model = _wired(LinearGaussianBayesianNetwork(), names, edges)
+    edges = _check_acyclic(names, edges)
+    model = _add_graph(LinearGaussianBayesianNetwork(), names, edges)
     for child, name in enumerate(names):
         parents = [tail for tail, head in edges if head == child]
         freedom = moments.n - len(parents) - 1
         if freedom <= 0:
             raise ValueError(f"{name!r} has {len(parents)} parents, too many for rows of weight {moments.n:g} in all")
         slopes = np.linalg.solve(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
-        left = moments.cross[child, child] - slopes @ moments.cross[parents, child]
+        residual = moments.cross[child, child] - slopes @ moments.cross[parents, child]
         beta = np.array([moments.mean[child] - slopes @ moments.mean[parents], *slopes])
         model.add_cpds(
-            LinearGaussianCPD(name, beta, float(np.sqrt(max(left, 0.0) / freedom)), [names[p] for p in parents])
+            LinearGaussianCPD(name, beta, float(np.sqrt(max(residual, 0.0) / freedom)), [names[p] for p in parents])
         )
     return model
 
 
-def _in_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _check_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the edges sorted, as Python integers, or raise for an id that has no name."""
     edges = sorted({(int(tail), int(head)) for tail, head in edges})
     for edge in edges:
@@ -279,16 +275,16 @@ def _in_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[i
     return edges
 
 
-def _checked_edges(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    edges = _in_range(names, edges)
+def _check_acyclic(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    edges = _check_range(names, edges)
     cycle = find_cycle(len(names), edges)
     if cycle is not None:
         raise ValueError(f"the edges form the cycle {' -> '.join(repr(names[v]) for v in [*cycle, cycle[0]])}")
     return edges
 
 
-def _wired(graph: DAG, names: Sequence, edges: list[tuple[int, int]]) -> DAG:
-    """Add nodes and edges, the edges sorted and known to be acyclic."""
+def _add_graph(graph: _Graph, names: Sequence, edges: list[tuple[int, int]]) -> _Graph:
+    """Add nodes, and edges that are sorted and acyclic, to an empty graph."""
     graph.add_nodes_from(names)
     graph.add_edges_from((names[tail], names[head]) for tail, head in edges)
     return graph
@@ -303,7 +299,7 @@ def _check_size(names: list, cards: list[int], child: int, parents: list[int]) -
         )
 
 
-def _fitted_cpd(
+def _fit_cpd(
     table: DiscreteTable, names: list, cards: list[int], child: int, parents: list[int], weights: np.ndarray | None
 ) -> TabularCPD:
     """Count one family and return its table; the last parent varies fastest along the columns."""
@@ -311,9 +307,9 @@ def _fitted_cpd(
     for parent in parents:
         cell *= cards[parent]
         cell += table.codes[parent]
-    marked = [v for v in (child, *parents) if table.missing_codes[v] >= 0]
-    if marked:
-        complete = np.logical_and.reduce([table.codes[v] != table.missing_codes[v] for v in marked])
+    incomplete = [v for v in (child, *parents) if table.missing_codes[v] >= 0]
+    if incomplete:
+        complete = np.logical_and.reduce([table.codes[v] != table.missing_codes[v] for v in incomplete])
         cell, weights = cell[complete], None if weights is None else weights[complete]
     n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
     counts = np.bincount(cell, weights, n_states * n_configurations).reshape(n_states, n_configurations)

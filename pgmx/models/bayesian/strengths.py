@@ -7,133 +7,58 @@ import pandas as pd
 
 from pgmx.graphs.consensus import PairCounts
 
-__all__ = ["MAX_MATRIX_VARIABLES", "direction_matrix", "strength_matrix", "strength_table"]
+__all__ = ["MAX_MATRIX_VARIABLES", "make_direction_matrix", "make_strength_matrix", "make_strength_table"]
 
 #: Most variables for which a dense matrix of all pairs is made (128 MB).
 MAX_MATRIX_VARIABLES = 4000
 
 
-def strength_table(names: Sequence, found: PairCounts) -> pd.DataFrame:
-    """Return one row for each pair that was ever joined, strongest first.
+def make_strength_table(names: Sequence, counts: PairCounts) -> pd.DataFrame:
+    """Return one row (from, to, strength, direction) for each pair that was ever joined, strongest first.
 
-    Parameters
-    ----------
-    names : sequence of hashable
-        Names of the variables.
-    found : PairCounts
-        The counts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``from``, ``to``, ``strength``, ``direction``; each pair in its more frequent direction, so that ``direction``,
-        the share of from → to among the graphs that join the two, is at least a half.
-
-    Examples
-    --------
-    >>> from pgmx.graphs.consensus import Marks, count_pairs
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> strength_table("ab", count_pairs(2, [Marks(np.array([[1, 0]]), none), Marks(none, none)]))
-      from to  strength  direction
-    0    b  a       0.5        1.0
+    Each pair stands in its more frequent direction, so that ``direction``, the share of from → to among the graphs that
+    join the two, is at least a half.
     """
-    share = found.direction
-    turned = share < 0.5
-    direction = np.where(turned, 1.0 - share, share)
-    ends = np.where(turned[:, None], found.pairs[:, ::-1], found.pairs)
-    order = np.lexsort((ends[:, 1], ends[:, 0], -direction, -found.joined))
-    by_id = np.empty(found.n, dtype=object)
+    share = counts.direction
+    is_backward = share < 0.5
+    direction = np.where(is_backward, 1.0 - share, share)
+    ends = np.where(is_backward[:, None], counts.pairs[:, ::-1], counts.pairs)
+    order = np.lexsort((ends[:, 1], ends[:, 0], -direction, -counts.n_joining))
+    by_id = np.empty(counts.n, dtype=object)
     by_id[:] = list(names)
     columns = {
         "from": pd.Series(by_id[ends[order, 0]], dtype=object),
         "to": pd.Series(by_id[ends[order, 1]], dtype=object),
-        "strength": found.strength[order],
+        "strength": counts.strength[order],
         "direction": direction[order],
     }
     return pd.DataFrame(columns)
 
 
-def strength_matrix(names: Sequence, found: PairCounts) -> pd.DataFrame:
-    """Return the strengths of all pairs as a symmetric matrix with a zero diagonal.
+def make_strength_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
+    """Return the shares of the graphs that join two variables, symmetric with a zero diagonal."""
+    return _make_matrix(names, counts, counts.strength, counts.strength, 0.0)
 
-    Parameters
-    ----------
-    names : sequence of hashable
-        Names of the variables.
-    found : PairCounts
-        The counts.
 
-    Returns
-    -------
-    pandas.DataFrame of shape (n, n)
-        The share of the graphs that join two variables.
+def make_direction_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
+    """Return in row u, column v the share of u → v among the graphs that join u and v; NaN where none does.
 
-    Raises
-    ------
-    ValueError
-        For more than `MAX_MATRIX_VARIABLES` variables.
-
-    Examples
-    --------
-    >>> from pgmx.graphs.consensus import Marks, count_pairs
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> strength_matrix("ab", count_pairs(2, [Marks(np.array([[1, 0]]), none), Marks(none, none)]))
-         a    b
-    a  0.0  0.5
-    b  0.5  0.0
+    An undirected edge counts half.
     """
-    matrix = _matrix(found, 0.0)
-    u, v = found.pairs.T
-    matrix[u, v] = matrix[v, u] = found.strength
-    return _framed(names, matrix)
+    return _make_matrix(names, counts, counts.direction, 1.0 - counts.direction, np.nan)
 
 
-def direction_matrix(names: Sequence, found: PairCounts) -> pd.DataFrame:
-    """Return for all pairs the share of each direction.
-
-    Parameters
-    ----------
-    names : sequence of hashable
-        Names of the variables.
-    found : PairCounts
-        The counts.
-
-    Returns
-    -------
-    pandas.DataFrame of shape (n, n)
-        In row u, column v: of the graphs that join u and v the share with u → v, an undirected edge counting half; NaN
-        where none joins them.
-
-    Raises
-    ------
-    ValueError
-        For more than `MAX_MATRIX_VARIABLES` variables.
-
-    Examples
-    --------
-    >>> from pgmx.graphs.consensus import Marks, count_pairs
-    >>> none = np.empty((0, 2), dtype=int)
-    >>> direction_matrix("ab", count_pairs(2, [Marks(np.array([[1, 0]]), none), Marks(none, none)]))
-         a    b
-    a  NaN  0.0
-    b  1.0  NaN
-    """
-    matrix = _matrix(found, np.nan)
-    u, v = found.pairs.T
-    matrix[u, v] = found.direction
-    matrix[v, u] = 1.0 - found.direction
-    return _framed(names, matrix)
-
-
-def _matrix(found: PairCounts, value: float) -> np.ndarray:
-    if found.n > MAX_MATRIX_VARIABLES:
+def _make_matrix(
+    names: Sequence, counts: PairCounts, forward: np.ndarray, backward: np.ndarray, default: float
+) -> pd.DataFrame:
+    """Return a matrix of a number for each pair (u, v), u < v, and one for (v, u)."""
+    if counts.n > MAX_MATRIX_VARIABLES:
         raise ValueError(
-            f"a matrix of all pairs of {found.n} variables would take {8 * found.n**2 / 1e6:,.0f} MB: use the table "
+            f"a matrix of all pairs of {counts.n} variables would take {8 * counts.n**2 / 1e6:,.0f} MB: use the table "
             f"strengths_, which has a row for each edge (matrices are made up to {MAX_MATRIX_VARIABLES} variables)"
         )
-    return np.full((found.n, found.n), value)
-
-
-def _framed(names: Sequence, matrix: np.ndarray) -> pd.DataFrame:
+    matrix = np.full((counts.n, counts.n), default)
+    u, v = counts.pairs.T
+    matrix[u, v], matrix[v, u] = forward, backward
     index = pd.Index(list(names), tupleize_cols=False)
     return pd.DataFrame(matrix, index=index, columns=index)
