@@ -8,7 +8,7 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.results import LazyResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.models.markov.factors import edge_strengths
+from pgmx.models.markov.factors import measure_strengths
 
 
 class MarkovResults(LazyResults, BaseStructureLearner):
@@ -37,7 +37,7 @@ class MarkovResults(LazyResults, BaseStructureLearner):
     def _make_graph(self) -> nx.Graph:
         graph = nx.Graph()
         graph.add_nodes_from(self._names)
-        sizes = edge_strengths(self._potentials).tolist()
+        sizes = measure_strengths(self._potentials).tolist()
         strength = dict(zip(map(tuple, self._potentials.edges.tolist()), sizes, strict=True))
         for i, j in self.edges_.tolist():
             graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))

@@ -4,8 +4,8 @@
 - `linear_gaussian`: a normal distribution as a linear Gaussian Bayesian network: the Cholesky factor of its precision
   as arcs
 - `rows`: rows of numbers for a Gaussian network, missing cells and columns marked
-- `checks`: what a Gaussian network is made of, checked: names, matrices, and one number a variable
-- `network`: the Gaussian Markov network that learners hand back: a sparse precision matrix inside, a pgmpy graph
+- `checks`: what a Gaussian network is made of, checked: names, matrices, and one number per variable
+- `network`: the Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph
   outside
 - `queries`: questions that a Gaussian Markov network answers: predictions, parts of it, rows, and likelihoods
 """

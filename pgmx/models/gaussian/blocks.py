@@ -1,7 +1,6 @@
 """Positive definite matrices taken apart into their connected components, each with its Cholesky factor."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 
@@ -10,7 +9,7 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, lapack, solve_triangu
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Blocks", "conditional_scores", "marginal_precision", "smallest_eigenvalue", "unit_diagonal"]
+__all__ = ["Blocks", "compute_smallest_eigenvalue", "fill_scores", "marginalize_precision", "scale_to_unit_diagonal"]
 
 #: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
 DENSE_UP_TO = 2048
@@ -22,30 +21,15 @@ LEAST_PIVOT = 8 * np.finfo(np.float64).eps
 class Blocks:
     r"""Cholesky factors :math:`K_{CC} = L L^T` of the connected components C of a symmetric matrix with unit diagonal.
 
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array of float64, shape (p, p)
-        Symmetric, with ones on the diagonal.
-
-    Attributes
-    ----------
-    factors : list of (ndarray of int64, ndarray of float64)
-        Positions and lower factor of each component of two variables or more.
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        If the matrix is not positive definite to working precision.
-
-    Notes
-    -----
-    O(Σ c³) time for components of c variables.
+    `factors` holds positions and lower factor of each component of two variables or more, in O(Σ c³) time for
+    components of c variables. Raises `scipy.linalg.LinAlgError` if the matrix is not positive definite to working
+    precision.
     """
 
     def __init__(self, matrix: csr_array) -> None:
         self.matrix = matrix
         self.factors: list[tuple[np.ndarray, np.ndarray]] = []
-        for ids, block in _components(matrix):
+        for ids, block in _split_components(matrix):
             factor = cholesky(block, lower=True, overwrite_a=True, check_finite=False)
             if np.square(factor.diagonal()).min() < LEAST_PIVOT:
                 raise LinAlgError("a pivot vanishes")
@@ -56,7 +40,7 @@ class Blocks:
         """Logarithm of the determinant."""
         return 2.0 * float(sum(np.log(factor.diagonal()).sum() for _, factor in self.factors))
 
-    def inverse(self) -> np.ndarray:
+    def invert(self) -> np.ndarray:
         """Return the inverse, dense; exactly symmetric, with exact zeros between components."""
         whole = np.eye(self.matrix.shape[0])
         for ids, factor in self.factors:
@@ -67,20 +51,20 @@ class Blocks:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return the solutions x of K x = b for the columns b of an array of shape (p, m)."""
-        found = np.array(right, dtype=np.float64)
+        solutions = np.array(right, dtype=np.float64)
         for ids, factor in self.factors:
-            found[ids] = cho_solve((factor, True), right[ids], check_finite=False)
-        return found
+            solutions[ids] = cho_solve((factor, True), right[ids], check_finite=False)
+        return solutions
 
-    def spread(self, normals: np.ndarray) -> np.ndarray:
+    def correlate(self, normals: np.ndarray) -> np.ndarray:
         """Return rows of covariance K^-1 made of independent standard normal rows, shape (n, p)."""
-        found = normals.copy()
+        rows = normals.copy()
         for ids, factor in self.factors:
-            found[:, ids] = solve_triangular(factor, normals[:, ids].T, trans=1, lower=True, check_finite=False).T
-        return found
+            rows[:, ids] = solve_triangular(factor, normals[:, ids].T, trans=1, lower=True, check_finite=False).T
+        return rows
 
 
-def _components(matrix: csr_array):
+def _split_components(matrix: csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (positions, dense block) of each connected component of two variables or more."""
     count, labels = connected_components(matrix, directed=False)
     if count == 1 and len(labels) > 1:
@@ -94,7 +78,7 @@ def _components(matrix: csr_array):
             yield order[start:stop], sorted_matrix[start:stop, start:stop].toarray()
 
 
-def unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
+def scale_to_unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
     """Return a matrix scaled to unit diagonal, and the roots of its diagonal."""
     roots = np.sqrt(matrix.diagonal())
     rows = np.repeat(np.arange(len(roots)), np.diff(matrix.indptr))
@@ -103,39 +87,24 @@ def unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
     return csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape), roots
 
 
-def smallest_eigenvalue(matrix: csr_array) -> float:
+def compute_smallest_eigenvalue(matrix: csr_array) -> float:
     """Return the smallest eigenvalue of a symmetric matrix; dense, for messages alone."""
     from scipy.linalg import eigh
 
     return float(eigh(matrix.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
-def conditional_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    r"""Fill missing cells by their conditional means, on the scale where the precision has unit diagonal.
+def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    r"""Fill missing cells of rows of deviations from the mean, shape (n, p), by their conditional means.
 
     .. math:: E(z_m | z_o) = -K_{mm}^{-1} K_{mo} z_o
 
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array of float64, shape (p, p)
-        Precision K with unit diagonal.
-    scores : ndarray of float64, shape (n, p)
-        Rows of deviations from the mean, 0 where missing; not changed.
-    missing : ndarray of bool, shape (n, p)
-        Which cells are.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, p)
-        All cells.
-
-    Notes
-    -----
-    One sparse product and one factorisation for each pattern of missing cells.
+    The precision K has unit diagonal; scores are 0 where missing. One sparse product, and one factorisation for each
+    pattern of missing cells.
     """
-    found = scores.copy()
+    whole = scores.copy()
     if not missing.any():
-        return found
+        return whole
     residuals = -np.asarray((matrix @ scores.T).T)
     p = matrix.shape[0]
     dense = matrix.toarray() if p <= DENSE_UP_TO else None
@@ -152,36 +121,24 @@ def conditional_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarra
             solution = cho_solve((cholesky(dense[np.ix_(gaps, gaps)], lower=True), True), right, check_finite=False)
         else:
             solution = Blocks(matrix[gaps][:, gaps]).solve(right)
-        found[np.ix_(rows, gaps)] = solution.T
-    return found
+        whole[np.ix_(rows, gaps)] = solution.T
+    return whole
 
 
-def marginal_precision(matrix: csr_array, kept: np.ndarray) -> csr_array:
-    r"""Return the precision of some of the variables, the others summed out.
+def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array:
+    r"""Return the precision of the variables at `positions`, the others summed out; zero where no path joins two.
 
     .. math:: K_{kk} - K_{km} K_{mm}^{-1} K_{mk}
-
-    Parameters
-    ----------
-    matrix : scipy.sparse.csr_array of float64, shape (p, p)
-        Precision with unit diagonal.
-    kept : ndarray of int64, shape (k,)
-        Positions, in the order wanted.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of float64, shape (k, k)
-        Zero where no path through the others joins two variables.
     """
     p = matrix.shape[0]
-    others = np.setdiff1d(np.arange(p), kept)
-    found = matrix[kept][:, kept].toarray()
-    inner, across = matrix[others][:, others], matrix[others][:, kept]
+    others = np.setdiff1d(np.arange(p), positions)
+    marginal = matrix[positions][:, positions].toarray()
+    inner, across = matrix[others][:, others], matrix[others][:, positions]
     blocks = Blocks(inner)
     single = np.setdiff1d(np.arange(len(others)), np.concatenate([[], *(ids for ids, _ in blocks.factors)]))
     for ids, factor in [*blocks.factors, *((np.array([v]), np.ones((1, 1))) for v in single.tolist())]:
         part = across[ids]
-        touched = np.unique(part.indices)
-        half = solve_triangular(factor, part[:, touched].toarray(), lower=True, check_finite=False)
-        found[np.ix_(touched, touched)] -= half.T @ half
-    return csr_array((found + found.T) / 2.0)
+        near = np.unique(part.indices)
+        half = solve_triangular(factor, part[:, near].toarray(), lower=True, check_finite=False)
+        marginal[np.ix_(near, near)] -= half.T @ half
+    return csr_array((marginal + marginal.T) / 2.0)

@@ -1,17 +1,15 @@
-"""What a Gaussian network is made of, checked: names, matrices, and one number a variable."""
-
-from __future__ import annotations
+"""What a Gaussian network is made of, checked: names, matrices, and one number per variable."""
 
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from pgmx.checks import join_names
+from pgmx.checks import join_names, read_only
 from pgmx.data.table import python_scalar
-from pgmx.models.gaussian.blocks import smallest_eigenvalue
+from pgmx.models.gaussian.blocks import compute_smallest_eigenvalue
 
-__all__ = ["as_precision", "check_names", "column_of", "covariance_parts", "not_positive"]
+__all__ = ["check_column", "check_names", "check_precision", "explain_not_positive", "split_covariance"]
 
 #: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
 ASYMMETRY = 1e-8
@@ -31,9 +29,11 @@ def check_names(names: Sequence[Hashable]) -> tuple:
     return names
 
 
-def as_precision(matrix, names: tuple) -> csr_array:
+def check_precision(matrix, names: tuple) -> csr_array:
     """Return a copy of a matrix as symmetric csr_array with sorted indices and a positive diagonal, or raise."""
-    sparse = csr_array(matrix if issparse(matrix) else _dense(matrix, names, "precision"), dtype=np.float64, copy=True)
+    sparse = csr_array(
+        matrix if issparse(matrix) else _to_dense(matrix, names, "precision"), dtype=np.float64, copy=True
+    )
     _check_shape(sparse.shape, names, "precision")
     sparse.sum_duplicates()
     _check_finite(sparse.data, np.repeat(np.arange(len(names)), np.diff(sparse.indptr)), names, "precision")
@@ -52,13 +52,13 @@ def as_precision(matrix, names: tuple) -> csr_array:
         sparse.eliminate_zeros()
     sparse.sort_indices()
     for array in (sparse.data, sparse.indices, sparse.indptr):
-        array.setflags(write=False)
+        read_only(array)
     return sparse
 
 
-def covariance_parts(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
+def split_covariance(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
     """Return the correlations of a covariance matrix and its standard deviations, or raise."""
-    covariance = _dense(matrix.toarray() if issparse(matrix) else matrix, names, "covariance")
+    covariance = _to_dense(matrix.toarray() if issparse(matrix) else matrix, names, "covariance")
     _check_shape(covariance.shape, names, "covariance")
     rows = np.repeat(np.arange(len(names)), len(names))
     _check_finite(covariance.ravel(), rows, names, "covariance")
@@ -73,33 +73,34 @@ def covariance_parts(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
     return correlation, scale
 
 
-def column_of(values, names: tuple, what: str, default: float, *, positive: bool = False) -> np.ndarray:
-    """Return one number a variable as a read-only float64 array, or raise naming the variables."""
+def check_column(values, names: tuple, what: str, default: float, *, positive: bool = False) -> np.ndarray:
+    """Return one number per variable as a read-only float64 array, or raise naming the variables."""
     if values is None:
-        found = np.full(len(names), default)
+        column = np.full(len(names), default)
     else:
-        found = np.array(values, dtype=np.float64)
-        if found.shape != (len(names),):
-            raise ValueError(f"{what} must hold one number for each of {len(names)} variables, got shape {found.shape}")
-    wrong = ~np.isfinite(found) | (found <= 0.0 if positive else False)
+        column = np.array(values, dtype=np.float64)
+        if column.shape != (len(names),):
+            raise ValueError(
+                f"{what} must hold one number for each of {len(names)} variables, got shape {column.shape}"
+            )
+    wrong = ~np.isfinite(column) | (column <= 0.0 if positive else False)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         kind = "finite and positive" if positive else "finite"
-        raise ValueError(f"the {what} of {names[at]!r} must be {kind}, got {float(found[at])!r}")
-    found.setflags(write=False)
-    return found
+        raise ValueError(f"the {what} of {names[at]!r} must be {kind}, got {float(column[at])!r}")
+    return read_only(column)
 
 
-def not_positive(scaled: csr_array, what: str) -> str:
+def explain_not_positive(scaled: csr_array, what: str) -> str:
     """Say how far a matrix with unit diagonal is from positive definite."""
-    smallest = smallest_eigenvalue(scaled)
+    smallest = compute_smallest_eigenvalue(scaled)
     return (
         f"the {what} is not positive definite: scaled to unit diagonal its smallest eigenvalue is {smallest:.3g}, and "
         "must be above 0 by more than rounding errors; add to its diagonal, or estimate it with a larger penalty"
     )
 
 
-def _dense(matrix, names: tuple, what: str) -> np.ndarray:
+def _to_dense(matrix, names: tuple, what: str) -> np.ndarray:
     if hasattr(matrix, "iloc"):
         for labels in (tuple(matrix.index), tuple(matrix.columns)):
             if len(labels) == len(names) and labels != names:

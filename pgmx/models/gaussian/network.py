@@ -1,4 +1,4 @@
-"""The Gaussian Markov network that learners hand back: a sparse precision matrix inside, a pgmpy graph outside."""
+"""The Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph outside."""
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
@@ -13,8 +13,14 @@ from scipy.sparse import csr_array
 
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
-from pgmx.models.gaussian.blocks import Blocks, unit_diagonal
-from pgmx.models.gaussian.checks import as_precision, check_names, column_of, covariance_parts, not_positive
+from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
+from pgmx.models.gaussian.checks import (
+    check_column,
+    check_names,
+    check_precision,
+    explain_not_positive,
+    split_covariance,
+)
 from pgmx.models.gaussian.queries import GaussianQueries
 from pgmx.statistics import MarginalTransforms
 
@@ -139,12 +145,12 @@ class GaussianMarkovNetwork(GaussianQueries):
             symmetric or not positive definite; the message tells the smallest eigenvalue.
         """
         names = check_names(names)
-        matrix = as_precision(precision, names)
+        matrix = check_precision(precision, names)
         network = cls()
         network._names, network._precision = names, matrix
-        network._mean = column_of(mean, names, "mean", 0.0)
-        network._scale = column_of(scale, names, "scale", 1.0, positive=True)
-        network._scaled, roots = unit_diagonal(matrix)
+        network._mean = check_column(mean, names, "mean", 0.0)
+        network._scale = check_column(scale, names, "scale", 1.0, positive=True)
+        network._scaled, roots = scale_to_unit_diagonal(matrix)
         network._units = network._scale / roots
         if transforms is not None and transforms.n_columns != len(names):
             raise ValueError(f"there must be one transform for each of {len(names)} names, got {transforms.n_columns}")
@@ -153,8 +159,8 @@ class GaussianMarkovNetwork(GaussianQueries):
         try:
             network._cache["blocks"] = Blocks(network._scaled)
         except LinAlgError:
-            raise ValueError(not_positive(network._scaled, "precision")) from None
-        network._draw()
+            raise ValueError(explain_not_positive(network._scaled, "precision")) from None
+        network._add_graph()
         return network
 
     @classmethod
@@ -196,14 +202,14 @@ class GaussianMarkovNetwork(GaussianQueries):
             As `from_precision`; a singular covariance, for one of fewer rows than variables, has no precision.
         """
         names = check_names(names)
-        correlation, scale = covariance_parts(covariance, names)
+        correlation, scale = split_covariance(covariance, names)
         try:
             factor = cholesky(correlation, lower=True, check_finite=False)
             # Far below this the inverse would be rounding errors.
             if np.square(factor.diagonal()).min() < 1e-14:
                 raise LinAlgError
         except LinAlgError:
-            raise ValueError(not_positive(csr_array(correlation), "covariance")) from None
+            raise ValueError(explain_not_positive(csr_array(correlation), "covariance")) from None
         lower = np.tril(lapack.dpotri(factor, lower=1)[0])
         precision = lower + np.tril(lower, -1).T
         roots = np.sqrt(precision.diagonal())
@@ -211,7 +217,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         options = {"mean": mean, "estimated_by": estimated_by, "n_samples": n_samples}
         return cls.from_precision(names, precision, scale=scale, **options)
 
-    def _draw(self) -> None:
+    def _add_graph(self) -> None:
         """Make nodes and edges of the numbers."""
         rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
         upper = rows < self._scaled.indices
@@ -244,7 +250,7 @@ class GaussianMarkovNetwork(GaussianQueries):
     @property
     def sparse_precision(self) -> csr_array:
         """Precision matrix Θ in the user's units, as ``scipy.sparse.csr_array`` of float64."""
-        matrix = self._known()
+        matrix = self._require_precision()
         rows = np.repeat(np.arange(len(self._names)), np.diff(matrix.indptr))
         data = matrix.data / (self._scale[rows] * self._scale[matrix.indices])
         return csr_array((data, matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
@@ -252,18 +258,18 @@ class GaussianMarkovNetwork(GaussianQueries):
     @property
     def standardized_precision(self) -> csr_array:
         """Precision matrix P as it was given: of the variables divided by `scale`."""
-        return self._known().copy()
+        return self._require_precision().copy()
 
     @property
     def scale(self) -> pd.Series:
         """Units that `standardized_precision` is given in, standard deviations of the data where a learner fitted."""
-        self._known()
+        self._require_precision()
         return pd.Series(self._scale.copy(), index=self._index())
 
     @property
     def mean(self) -> pd.Series:
         """Means in the user's units."""
-        self._known()
+        self._require_precision()
         return pd.Series(self._mean.copy(), index=self._index())
 
     @property
@@ -283,7 +289,7 @@ class GaussianMarkovNetwork(GaussianQueries):
     @property
     def partial_correlations(self) -> pd.DataFrame:
         """Partial correlations of all pairs given all other variables; 1 on the diagonal."""
-        self._known()
+        self._require_precision()
         partial = -self._scaled.toarray()
         partial[partial == 0.0] = 0.0  # no negative zeros
         np.fill_diagonal(partial, 1.0)
@@ -296,13 +302,13 @@ class GaussianMarkovNetwork(GaussianQueries):
         if self._precision is None:
             return nx.Graph.copy(self)
         clone = type(self)()
-        kept = ("_names", "_precision", "_mean", "_scale", "_scaled", "_units", "_transforms")
-        for key in (*kept, "estimated_by", "n_samples"):
+        numbers = ("_names", "_precision", "_mean", "_scale", "_scaled", "_units", "_transforms")
+        for key in (*numbers, "estimated_by", "n_samples"):
             setattr(clone, key, getattr(self, key))
         clone._cache = dict(self._cache)
         clone.graph.update(self.graph)
-        nx.Graph.add_nodes_from(clone, ((name, dict(own)) for name, own in self.nodes(data=True)))
-        nx.Graph.add_edges_from(clone, ((u, v, dict(own)) for u, v, own in self.edges(data=True)))
+        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
+        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
         return clone
 
     def __repr__(self) -> str:
@@ -336,8 +342,8 @@ class GaussianMarkovNetwork(GaussianQueries):
             )
         }
         graph = nx.Graph(**self.graph)
-        graph.add_nodes_from((name, {**own, **numbers.get(name, {})}) for name, own in self.nodes(data=True))
-        graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
+        graph.add_nodes_from((name, {**marks, **numbers.get(name, {})}) for name, marks in self.nodes(data=True))
+        graph.add_edges_from((u, v, dict(marks)) for u, v, marks in self.edges(data=True))
         return graph
 
     # ---- files ----
@@ -353,7 +359,7 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     def parts(self) -> GaussianParts:
         """Return names, precision, means, units and origin: what files hold of a network."""
-        matrix, name = self._known(), str(self.name or "")
+        matrix, name = self._require_precision(), str(self.name or "")
         numbers = (matrix, self._mean, self._scale, self._transforms)
         return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)
 

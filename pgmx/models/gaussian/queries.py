@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from pgmx.checks import check_natural, check_seed, join_names
 from pgmx.models.fixed_graph import FixedGraph
-from pgmx.models.gaussian.blocks import Blocks, conditional_scores, marginal_precision
-from pgmx.models.gaussian.linear_gaussian import linear_gaussian_network
-from pgmx.models.gaussian.rows import evidence_of, numeric_rows
+from pgmx.models.gaussian.blocks import Blocks, fill_scores, marginalize_precision
+from pgmx.models.gaussian.linear_gaussian import make_linear_gaussian_network
+from pgmx.models.gaussian.rows import read_evidence, read_rows
 from pgmx.statistics import MarginalTransforms
 
 __all__ = ["GaussianQueries"]
@@ -34,7 +34,7 @@ class GaussianQueries(FixedGraph):
     _transforms: MarginalTransforms | None
     _cache: dict[str, Any]
 
-    def _known(self) -> csr_array:
+    def _require_precision(self) -> csr_array:
         if self._precision is None:
             raise ValueError(
                 "this network has no precision: make it with GaussianMarkovNetwork.from_precision or from_covariance"
@@ -42,7 +42,7 @@ class GaussianQueries(FixedGraph):
         return self._precision
 
     def _blocks(self) -> Blocks:
-        self._known()
+        self._require_precision()
         if "blocks" not in self._cache:
             self._cache["blocks"] = Blocks(self._scaled)
         return self._cache["blocks"]
@@ -51,7 +51,7 @@ class GaussianQueries(FixedGraph):
         """Return the inverse of K; computed once, not to be changed."""
         blocks = self._blocks()
         if "inverse" not in self._cache:
-            self._cache["inverse"] = blocks.inverse()
+            self._cache["inverse"] = blocks.invert()
         return self._cache["inverse"]
 
     def _index(self, positions: Iterable[int] | None = None) -> pd.Index:
@@ -109,24 +109,23 @@ class GaussianQueries(FixedGraph):
         -----
         One sparse product, and one factorisation for each pattern of missing cells.
         """
-        self._known()
-        rows = numeric_rows(X, self._names, allow_missing=True)
+        self._require_precision()
+        rows = read_rows(X, self._names, allow_missing=True)
         missing = np.isnan(rows.values)
         wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known)
         scores = self._scores(rows.values, np.arange(len(self._names)))
         scores[missing] = 0.0
-        found = self._values(conditional_scores(self._scaled, scores, missing)[:, wanted], wanted)
-        found = np.where(missing[:, wanted], found, rows.values[:, wanted])
-        frame = pd.DataFrame(found, index=rows.index, columns=self._index(wanted))
+        values = self._values(fill_scores(self._scaled, scores, missing)[:, wanted], wanted)
+        values = np.where(missing[:, wanted], values, rows.values[:, wanted])
+        frame = pd.DataFrame(values, index=rows.index, columns=self._index(wanted))
         if not return_covariance:
             return frame
         if not missing[:, wanted].all():
             raise ValueError(
                 f"the rows lack different cells of {join_names(frame.columns)}, so that no one covariance holds for "
-                f"all: "
-                "predict rows of one pattern at a time"
+                "all: predict rows of one pattern at a time"
             )
-        spread = Blocks(self._scaled[wanted][:, wanted]).inverse() * np.outer(self._units[wanted], self._units[wanted])
+        spread = Blocks(self._scaled[wanted][:, wanted]).invert() * np.outer(self._units[wanted], self._units[wanted])
         return frame, self._frame(spread, wanted)
 
     def conditional(self, evidence: Mapping[Hashable, float]) -> Self:
@@ -149,18 +148,18 @@ class GaussianQueries(FixedGraph):
         ValueError
             If a name is no variable, a value no finite number, or nothing is left.
         """
-        matrix = self._known()
-        observed, values = evidence_of(evidence, self._names)
-        left = np.setdiff1d(np.arange(len(self._names)), observed)
-        if not len(left):
-            raise ValueError("the evidence tells all variables: leave out those that are asked for")
+        matrix = self._require_precision()
+        observed, values = read_evidence(evidence, self._names)
+        others = np.setdiff1d(np.arange(len(self._names)), observed)
+        if not len(others):
+            raise ValueError("the evidence holds all variables: leave out those that are asked for")
         scores = np.zeros((1, len(self._names)))
         scores[0, observed] = self._scores(values[None], observed)[0]
         missing = np.ones((1, len(self._names)), dtype=bool)
         missing[0, observed] = False
-        found = conditional_scores(self._scaled, scores, missing)[0, left]
-        mean = self._mean[left] + found * self._units[left]
-        return self._part(left, matrix[left][:, left], mean, self._scale[left])
+        means = fill_scores(self._scaled, scores, missing)[0, others]
+        mean = self._mean[others] + means * self._units[others]
+        return self._part(others, matrix[others][:, others], mean, self._scale[others])
 
     def marginal(self, variables: Sequence[Hashable]) -> Self:
         """Return the distribution of some of the variables.
@@ -181,20 +180,20 @@ class GaussianQueries(FixedGraph):
         ValueError
             If there are none, one is no variable, or stands twice.
         """
-        self._known()
+        self._require_precision()
         if isinstance(variables, str):
             variables = [variables]
         for name in variables:
             self._check_node(name)
         place = {name: v for v, name in enumerate(self._names)}
-        kept = np.array([place[name] for name in variables], dtype=np.int64)
-        if not len(kept) or len(np.unique(kept)) < len(kept):
+        positions = np.array([place[name] for name in variables], dtype=np.int64)
+        if not len(positions) or len(np.unique(positions)) < len(positions):
             raise ValueError(f"variables must be distinct names, one at least, got {join_names(variables)}")
-        matrix = marginal_precision(self._scaled, kept)
+        matrix = marginalize_precision(self._scaled, positions)
         roots = np.sqrt(matrix.diagonal())
-        rows = np.repeat(np.arange(len(kept)), np.diff(matrix.indptr))
+        rows = np.repeat(np.arange(len(positions)), np.diff(matrix.indptr))
         matrix.data[np.abs(matrix.data) <= _ROUNDING * roots[rows] * roots[matrix.indices]] = 0.0
-        return self._part(kept, matrix, self._mean[kept], self._units[kept])
+        return self._part(positions, matrix, self._mean[positions], self._units[positions])
 
     @abstractmethod
     def _part(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
@@ -232,18 +231,18 @@ class GaussianQueries(FixedGraph):
         -----
         O(n_samples Σ c²) time for components of c variables.
         """
-        self._known()
+        self._require_precision()
         n = check_natural(n_samples, "n_samples", 0)
         rng = np.random.default_rng(check_seed(random_state, "random_state"))
-        drawn = self if not evidence else self.conditional(evidence)
-        scores = drawn._blocks().spread(rng.standard_normal((n, len(drawn._names))))
-        found = drawn._values(scores, np.arange(len(drawn._names)))
+        evidence = evidence or {}
+        source = self.conditional(evidence) if evidence else self
+        scores = source._blocks().correlate(rng.standard_normal((n, len(source._names))))
         values = np.empty((n, len(self._names)))
-        given = evidence or {}
-        values[:, [v for v, name in enumerate(self._names) if name not in given]] = found
+        unobserved = [v for v, name in enumerate(self._names) if name not in evidence]
+        values[:, unobserved] = source._values(scores, np.arange(len(source._names)))
         for v, name in enumerate(self._names):
-            if name in given:
-                values[:, v] = given[name]
+            if name in evidence:
+                values[:, v] = evidence[name]
         return pd.DataFrame(values, columns=self._index())
 
     def log_likelihood(self, X) -> np.ndarray:
@@ -264,8 +263,8 @@ class GaussianQueries(FixedGraph):
         ValueError
             If columns are absent or are no variables, or cells are missing or no numbers.
         """
-        self._known()
-        rows = numeric_rows(X, self._names)
+        self._require_precision()
+        rows = read_rows(X, self._names)
         scores = self._scores(rows.values, np.arange(len(self._names)))
         squares = np.einsum("ij,ij->i", scores, np.asarray((self._scaled @ scores.T).T))
         return 0.5 * (self._log_det() - len(self._names) * np.log(2.0 * np.pi) - squares)
@@ -288,12 +287,12 @@ class GaussianQueries(FixedGraph):
 
     def check_model(self) -> bool:
         """Return True: a network with a precision is consistent by construction."""
-        self._known()
+        self._require_precision()
         return True
 
     def to_joint_gaussian(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance as arrays in the order of `names`, as pgmpy's linear Gaussian networks do."""
-        self._known()
+        self._require_precision()
         return self._mean.copy(), self._inverse() * np.outer(self._units, self._units)
 
     def to_linear_gaussian_bn(self, order: Sequence[Hashable] | None = None) -> LinearGaussianBayesianNetwork:
@@ -322,7 +321,7 @@ class GaussianQueries(FixedGraph):
         memory. The CPDs are exact, but pgmpy 1.1 rounds to 8 decimals when it joins them (``to_joint_gaussian``, and
         with it ``simulate``, ``predict`` and ``log_likelihood``): variables of tiny units lose digits there.
         """
-        self._known()
+        self._require_precision()
         if order is not None:
             order = list(order)
             if len(order) != len(self._names) or set(order) != set(self._names):
@@ -332,4 +331,4 @@ class GaussianQueries(FixedGraph):
                 )
         place = {name: v for v, name in enumerate(self._names)}
         positions = None if order is None else [place[name] for name in order]
-        return linear_gaussian_network(self._names, self._scaled, self._mean, self._units, positions)
+        return make_linear_gaussian_network(self._names, self._scaled, self._mean, self._units, positions)

@@ -1,9 +1,7 @@
 """Rows of numbers for a Gaussian network, missing cells and columns marked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,59 +14,35 @@ from pgmx.data.numbers.table import open_numeric
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.sources import open_piece
 
-__all__ = ["NumericRows", "evidence_of", "numeric_rows"]
+__all__ = ["NumericRows", "read_evidence", "read_rows"]
 
 
 class NumericRows(NamedTuple):
-    """Rows in the order of a network.
+    """Rows in the order of a network, with their labels.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows, n_variables)
-        Numbers; NaN where missing.
-    known : ndarray of bool, shape (n_variables,)
-        Whether there is a column of the variable.
-    index : pandas.Index
-        Labels of the rows.
+    The values have the shape (n_rows, n_variables), NaN where missing; `known` says which variables have a column.
     """
 
     values: np.ndarray
     known: np.ndarray
-    index: Any
+    index: pd.Index
 
 
-def numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
-    """Bring rows into the order of a network.
+def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
+    """Bring rows into the order of a network, columns in any order, those of an array in the order of the variables.
 
-    Parameters
-    ----------
-    X : DataFrame, mapping, array, path or iterator of frames
-        Rows, any number of them; columns in any order, those of an array in the order of the variables. A mapping gives
-        a number, or a sequence of them, for each name.
-    names : tuple
-        Names of the variables.
-    allow_missing : bool, default=False
-        Whether columns may be absent and cells missing.
-
-    Returns
-    -------
-    NumericRows
-        Values, which variables have a column, and index.
-
-    Raises
-    ------
-    ValueError
-        If a column is no variable or holds other things than finite numbers, or something is missing that must not be.
+    A mapping gives a number, or a sequence of them, for each name. Raises if a column is no variable or holds other
+    things than finite numbers, or where something is missing that must not be.
     """
-    columns, cells, index = _cells_of(X, names)
-    place, there = {name: v for v, name in enumerate(names)}, set(columns)
+    columns, cells, index = _read_cells(X, names)
+    place = {name: v for v, name in enumerate(names)}
     extra = [name for name in columns if name not in place]
     if extra:
         raise ValueError(
             f"column(s) {join_names(extra)} are no variables of the network: leave them out, or rename them"
         )
-    known = np.array([name in there for name in names])
-    lacking = [name for name in names if name not in there]
+    known = np.isin(np.arange(len(names)), [place[name] for name in columns])
+    lacking = [names[v] for v in np.flatnonzero(~known).tolist()]
     if lacking and not allow_missing:
         raise ValueError(
             f"the variables {join_names(lacking)} have no column: predict() fills columns that are missing"
@@ -84,31 +58,11 @@ def numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows
     return NumericRows(values, known, index)
 
 
-def evidence_of(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and values of observed variables, in the order of the network.
-
-    Parameters
-    ----------
-    evidence : dict of {name: number}
-        Observed values.
-    names : tuple
-        Names of the variables.
-
-    Returns
-    -------
-    tuple of (ndarray of int64, ndarray of float64)
-        Positions, ascending, and values.
-
-    Raises
-    ------
-    TypeError
-        If `evidence` is no dictionary.
-    ValueError
-        If a name is no variable or a value no finite number.
-    """
+def read_evidence(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """Return ascending positions and values of observed variables, or raise for what is no variable or number."""
     if not isinstance(evidence, Mapping):
         raise TypeError(f"evidence must be a dictionary {{name: number}}, got {type(evidence).__name__}")
-    rows = numeric_rows({name: [value] for name, value in evidence.items()}, names, allow_missing=True)
+    rows = read_rows({name: [value] for name, value in evidence.items()}, names, allow_missing=True)
     positions = np.flatnonzero(rows.known)
     absent = [names[v] for v in positions.tolist() if np.isnan(rows.values[0, v])]
     if absent:
@@ -116,10 +70,10 @@ def evidence_of(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray
     return positions, rows.values[0, positions]
 
 
-def _cells_of(X, names: tuple) -> tuple[tuple, np.ndarray, Any]:
+def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     """Return names of columns, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
-        X = _frame_of(X)
+        X = _make_frame(X)
     if is_path(X) or is_iterator(X):
         table = open_numeric(X, missing="pairwise")
         cells = table.rows()
@@ -142,13 +96,13 @@ def _cells_of(X, names: tuple) -> tuple[tuple, np.ndarray, Any]:
     return columns, float_rows(frame), index
 
 
-def _frame_of(columns: Mapping) -> pd.DataFrame:
+def _make_frame(columns: Mapping) -> pd.DataFrame:
     """Return a frame of a dictionary of numbers, or of sequences of one length."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(1))
-    cells = [np.atleast_1d(np.asarray(own)) for own in columns.values()]
-    if len({own.shape for own in cells}) > 1 or cells[0].ndim > 1:
-        shapes = [own.shape for own in cells]
+    cells = [np.atleast_1d(np.asarray(values)) for values in columns.values()]
+    shapes = [values.shape for values in cells]
+    if len(set(shapes)) > 1 or cells[0].ndim > 1:
         raise ValueError(f"the columns of a dictionary must be numbers, or sequences of one length, got {shapes}")
-    frame = pd.concat([pd.Series(own) for own in cells], axis=1)
+    frame = pd.concat([pd.Series(values) for values in cells], axis=1)
     return frame.set_axis(pd.Index(list(columns), tupleize_cols=False), axis=1)

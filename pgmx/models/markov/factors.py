@@ -1,7 +1,5 @@
 """From log-potentials to pgmpy: factors scaled to Z = 1, junction trees and factor graphs that its inference takes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,26 +18,19 @@ from pgmx.inference.problem import Problem
 
 __all__ = [
     "Scaling",
-    "edge_strengths",
-    "factor_graph",
+    "compute_scaling",
     "junction_tree",
+    "make_factor_graph",
+    "make_factors",
+    "measure_strengths",
     "scale_potentials",
-    "scaled_factors",
-    "scaling",
 ]
 
 
 class Scaling(NamedTuple):
-    """What is taken off the log-potentials so that Z = 1.
+    """What is taken off the log-potentials so that Z = 1; not `is_exact` under Bethe's approximation.
 
-    Parameters
-    ----------
-    shifts : ndarray of float64, shape (n + m,)
-        One number a variable, then one an edge; they sum to `log_partition`.
-    log_partition : float
-        In nats.
-    is_exact : bool
-        False for Bethe's approximation.
+    The shifts, one per variable and then one per edge, shape (n + m,), sum to `log_partition`, in nats.
     """
 
     shifts: np.ndarray
@@ -47,22 +38,13 @@ class Scaling(NamedTuple):
     is_exact: bool
 
 
-def edge_strengths(potentials: PairwisePotentials) -> np.ndarray:
-    """Return the Frobenius norm of each edge's table with the means of its rows and columns removed.
+def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
+    """Return the Frobenius norm of each edge's table with the means of its rows and columns removed, shape (m,).
 
-    Parameters
-    ----------
-    potentials : PairwisePotentials
-        The network.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        Zero where the table is a sum of two functions of one variable each; infinite where it rules out pairs of
-        states.
+    Zero where the table is a sum of two functions of one variable each; infinite where it rules out pairs of states.
     """
     strengths = np.empty(potentials.n_edges)
-    for edges, tables in _stacks(potentials):
+    for edges, tables in _stack_tables(potentials):
         possible = np.isfinite(tables).all(axis=(1, 2))
         centred = np.where(possible[:, None, None], tables, 0.0)
         centred -= centred.mean(axis=1, keepdims=True)
@@ -71,7 +53,7 @@ def edge_strengths(potentials: PairwisePotentials) -> np.ndarray:
     return strengths
 
 
-def _stacks(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _stack_tables(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the numbers of the edges whose tables have one shape, and these tables as one array."""
     shapes = potentials.cardinalities[potentials.edges]
     for shape in np.unique(shapes, axis=0).tolist():
@@ -80,43 +62,34 @@ def _stacks(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.nda
         yield edges, potentials.edge_values[cells].reshape(-1, *shape)
 
 
-def scaling(problem: Problem) -> Scaling:
-    """Find the log-partition of a pairwise network and distribute it over variables and edges.
+def compute_scaling(problem: Problem) -> Scaling:
+    """Compute the log-partition of a pairwise network and distribute it over variables and edges.
 
     First every variable's table is scaled to the sum and every edge's to the mean of 1; what remains is shared by the
-    variables of each connected part. Products of some of the factors then stay far from overflow.
-
-    Parameters
-    ----------
-    problem : Problem
-        A pairwise network.
-
-    Returns
-    -------
-    Scaling
-        Exact where a junction tree fits into `AUTO_MEMORY`.
+    variables of each connected part. Products of some of the factors then stay far from overflow. Exact where a
+    junction tree fits into `AUTO_MEMORY`.
     """
     potentials = problem.pairwise()
     n = potentials.n_variables
     shifts = np.empty(n + potentials.n_edges)
     shifts[:n] = [log_sum_exp(potentials.node(v)) for v in range(n)]
-    for edges, tables in _stacks(potentials):
+    for edges, tables in _stack_tables(potentials):
         flat = tables.reshape(len(edges), -1)
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
-    parts, n_parts = _parts(potentials)
+    parts, n_parts = _label_components(potentials)
     try:
         tree = problem.exact({}, AUTO_MEMORY)
-        totals, is_exact = _exact_totals(potentials, tree, parts, n_parts), True
+        totals, is_exact = _compute_exact_totals(potentials, tree, parts, n_parts), True
     except TreewidthError:
-        totals, is_exact = _bethe_totals(potentials, parts, n_parts), False
+        totals, is_exact = _compute_bethe_totals(potentials, parts, n_parts), False
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
     shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
     return Scaling(shifts, tree.log_partition if is_exact else float(totals.sum()), is_exact)
 
 
-def _parts(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
+def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
     """Return the number of the connected part of each variable, and how many there are."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -126,7 +99,9 @@ def _parts(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
     return parts, n_parts
 
 
-def _exact_totals(potentials: PairwisePotentials, tree: ExactInference, parts: np.ndarray, n_parts: int) -> np.ndarray:
+def _compute_exact_totals(
+    potentials: PairwisePotentials, tree: ExactInference, parts: np.ndarray, n_parts: int
+) -> np.ndarray:
     """Return the log-partition of each part: the score of a configuration less its log-probability."""
     codes = tree.map().codes
     totals = np.zeros(n_parts)
@@ -139,14 +114,14 @@ def _exact_totals(potentials: PairwisePotentials, tree: ExactInference, parts: n
     return totals
 
 
-def _bethe_totals(potentials: PairwisePotentials, parts: np.ndarray, n_parts: int) -> np.ndarray:
+def _compute_bethe_totals(potentials: PairwisePotentials, parts: np.ndarray, n_parts: int) -> np.ndarray:
     """Return Bethe's log-partition of each part: energy and entropy of the beliefs of its variables and edges."""
-    found = loopy_belief_propagation(potentials)
-    warn_unconverged(found)
+    beliefs = loopy_belief_propagation(potentials)
+    warn_unconverged(beliefs)
     degree = np.diff(potentials.neighbours()[0])
-    by_node = _free_energy(found.node_beliefs, potentials.node_values)
-    entropy = _free_energy(found.node_beliefs, np.zeros_like(found.node_beliefs))
-    by_edge = _free_energy(found.edge_beliefs, potentials.edge_values)
+    by_node = _free_energy(beliefs.node_beliefs, potentials.node_values)
+    entropy = _free_energy(beliefs.node_beliefs, np.zeros_like(beliefs.node_beliefs))
+    by_edge = _free_energy(beliefs.edge_beliefs, potentials.edge_values)
     nodes = np.add.reduceat(by_node, potentials.node_offsets[:-1])
     nodes -= degree * np.add.reduceat(entropy, potentials.node_offsets[:-1])
     totals = np.bincount(parts, nodes, n_parts)
@@ -172,34 +147,19 @@ def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> Pair
     return PairwisePotentials(potentials.cardinalities, nodes, potentials.edges, edges)
 
 
-def scaled_factors(
+def make_factors(
     names: Sequence[Hashable], states: Sequence[tuple], potentials: PairwisePotentials, shifts: np.ndarray
 ) -> list[DiscreteFactor]:
-    """Return pgmpy's factors: the exponentials of the log-potentials less the shifts.
-
-    Parameters
-    ----------
-    names, states : sequences
-        Of the variables.
-    potentials : PairwisePotentials
-        Their log-potentials.
-    shifts : ndarray of float64, shape (n + m,)
-        As in `Scaling`.
-
-    Returns
-    -------
-    list of pgmpy.factors.discrete.DiscreteFactor
-        One a variable, then one an edge.
-    """
+    """Return pgmpy's factors, one per variable and then one per edge: exponentials of log-potentials less shifts."""
     n, cards = potentials.n_variables, potentials.cardinalities.tolist()
-    listed = [list(own) for own in states]
+    labels = [list(values) for values in states]
     factors = []
     for v in range(n):
         values = np.exp(potentials.node(v) - shifts[v])
-        factors.append(DiscreteFactor([names[v]], [cards[v]], values, {names[v]: listed[v]}))
+        factors.append(DiscreteFactor([names[v]], [cards[v]], values, {names[v]: labels[v]}))
     for (i, j), table, shift in zip(potentials.edges.tolist(), potentials.tables(), shifts[n:], strict=True):
-        own = {names[i]: listed[i], names[j]: listed[j]}
-        factors.append(DiscreteFactor([names[i], names[j]], [cards[i], cards[j]], np.exp(table - shift), own))
+        pair_states = {names[i]: labels[i], names[j]: labels[j]}
+        factors.append(DiscreteFactor([names[i], names[j]], [cards[i], cards[j]], np.exp(table - shift), pair_states))
     return factors
 
 
@@ -249,19 +209,19 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
     """
     problem = Problem.of(model)
     tree = JunctionTree()
-    named: list[tuple] = []
-    for scope, table, above in _bridged(problem.exact({}, memory)):
-        named.append(tuple(problem.names[v] for v in scope))
-        own = {problem.names[v]: list(problem.states[v]) for v in scope}
+    cliques: list[tuple] = []
+    for scope, table, above in _bridge_components(problem.exact({}, memory)):
+        cliques.append(tuple(problem.names[v] for v in scope))
+        states = {problem.names[v]: list(problem.states[v]) for v in scope}
         # networkx's own methods: pgmpy's search all other cliques for each.
-        nx.Graph.add_node(tree, named[-1])
-        tree.factors.append(DiscreteFactor(named[-1], table.shape, table, own))
+        nx.Graph.add_node(tree, cliques[-1])
+        tree.factors.append(DiscreteFactor(cliques[-1], table.shape, table, states))
         if above is not None:
-            nx.Graph.add_edge(tree, named[above], named[-1], weight=None)
+            nx.Graph.add_edge(tree, cliques[above], cliques[-1], weight=None)
     return tree
 
 
-def _bridged(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarray, int | None]]:
+def _bridge_components(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarray, int | None]]:
     """Return cliques, their distributions given what they share with the one above, and that one's number.
 
     The root of each connected part but the first is put below a bridge: a clique of a variable of the first root and
@@ -273,17 +233,17 @@ def _bridged(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarra
     for number, (scope, parent) in enumerate(zip(inference.plan.cliques, inference.plan.parents.tolist(), strict=True)):
         above = place[parent] if parent >= 0 else None
         if parent < 0 and cliques:
-            anchor, own = cliques[0][0][0], marginals[scope[0]]
-            cliques.append(((anchor, scope[0]), np.tile(own, (len(marginals[anchor]), 1)), 0))
+            anchor, marginal = cliques[0][0][0], marginals[scope[0]]
+            cliques.append(((anchor, scope[0]), np.tile(marginal, (len(marginals[anchor]), 1)), 0))
             above = len(cliques) - 1
         shared = 1 if parent < 0 and above is not None else len(inference.plan.sepsets[number])
         if len(scope) > shared:
-            cliques.append((scope, _conditional(conditionals[number], shared), above))
+            cliques.append((scope, _normalize_rows(conditionals[number], shared), above))
         place.append(len(cliques) - 1)
     return cliques
 
 
-def _conditional(table: np.ndarray, shared: int) -> np.ndarray:
+def _normalize_rows(table: np.ndarray, shared: int) -> np.ndarray:
     """Return a distribution given its first axes; uniform where those have probability zero, so as not to be 0 / 0."""
     rows = table.reshape(int(np.prod(table.shape[:shared])), -1)
     sums = rows.sum(axis=1, keepdims=True)
@@ -291,13 +251,7 @@ def _conditional(table: np.ndarray, shared: int) -> np.ndarray:
 
 
 class NamedFactorGraph(FactorGraph):
-    """A factor graph in which evidence is given by the names of states, and variables may be integers.
-
-    Parameters
-    ----------
-    ebunch : iterable of edges, optional
-        As in pgmpy.
-    """
+    """A factor graph in which evidence consists of names of states, and variables may be integers."""
 
     def get_cardinality(self, node: Hashable | None = None) -> Any:
         """Return the number of states of a variable, or of all in a dictionary."""
@@ -312,21 +266,8 @@ class NamedFactorGraph(FactorGraph):
         return np.eye(len(states))[states.index(observation)]
 
 
-def factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFactor]) -> NamedFactorGraph:
-    """Make the factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes.
-
-    Parameters
-    ----------
-    names : sequence of hashable
-        Variables.
-    factors : sequence of pgmpy.factors.discrete.DiscreteFactor
-        Factors of them.
-
-    Returns
-    -------
-    NamedFactorGraph
-        Variables and the factors themselves are the nodes.
-    """
+def make_factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFactor]) -> NamedFactorGraph:
+    """Make the factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes; its nodes hold the factors."""
     graph = NamedFactorGraph()
     graph.factors = list(factors)
     nx.Graph.add_nodes_from(graph, names)

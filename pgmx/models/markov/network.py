@@ -1,4 +1,4 @@
-"""The discrete pairwise Markov network that learners hand back: arrays inside, a pgmpy network outside."""
+"""The discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside."""
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
@@ -16,7 +16,7 @@ from pgmx.inference.networks.factors import read_network
 from pgmx.inference.problem import Problem
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
-from pgmx.models.markov.factors import edge_strengths, scale_potentials
+from pgmx.models.markov.factors import measure_strengths, scale_potentials
 from pgmx.models.markov.pgmpy_face import PgmpyFace
 
 __all__ = ["PairwiseMarkovNetwork"]
@@ -134,7 +134,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         network = cls()
         network._potentials, network._names, network._states = potentials, names, named_states
         network._factors = None
-        strengths = edge_strengths(potentials).tolist()
+        strengths = measure_strengths(potentials).tolist()
         nx.Graph.add_nodes_from(network, names)
         # networkx's own method: pgmpy's takes weights alone.
         ends = zip(potentials.edges.tolist(), strengths, strict=True)
@@ -167,8 +167,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         if large:
             raise ValueError(
                 f"the network has factors of more than two variables, {join_names(large)}: a pairwise network "
-                f"cannot hold "
-                "them; the functions of pgmx.inference answer questions about the network as it is"
+                "cannot hold them; the functions of pgmx.inference answer questions about the network as it is"
             )
         return cls.from_potentials(names, states, factors.pairwise())
 
@@ -177,7 +176,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
     @property
     def potentials(self) -> PairwisePotentials:
         """The log-potentials, in the order of `names`."""
-        return self._known()
+        return self._require_potentials()
 
     @property
     def names(self) -> tuple:
@@ -196,8 +195,8 @@ class PairwiseMarkovNetwork(PgmpyFace):
         clone._cache = dict(self._cache)
         clone.latents = list(self.latents)
         clone.graph.update(self.graph)
-        nx.Graph.add_nodes_from(clone, ((name, dict(own)) for name, own in self.nodes(data=True)))
-        nx.Graph.add_edges_from(clone, ((u, v, dict(own)) for u, v, own in self.edges(data=True)))
+        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
+        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
         return clone
 
     def __repr__(self) -> str:
@@ -209,10 +208,10 @@ class PairwiseMarkovNetwork(PgmpyFace):
     __str__ = __repr__
 
     def __getstate__(self) -> dict:
-        # Factors and found answers can be made again.
-        kept = {key: value for key, value in self.__dict__.items() if key not in ("_cache", "adj", "nodes", "edges")}
-        kept["_factors"] = None if self._potentials is not None else self._factors
-        return kept
+        # Factors and answers can be made again.
+        state = {key: value for key, value in self.__dict__.items() if key not in ("_cache", "adj", "nodes", "edges")}
+        state["_factors"] = None if self._potentials is not None else self._factors
+        return state
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
@@ -230,8 +229,8 @@ class PairwiseMarkovNetwork(PgmpyFace):
         """Return a plain graph: nodes with the attribute ``states``, edges with ``strength`` and ``weight``."""
         graph = nx.Graph(**self.graph)
         states = self.states
-        graph.add_nodes_from((name, {**own, "states": states.get(name, [])}) for name, own in self.nodes(data=True))
-        graph.add_edges_from((u, v, dict(own)) for u, v, own in self.edges(data=True))
+        graph.add_nodes_from((name, {**marks, "states": states.get(name, [])}) for name, marks in self.nodes(data=True))
+        graph.add_edges_from((u, v, dict(marks)) for u, v, marks in self.edges(data=True))
         return graph
 
     # ---- files ----
@@ -246,8 +245,8 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     def parts(self) -> MarkovParts:
         """Return names, states, log-potentials and strengths of edges: what files hold of a network."""
-        potentials = self._known()
-        return MarkovParts(self._names, self._states, potentials, str(self.name or ""), edge_strengths(potentials))
+        potentials = self._require_potentials()
+        return MarkovParts(self._names, self._states, potentials, str(self.name or ""), measure_strengths(potentials))
 
     def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
         """Write the network to a file; see :func:`pgmx.models.save_markov_network`.

@@ -1,22 +1,17 @@
 """The side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pgmpy.models import DiscreteMarkovNetwork
+from pgmpy.factors.discrete import DiscreteFactor
+from pgmpy.independencies import Independencies
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, JunctionTree
 
+from pgmx.inference import PairwisePotentials
 from pgmx.models.fixed_graph import FixedGraph
-from pgmx.models.markov.factors import NamedFactorGraph, factor_graph, junction_tree, scaled_factors
+from pgmx.models.markov.factors import NamedFactorGraph, junction_tree, make_factor_graph, make_factors
 from pgmx.models.markov.queries import MarkovQueries
-from pgmx.models.markov.views import bayesian_network, chordal_graph, local_independencies
-
-if TYPE_CHECKING:
-    from pgmpy.factors.discrete import DiscreteFactor
-    from pgmpy.models import DiscreteBayesianNetwork, JunctionTree
-
-    from pgmx.inference import PairwisePotentials
+from pgmx.models.markov.views import list_independencies, make_bayesian_network, make_chordal_graph
 
 __all__ = ["PgmpyFace"]
 
@@ -34,7 +29,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     _states: tuple[tuple, ...]
     _factors: list | None
 
-    def _known(self) -> PairwisePotentials:
+    def _require_potentials(self) -> PairwisePotentials:
         if self._potentials is None:
             raise ValueError(
                 "this network has no potentials: make it with PairwiseMarkovNetwork.from_potentials, or of a pgmpy "
@@ -53,7 +48,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     def factors(self) -> list[DiscreteFactor]:
         """Factors of pgmpy, scaled so that their product sums to 1; see `partition_is_exact`."""
         if self._factors is None:
-            self._factors = scaled_factors(self._names, self._states, self._known(), self._scaling().shifts)
+            self._factors = make_factors(self._names, self._states, self._require_potentials(), self._scaling().shifts)
         return self._factors
 
     @factors.setter
@@ -139,7 +134,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
 
     def to_factor_graph(self) -> NamedFactorGraph:
         """Return a factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes; evidence by state names."""
-        return factor_graph(tuple(self.nodes()), self.factors)
+        return make_factor_graph(tuple(self.nodes()), self.factors)
 
     def to_bayesian_model(self, *, memory: int = 2**31) -> DiscreteBayesianNetwork:
         """Return a Bayesian network with the same distribution, its tables included.
@@ -159,9 +154,11 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         pgmx.inference.TreewidthError
             If the tables would take more memory.
         """
-        return bayesian_network(self.inference_problem(), memory)
+        return make_bayesian_network(self.inference_problem(), memory)
 
-    def triangulate(self, heuristic: str = "H6", order=None, inplace: bool = False) -> DiscreteMarkovNetwork:
+    def triangulate(
+        self, heuristic: str = "H6", order: list | None = None, inplace: bool = False
+    ) -> DiscreteMarkovNetwork:
         """Return the chordal graph of min-fill elimination, without factors.
 
         Parameters
@@ -182,10 +179,10 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
             return super().triangulate(heuristic, order, inplace)
         if inplace:
             self._refuse_if_fixed("edges")
-        return chordal_graph(self.inference_problem())
+        return make_chordal_graph(self.inference_problem())
 
-    def get_local_independencies(self, latex: bool = False):
-        """Return one statement a node: independent of all others given its neighbours.
+    def get_local_independencies(self, latex: bool = False) -> Independencies | list[str]:
+        """Return one statement per node: independent of all others given its neighbours.
 
         Parameters
         ----------
@@ -197,20 +194,20 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         pgmpy.independencies.Independencies or list of str
             In the order of the nodes.
         """
-        found = local_independencies(self)
-        return found.latex_string() if latex else found
+        statements = list_independencies(self)
+        return statements.latex_string() if latex else statements
 
     # ---- the graph does not change under its potentials ----
 
     def _is_fixed(self) -> bool:
         return self._potentials is not None
 
-    def add_factors(self, *factors):
+    def add_factors(self, *factors: DiscreteFactor) -> None:
         """Add factors, where the network has no potentials."""
         self._refuse_if_fixed("factors")
         super().add_factors(*factors)
 
-    def remove_factors(self, *factors):
+    def remove_factors(self, *factors: DiscreteFactor) -> None:
         """Remove factors, where the network has no potentials."""
         self._refuse_if_fixed("factors")
         super().remove_factors(*factors)

@@ -1,12 +1,11 @@
 """Questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from pgmpy.factors.discrete import DiscreteFactor
 
 from pgmx.data import DiscreteTable
@@ -22,11 +21,8 @@ from pgmx.inference import (
 )
 from pgmx.inference.approximate.imputation import imputed
 from pgmx.inference.problem import Problem
-from pgmx.models.markov.factors import Scaling, scaling
-from pgmx.models.markov.rows import coded_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pgmx.models.markov.factors import Scaling, compute_scaling
+from pgmx.models.markov.rows import code_rows
 
 __all__ = ["MarkovQueries"]
 
@@ -80,7 +76,7 @@ class MarkovQueries:
 
     def _scaling(self) -> Scaling:
         if "scaling" not in self._cache:
-            self._cache["scaling"] = scaling(self.inference_problem())
+            self._cache["scaling"] = compute_scaling(self.inference_problem())
         return self._cache["scaling"]
 
     def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> float:
@@ -197,7 +193,7 @@ class MarkovQueries:
         ndarray of float64, shape (n_samples,)
             Minus infinity for an impossible row; shifted by a constant unless `partition_is_exact`.
         """
-        rows = coded_rows(X, self.inference_problem())
+        rows = code_rows(X, self.inference_problem())
         return self.inference_problem().pairwise().log_score(rows.codes) - self.log_partition_
 
     def pseudo_log_likelihood(self, X) -> np.ndarray:
@@ -213,7 +209,7 @@ class MarkovQueries:
         ndarray of float64, shape (n_samples,)
             Needs no log-partition; its negative mean is the NPLL of the literature.
         """
-        return self.inference_problem().pairwise().pseudo_log_likelihood(coded_rows(X, self.inference_problem()).codes)
+        return self.inference_problem().pairwise().pseudo_log_likelihood(code_rows(X, self.inference_problem()).codes)
 
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Fill missing cells and columns given the others of the row.
@@ -240,7 +236,7 @@ class MarkovQueries:
             If a column is no variable, a cell no state of it, or what is known of a row impossible.
         """
         problem = self.inference_problem()
-        rows = coded_rows(X, problem, allow_missing=True)
+        rows = code_rows(X, problem, allow_missing=True)
         codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table has rows: one that is cut off again brings the columns

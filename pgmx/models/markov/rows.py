@@ -1,7 +1,6 @@
 """Rows of data in the state codes of a network, missing cells and columns marked."""
 
-from __future__ import annotations
-
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,20 +15,13 @@ from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.sources import open_piece
 from pgmx.inference.problem import Problem
 
-__all__ = ["Rows", "coded_rows"]
+__all__ = ["Rows", "code_rows"]
 
 
 class Rows(NamedTuple):
-    """Coded rows.
+    """Coded rows: codes, 0 where missing, and which cells are, both of shape (n_variables, n_rows).
 
-    Parameters
-    ----------
-    codes : ndarray of uint8 or uint16, shape (n_variables, n_rows)
-        Codes in the order of the network; 0 where missing.
-    missing : ndarray of bool, shape (n_variables, n_rows)
-        Which cells are.
-    index : object
-        Row labels of a pandas frame, None for other inputs.
+    The index is that of a pandas frame, None for other inputs.
     """
 
     codes: np.ndarray
@@ -37,27 +29,10 @@ class Rows(NamedTuple):
     index: Any
 
 
-def coded_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
-    """Code rows by the states of a network.
+def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
+    """Code rows by the states of a network, columns in any order, those of an array in the order of the variables.
 
-    Parameters
-    ----------
-    X : DataFrame, array, DiscreteTable, path or iterator of frames
-        Rows, any number of them; columns in any order, those of an array in the order of the variables.
-    problem : Problem
-        Names and states.
-    allow_missing : bool, default=False
-        Whether columns may be absent and cells missing.
-
-    Returns
-    -------
-    Rows
-        Codes, mask and index.
-
-    Raises
-    ------
-    ValueError
-        If a column is no variable, a cell is no state of it, or something is missing that must not be.
+    Raises if a column is no variable, a cell no state of it, or something is missing where that is not allowed.
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
@@ -92,13 +67,13 @@ def coded_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
             missing[v] = True
             continue
         if source is None:
-            own, found, mask = _of_table(X, at[name])
+            states, column, mask = _read_table_column(X, at[name])
         else:
-            own, found, mask = _of_column(source.columns[at[name]], name)
+            states, column, mask = _code_column(source.columns[at[name]], name)
         if mask is not None and mask.any():
             incomplete.append(name)
             missing[v] = mask
-        codes[v, ~missing[v]] = _lookup(name, own, problem.states[v], found)[found]
+        codes[v, ~missing[v]] = _map_states(name, states, problem.states[v], column)[column]
     if incomplete and not allow_missing:
         raise ValueError(
             f"missing cells in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
@@ -106,7 +81,7 @@ def coded_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
     return Rows(codes, missing, getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
 
-def _of_table(table: DiscreteTable, column: int) -> tuple[tuple, np.ndarray, np.ndarray | None]:
+def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     marker = table.missing_codes[column]
     codes = table.codes[column]
     if marker < 0:
@@ -114,7 +89,7 @@ def _of_table(table: DiscreteTable, column: int) -> tuple[tuple, np.ndarray, np.
     return table.states[column][:-1], codes[codes != marker], codes == marker
 
 
-def _of_column(values, name) -> tuple[tuple, np.ndarray, np.ndarray | None]:
+def _code_column(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     """Return the states of a column's known cells, their codes, and the mask of missing ones."""
     mask = missing_mask(values)
     if mask is not None and mask.any():
@@ -130,9 +105,9 @@ def _of_column(values, name) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     return coded.states, row if coded.codes is None else coded.codes, mask
 
 
-def _lookup(name, own: tuple, states: tuple, found: np.ndarray) -> np.ndarray:
+def _map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray) -> np.ndarray:
     """Return the network's code of each state of a column; those that do not occur may be unknown."""
-    unknown = list_unknown_states(own, states, found)
+    unknown = list_unknown_states(observed, states, codes)
     if unknown:
         remedy = "code such cells as missing, or drop the rows"
         if any(str(state) in states for state in unknown):
@@ -141,4 +116,4 @@ def _lookup(name, own: tuple, states: tuple, found: np.ndarray) -> np.ndarray:
             f"column {name!r} holds {join_names(unknown)}, which are no states of the variable in the network, "
             f"{join_names(states)}: {remedy}"
         )
-    return match_states(own, states)
+    return match_states(observed, states)

@@ -1,7 +1,5 @@
 """Other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence statements."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import networkx as nx
@@ -13,30 +11,13 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 from pgmx.inference.engines import EXACT_MEMORY
 from pgmx.inference.problem import Problem
 
-__all__ = ["bayesian_network", "chordal_graph", "local_independencies"]
+__all__ = ["list_independencies", "make_bayesian_network", "make_chordal_graph"]
 
 
-def bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
-    """Return a Bayesian network with the same distribution.
+def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
+    """Return a Bayesian network with the same distribution, tables included; TreewidthError where they take too much.
 
     Each variable's parents are those of its clique of the junction tree that stand before it.
-
-    Parameters
-    ----------
-    problem : Problem
-        The network.
-    memory : int, default=2**31
-        Most bytes of all clique tables together.
-
-    Returns
-    -------
-    pgmpy.models.DiscreteBayesianNetwork
-        With a table for every node.
-
-    Raises
-    ------
-    TreewidthError
-        If the tables would take more memory.
     """
     tree = problem.exact({}, memory)
     names, states = problem.names, problem.states
@@ -64,19 +45,8 @@ def bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBa
     return model
 
 
-def chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
-    """Return the graph with the edges that min-fill elimination adds, without factors.
-
-    Parameters
-    ----------
-    problem : Problem
-        The network.
-
-    Returns
-    -------
-    pgmpy.models.DiscreteMarkovNetwork
-        Every cycle of four or more nodes has a chord.
-    """
+def make_chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
+    """Return the graph with the edges that min-fill elimination adds, without factors."""
     graph = DiscreteMarkovNetwork()
     graph.add_nodes_from(problem.names)
     pairs = {tuple(sorted(pair)) for clique in problem.plan({}).cliques for pair in combinations(clique, 2)}
@@ -84,23 +54,12 @@ def chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
     return graph
 
 
-def local_independencies(graph: nx.Graph) -> Independencies:
-    """Return one statement a node: independent of all others given its neighbours.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        The graph.
-
-    Returns
-    -------
-    pgmpy.independencies.Independencies
-        Nodes joined to all others have none.
-    """
-    found = Independencies()
+def list_independencies(graph: nx.Graph) -> Independencies:
+    """Return one statement per node: independent of all others given its neighbours; none of one joined to all."""
+    statements = Independencies()
     for node in graph.nodes():
         near = set(graph.neighbors(node))
         rest = [other for other in graph.nodes() if other != node and other not in near]
         if rest:
-            found.add_assertions([[node], rest, sorted(near, key=list(graph.nodes()).index)])
-    return found
+            statements.add_assertions([[node], rest, sorted(near, key=list(graph.nodes()).index)])
+    return statements
