@@ -1,8 +1,8 @@
 """A pgmpy graph that follows from numbers, and therefore does not change."""
 
-from __future__ import annotations
-
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import networkx as nx
 from pgmpy.base import UndirectedGraph
@@ -21,8 +21,15 @@ class FixedGraph(UndirectedGraph):
     #: What the graph follows from, and the constructor that takes another.
     _follows_from = ("parameters", "another constructor")
 
+    @abstractmethod
     def _is_fixed(self) -> bool:
-        raise NotImplementedError
+        """Return whether the graph has numbers."""
+
+    def _copy_graph(self, clone: nx.Graph) -> None:
+        """Give an empty graph of the same class the nodes, the edges, and all attributes of this one."""
+        clone.graph.update(self.graph)
+        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
+        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
 
     def _check_node(self, node: Hashable) -> None:
         if node not in self:
@@ -36,34 +43,34 @@ class FixedGraph(UndirectedGraph):
                 f"another network with {constructor}, or change the plain graph that to_networkx() returns"
             )
 
-    def add_node(self, *args, **kwargs):
+    def add_node(self, *args: Any, **kwargs: Any) -> None:
         """Add a node, where the network has no numbers yet."""
         self._refuse_if_fixed("nodes")
         super().add_node(*args, **kwargs)
 
-    def add_nodes_from(self, *args, **kwargs):
+    def add_nodes_from(self, *args: Any, **kwargs: Any) -> None:
         """Add nodes, where the network has no numbers yet."""
         self._refuse_if_fixed("nodes")
         super().add_nodes_from(*args, **kwargs)
 
-    def remove_node(self, node):
+    def remove_node(self, node: Hashable) -> None:
         """Remove a node, where the network has no numbers yet."""
         self._refuse_if_fixed("nodes")
         super().remove_node(node)
 
-    def remove_nodes_from(self, nodes):
+    def remove_nodes_from(self, nodes: Iterable[Hashable]) -> None:
         """Remove nodes, where the network has no numbers yet."""
         self._refuse_if_fixed("nodes")
         super().remove_nodes_from(nodes)
 
-    def add_edge(self, u: Hashable, v: Hashable, weight: float | None = None, **attributes):
+    def add_edge(self, u: Hashable, v: Hashable, weight: float | None = None, **attributes: Any) -> None:
         """Add an edge, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         if u == v:
             raise ValueError(f"an edge cannot join {u!r} to itself")
         nx.Graph.add_edge(self, u, v, weight=weight, **attributes)
 
-    def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes):
+    def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes: Any) -> None:
         """Add edges, where the network has no numbers yet; pgmpy's own method would lose their attributes."""
         self._refuse_if_fixed("edges")
         edges = [tuple(edge) for edge in ebunch]
@@ -71,22 +78,22 @@ class FixedGraph(UndirectedGraph):
             edges = [(u, v, {"weight": weight}) for (u, v, *_), weight in zip(edges, weights, strict=True)]
         nx.Graph.add_edges_from(self, edges, **attributes)
 
-    def remove_edge(self, u, v):
+    def remove_edge(self, u: Hashable, v: Hashable) -> None:
         """Remove an edge, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         super().remove_edge(u, v)
 
-    def remove_edges_from(self, ebunch):
+    def remove_edges_from(self, ebunch: Iterable) -> None:
         """Remove edges, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         super().remove_edges_from(ebunch)
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove everything, where the network has no numbers yet."""
         self._refuse_if_fixed("nodes")
         super().clear()
 
-    def clear_edges(self):
+    def clear_edges(self) -> None:
         """Remove all edges, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         super().clear_edges()

@@ -31,7 +31,7 @@ def graph_class(graph: nx.Graph) -> str:
 def describe_graph(graph: nx.Graph) -> dict:
     """Return the document of a graph or of a network of pgmpy, with the parameters that it has."""
     cpds = list(getattr(graph, "cpds", []))
-    states = {name: found for cpd in cpds for name, found in getattr(cpd, "state_names", {}).items()}
+    states = {name: labels for cpd in cpds for name, labels in getattr(cpd, "state_names", {}).items()}
     nodes = []
     for name in graph.nodes():
         nodes.append({"id": plain(name, "the name")})

@@ -33,24 +33,9 @@ _TRANSFORM = "transform_"
 
 
 class GaussianParts(NamedTuple):
-    """What a Gaussian Markov network consists of.
+    """What a Gaussian Markov network consists of, `name` empty without one.
 
-    Attributes
-    ----------
-    names : sequence of hashable, length p
-        Names of the variables.
-    precision : csr_array of float64, shape (p, p)
-        Precision of the variables divided by `scale`.
-    mean, scale : array_like of float64, shape (p,)
-        Means and units of the variables.
-    transforms : MarginalTransforms or None
-        Maps between the data and normal scores.
-    estimated_by : str
-        Where the precision comes from.
-    n_samples : float or None
-        Number of rows behind the estimate.
-    name : str
-        Name of the network, empty without one.
+    The precision, shape (p, p), is that of the variables divided by `scale`; mean and scale have the shape (p,).
     """
 
     names: Sequence[Hashable]

@@ -32,20 +32,9 @@ _COMMENT = "# pgmx "
 
 
 class MarkovParts(NamedTuple):
-    """What a pairwise Markov network consists of.
+    """What a pairwise Markov network consists of, `name` empty without one.
 
-    Attributes
-    ----------
-    names : sequence of hashable, length n
-        Names of the variables.
-    states : sequence of sequences, length n
-        Names of the states of each variable.
-    potentials : PairwisePotentials
-        Log-potentials.
-    name : str
-        Name of the network, empty without one.
-    strengths : ndarray of float64, shape (m,), or None
-        Strength of each edge. It follows from the potentials; graphml holds it for other programs.
+    The strengths of edges, shape (m,), follow from the potentials: graphml holds them for other programs.
     """
 
     names: Sequence[Hashable]

@@ -21,99 +21,42 @@ _KEYWORD = re.compile("(table|default)(?=[-+.eE0-9])")
 
 
 def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False) -> str:
-    """Write a text with ASCII letters, digits, underscores and ``extra`` characters alone.
+    """Write a text with ASCII letters, digits, underscores and `extra` characters; with `lower` no capitals.
 
-    Parameters
-    ----------
-    text : str
-        Any text, also an empty one.
-    extra : set of str, default=empty
-        Further characters that may stand as they are.
-    lower : bool, default=False
-        Escape capital letters too, so that the result does not change in lower case.
-
-    Returns
-    -------
-    str
-        A text that is never empty and that `decode` turns back. Different texts give different results.
-
-    Examples
-    --------
-    >>> encode("Marital status"), encode("age_x2"), encode("_x0020_")
-    ('Marital_x0020_status', 'age_x2', '_x005f_x0020_')
+    The result is never empty, differs for different texts, and `decode` turns it back: "a b" becomes "a_x0020_b".
     """
     if not text:
         return _EMPTY
     keywords = {match.start() for match in _KEYWORD.finditer(text)}
-    written = ""
+    escaped = ""
     # From the right, because an underscore must be escaped when what follows it, as written, looks like an escape.
     for position in range(len(text) - 1, -1, -1):
         mark = text[position]
         plain = (mark in _WORD or mark in extra) and position not in keywords
         if plain and lower and mark != mark.lower():
             plain = False
-        if plain and mark == "_" and _LIKE_ESCAPE.match(written):
+        if plain and mark == "_" and _LIKE_ESCAPE.match(escaped):
             plain = False
-        written = (mark if plain else f"_x{ord(mark):04x}_") + written
-    return written
+        escaped = (mark if plain else f"_x{ord(mark):04x}_") + escaped
+    return escaped
 
 
 def decode(text: str) -> str:
-    """Turn the result of `encode` back.
-
-    Parameters
-    ----------
-    text : str
-        A written name.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Examples
-    --------
-    >>> decode("Marital_x0020_status")
-    'Marital status'
-    """
+    """Turn the result of `encode` back."""
     if text == _EMPTY:
         return ""
-    return _ESCAPE.sub(_character, text)
+    return _ESCAPE.sub(_decode_escape, text)
 
 
-def _character(match: re.Match) -> str:
+def _decode_escape(match: re.Match) -> str:
     code = int(match[1] or "110000", 16)
     return chr(code) if code < 0x110000 else match[0]  # beyond Unicode: written by somebody else
 
 
 def encode_all(values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False) -> dict:
-    """Write several names or states of any type so that they stay apart.
+    """Return the written form of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
-    Parameters
-    ----------
-    values : iterable of hashable
-        Names or states; ``str`` is applied to those which are no text.
-    what : str
-        What they are, for the error.
-    extra : set of str, default=empty
-        Further characters that may stand as they are.
-    ignore_case : bool, default=False
-        Keep them apart also for a reader that takes ``A`` and ``a`` for the same.
-
-    Returns
-    -------
-    dict
-        From each value to its written form.
-
-    Raises
-    ------
-    ValueError
-        When two values have the same text, such as 1 and "1".
-
-    Examples
-    --------
-    >>> encode_all([1, "a b"], "states of 'v'")
-    {1: '1', 'a b': 'a_x0020_b'}
+    `what` says what they are, for the error; with `ignore_case` the forms differ also where ``A`` is read as ``a``.
     """
     texts: dict[str, object] = {}
     in_lower: dict[str, int] = {}

@@ -8,8 +8,9 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, lapack
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, sparray, spmatrix
 
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
@@ -89,6 +90,8 @@ class GaussianMarkovNetwork(GaussianQueries):
     0    0.5   0.25
     """
 
+    estimated_by: str
+    n_samples: float | None
     _follows_from = ("precision", "from_precision")
 
     def __init__(self, ebunch: Iterable | None = None) -> None:
@@ -96,7 +99,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         self._names: tuple = ()
         self._cache: dict[str, Any] = {}
         self.estimated_by = "given"
-        self.n_samples: float | None = None
+        self.n_samples = None
         self._transforms: MarginalTransforms | None = None
         super().__init__(ebunch)
 
@@ -104,10 +107,10 @@ class GaussianMarkovNetwork(GaussianQueries):
     def from_precision(
         cls,
         names: Sequence[Hashable],
-        precision,
+        precision: ArrayLike | sparray | spmatrix,
         *,
-        mean=None,
-        scale=None,
+        mean: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
         transforms: MarginalTransforms | None = None,
         estimated_by: str = "given",
         n_samples: float | None = None,
@@ -167,9 +170,9 @@ class GaussianMarkovNetwork(GaussianQueries):
     def from_covariance(
         cls,
         names: Sequence[Hashable],
-        covariance,
+        covariance: ArrayLike | sparray | spmatrix,
         *,
-        mean=None,
+        mean: ArrayLike | None = None,
         threshold: float = 1e-10,
         estimated_by: str = "given",
         n_samples: float | None = None,
@@ -214,8 +217,9 @@ class GaussianMarkovNetwork(GaussianQueries):
         precision = lower + np.tril(lower, -1).T
         roots = np.sqrt(precision.diagonal())
         precision[np.abs(precision) <= threshold * np.outer(roots, roots)] = 0.0
-        options = {"mean": mean, "estimated_by": estimated_by, "n_samples": n_samples}
-        return cls.from_precision(names, precision, scale=scale, **options)
+        return cls.from_precision(
+            names, precision, mean=mean, scale=scale, estimated_by=estimated_by, n_samples=n_samples
+        )
 
     def _add_graph(self) -> None:
         """Make nodes and edges of the numbers."""
@@ -306,9 +310,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         for key in (*numbers, "estimated_by", "n_samples"):
             setattr(clone, key, getattr(self, key))
         clone._cache = dict(self._cache)
-        clone.graph.update(self.graph)
-        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
-        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
+        self._copy_graph(clone)
         return clone
 
     def __repr__(self) -> str:

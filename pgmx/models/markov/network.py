@@ -194,9 +194,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         clone._factors = None
         clone._cache = dict(self._cache)
         clone.latents = list(self.latents)
-        clone.graph.update(self.graph)
-        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
-        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
+        self._copy_graph(clone)
         return clone
 
     def __repr__(self) -> str:
