@@ -48,7 +48,7 @@ ORDER = {
     "pgmx/data/files": ["plane_file readers"],
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
-    "pgmx/datasets": ["bundled markov reservoir sampling", "gaussian"],
+    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir"],
     "pgmx/estimators": ["_documented _options base paths results", "bayesian gaussian markov", "resampling selection"],
     "pgmx/estimators/bayesian": ["dag_learner", "chow_liu search_learner", "annealing best_first hill_climb"],
     "pgmx/estimators/gaussian": [

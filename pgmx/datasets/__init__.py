@@ -1,10 +1,11 @@
 """Networks to learn from, random or bundled with pgmpy, and rows sampled from any network.
 
 - `bundled`: the discrete networks of the Bayesian network repository, as the installed pgmpy carries them
+- `random_graphs`: edges of random graphs, and the generator that draws them
 - `markov`: random Markov networks to learn from, and rows sampled from them
 - `sampling`: forward sampling of Bayesian networks as frames
 - `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
-- `gaussian`: gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
+- `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
 """
 
 from pgmx.datasets.bundled import list_networks, load_network

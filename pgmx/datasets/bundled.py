@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import gzip
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".bif.gz"
 
 
-def _folder():
+def _find_folder() -> Traversable:
     return files("pgmpy").joinpath("utils", "example_models")
 
 
@@ -35,7 +36,7 @@ def list_networks() -> list[str]:
     >>> "alarm" in list_networks()
     True
     """
-    folder = _folder()
+    folder = _find_folder()
     if not folder.is_dir():
         return []
     return sorted(entry.name.removesuffix(_SUFFIX) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX))
@@ -85,16 +86,16 @@ def load_network(name: str) -> DiscreteBayesianNetwork:
         raise TypeError(f"name must be a string such as 'alarm', got {type(name).__name__}")
     known = list_networks()
     if name not in known:
-        raise ValueError(f"no bundled network is called {name!r}{_hint(name, known)}")
+        raise ValueError(f"no bundled network is called {name!r}{_suggest_name(name, known)}")
     from pgmpy.readwrite.BIF import BIFReader
 
-    text = gzip.decompress(_folder().joinpath(name + _SUFFIX).read_bytes()).decode("utf-8")
+    text = gzip.decompress(_find_folder().joinpath(name + _SUFFIX).read_bytes()).decode("utf-8")
     model = BIFReader(string=text).get_model()
     model.name = name
     return model
 
 
-def _hint(name, known):
+def _suggest_name(name: str, known: list[str]) -> str:
     if not known:
         return ": the installed pgmpy carries no networks (pgmpy 1.1 does)"
     close = difflib.get_close_matches(name, known, n=1)

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgmx.checks import check_natural
-from pgmx.datasets.markov import _attachment_edges, _generator
+from pgmx.datasets.random_graphs import (
+    draw_attachment_edges,
+    draw_random_edges,
+    list_chain_edges,
+    make_generator,
+)
 
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
@@ -60,7 +65,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     n = check_natural(n_variables, "n_variables", 1)
     if not -1.0 < correlation < 1.0:
         raise ValueError(f"correlation must be between -1 and 1, got {correlation!r}")
-    edges = [(v, v + 1) for v in range(n - 1)] if correlation else []
+    edges = list_chain_edges(n) if correlation else []
     ends = np.zeros(n)
     ends[0] += 1.0
     ends[-1] += 1.0
@@ -68,7 +73,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     square = correlation * correlation
     # A variable has the precision 1 alone, and gains ρ²/(1 - ρ²) from each neighbour.
     diagonal = 1.0 + (2.0 - ends) * square / rest
-    return _network(n, edges, np.full(len(edges), -correlation / rest), diagonal)
+    return _make_network(n, edges, np.full(len(edges), -correlation / rest), diagonal)
 
 
 def gaussian_random_network(
@@ -127,12 +132,9 @@ def gaussian_random_network(
     n = check_natural(n_variables, "n_variables", 1)
     if not 0.0 <= mean_degree < np.inf:
         raise ValueError(f"mean_degree must be a number of at least 0, got {mean_degree!r}")
-    rng = _generator(random_state)
-    share = min(1.0, mean_degree / max(1, n - 1))
-    edges = []
-    for v in range(n - 1):  # a row at a time: memory for n cells
-        edges += [(v, v + 1 + u) for u in np.flatnonzero(rng.random(n - 1 - v) < share).tolist()]
-    return _random_network(n, edges, weights, rng)
+    rng = make_generator(random_state)
+    edges = draw_random_edges(n, min(1.0, mean_degree / max(1, n - 1)), rng)
+    return _draw_network(n, edges, weights, rng)
 
 
 def gaussian_preferential_attachment_network(
@@ -162,11 +164,6 @@ def gaussian_preferential_attachment_network(
     GaussianMarkovNetwork
         Variables "x0", "x1", ... with mean 0 and variance 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`gaussian_random_network`.
-
     References
     ----------
     .. [1] Barabási, A.-L. and Albert, R. (1999). Emergence of scaling in random networks. Science 286, 509-512.
@@ -177,10 +174,10 @@ def gaussian_preferential_attachment_network(
     >>> gaussian_preferential_attachment_network(100)
     GaussianMarkovNetwork(100 variables, 99 edges)
     """
-    attached = check_natural(edges_per_node, "edges_per_node", 1)
-    n = check_natural(n_variables, "n_variables", attached + 1)
-    rng = _generator(random_state)
-    return _random_network(n, _attachment_edges(n, attached, rng), weights, rng)
+    per_node = check_natural(edges_per_node, "edges_per_node", 1)
+    n = check_natural(n_variables, "n_variables", per_node + 1)
+    rng = make_generator(random_state)
+    return _draw_network(n, draw_attachment_edges(n, per_node, rng), weights, rng)
 
 
 def gaussian_hub_network(
@@ -209,11 +206,6 @@ def gaussian_hub_network(
     GaussianMarkovNetwork
         Variables "x0", "x1", ... with mean 0 and variance 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`gaussian_random_network`.
-
     Examples
     --------
     >>> from pgmx.datasets import gaussian_hub_network
@@ -225,10 +217,10 @@ def gaussian_hub_network(
     """
     n, size = check_natural(n_variables, "n_variables", 1), check_natural(hub_size, "hub_size", 1)
     edges = [(v - v % size, v) for v in range(n) if v % size]
-    return _random_network(n, edges, weights, _generator(random_state))
+    return _draw_network(n, edges, weights, make_generator(random_state))
 
 
-def _random_network(
+def _draw_network(
     n: int, edges: list[tuple[int, int]], weights: tuple[float, float], rng: np.random.Generator
 ) -> GaussianMarkovNetwork:
     """Draw entries of the edges, and make the matrix positive definite and the variances 1."""
@@ -237,12 +229,12 @@ def _random_network(
         raise ValueError(f"weights must be two numbers, 0 < smallest <= largest, got {weights!r}")
     edges = sorted(edges)
     entries = rng.uniform(low, high, len(edges)) * rng.choice([-1.0, 1.0], len(edges))
-    diagonal = np.full(n, MARGIN - _smallest_eigenvalue(n, edges, entries))
-    network = _network(n, edges, entries, diagonal)
-    return _network(n, edges, entries, diagonal, np.diag(network.covariance.to_numpy()))
+    diagonal = np.full(n, MARGIN - _compute_smallest_eigenvalue(n, edges, entries))
+    network = _make_network(n, edges, entries, diagonal)
+    return _make_network(n, edges, entries, diagonal, np.diag(network.covariance.to_numpy()))
 
 
-def _network(n, edges, entries, diagonal, variances=None) -> GaussianMarkovNetwork:
+def _make_network(n, edges, entries, diagonal, variances=None) -> GaussianMarkovNetwork:
     from pgmx.models import GaussianMarkovNetwork
 
     names = [f"x{v}" for v in range(n)]
@@ -250,28 +242,28 @@ def _network(n, edges, entries, diagonal, variances=None) -> GaussianMarkovNetwo
         variances = np.ones(n)
     rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     entries = entries * np.sqrt(variances[rows] * variances[columns])
-    return GaussianMarkovNetwork.from_precision(names, _matrix(n, rows, columns, entries, diagonal * variances))
+    return GaussianMarkovNetwork.from_precision(names, _make_matrix(n, rows, columns, entries, diagonal * variances))
 
 
-def _matrix(n, rows, columns, entries, diagonal):
+def _make_matrix(n, rows, columns, entries, diagonal):
     from scipy.sparse import coo_array
 
-    own = np.arange(n)
-    places = (np.concatenate([own, rows, columns]), np.concatenate([own, columns, rows]))
+    ids = np.arange(n)
+    places = (np.concatenate([ids, rows, columns]), np.concatenate([ids, columns, rows]))
     return coo_array((np.concatenate([diagonal, entries, entries]), places), shape=(n, n)).tocsr()
 
 
-def _smallest_eigenvalue(n: int, edges: list[tuple[int, int]], entries: np.ndarray) -> float:
+def _compute_smallest_eigenvalue(n: int, edges: list[tuple[int, int]], entries: np.ndarray) -> float:
     """Return the smallest eigenvalue of a symmetric matrix with zeros on its diagonal: the least of its components."""
     from scipy.linalg import eigvalsh
     from scipy.sparse.csgraph import connected_components
 
     rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    matrix = _matrix(n, rows, columns, entries, np.zeros(n))
+    matrix = _make_matrix(n, rows, columns, entries, np.zeros(n))
     count, labels = connected_components(matrix, directed=False)
     smallest = 0.0
-    for own in np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=count))[:-1]):
-        if len(own) > 1:
-            block = matrix[own][:, own].toarray()
+    for ids in np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=count))[:-1]):
+        if len(ids) > 1:
+            block = matrix[ids][:, ids].toarray()
             smallest = min(smallest, float(eigvalsh(block, subset_by_index=[0, 0], check_finite=False)[0]))
     return smallest

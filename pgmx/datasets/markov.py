@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference import PairwisePotentials
+from pgmx.data import DiscreteTable
+from pgmx.datasets.random_graphs import draw_attachment_edges, list_chain_edges, make_generator
+from pgmx.inference import PairwisePotentials, sample
 
 if TYPE_CHECKING:
-    from pgmx.data import DiscreteTable
     from pgmx.models import PairwiseMarkovNetwork
 
 __all__ = [
@@ -86,11 +87,11 @@ def preferential_attachment_network(
     >>> max(dict(network.degree()).values()) > 8
     True
     """
-    attached = check_natural(edges_per_node, "edges_per_node", 1)
-    n = check_natural(n_variables, "n_variables", attached + 1)
-    rng = _generator(random_state)
-    edges = _attachment_edges(n, attached, rng)
-    return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
+    per_node = check_natural(edges_per_node, "edges_per_node", 1)
+    n = check_natural(n_variables, "n_variables", per_node + 1)
+    rng = make_generator(random_state)
+    edges = draw_attachment_edges(n, per_node, rng)
+    return _draw_network(n, edges, n_states, node_scale, edge_scale, rng)
 
 
 def chain_network(
@@ -108,7 +109,7 @@ def chain_network(
     n_variables : int
         Number of variables, at least 1; neighbours in number are joined.
     n_states : int, default=2
-        Number of states of each variable.
+        Number of states of each variable, at least 1.
     node_scale, edge_scale : float, default=0.5 and 1.0
         Standard deviations of the log-potentials, which are normal with mean 0.
     random_state : int or None, default=0
@@ -119,11 +120,6 @@ def chain_network(
     PairwiseMarkovNetwork
         Variables "x0", "x1", ... with the states 0, 1, ...
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`preferential_attachment_network`.
-
     Examples
     --------
     >>> from pgmx.datasets import chain_network
@@ -131,8 +127,7 @@ def chain_network(
     [('x0', 'x1'), ('x1', 'x2')]
     """
     n = check_natural(n_variables, "n_variables", 1)
-    edges = [(v, v + 1) for v in range(n - 1)]
-    return _random_network(n, edges, n_states, node_scale, edge_scale, _generator(random_state))
+    return _draw_network(n, list_chain_edges(n), n_states, node_scale, edge_scale, make_generator(random_state))
 
 
 def tree_network(
@@ -150,7 +145,7 @@ def tree_network(
     n_variables : int
         Number of variables, at least 1.
     n_states : int, default=2
-        Number of states of each variable.
+        Number of states of each variable, at least 1.
     node_scale, edge_scale : float, default=0.5 and 1.0
         Standard deviations of the log-potentials, which are normal with mean 0.
     random_state : int or None, default=0
@@ -161,11 +156,6 @@ def tree_network(
     PairwiseMarkovNetwork
         Variables "x0", "x1", ... with the states 0, 1, ...
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`preferential_attachment_network`.
-
     Examples
     --------
     >>> from pgmx.datasets import tree_network
@@ -173,9 +163,9 @@ def tree_network(
     PairwiseMarkovNetwork(400 variables, 399 edges)
     """
     n = check_natural(n_variables, "n_variables", 1)
-    rng = _generator(random_state)
+    rng = make_generator(random_state)
     edges = [(int(rng.integers(v)), v) for v in range(1, n)]
-    return _random_network(n, edges, n_states, node_scale, edge_scale, rng)
+    return _draw_network(n, edges, n_states, node_scale, edge_scale, rng)
 
 
 def grid_network(
@@ -194,7 +184,7 @@ def grid_network(
     n_rows, n_columns : int
         Size of the grid, each at least 1. The variable in row r and column c has the number ``r * n_columns + c``.
     n_states : int, default=2
-        Number of states of each variable.
+        Number of states of each variable, at least 1.
     node_scale, edge_scale : float, default=0.5 and 1.0
         Standard deviations of the log-potentials, which are normal with mean 0.
     random_state : int or None, default=0
@@ -204,11 +194,6 @@ def grid_network(
     -------
     PairwiseMarkovNetwork
         Variables "x0", "x1", ... with the states 0, 1, ...
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`preferential_attachment_network`.
 
     Examples
     --------
@@ -221,7 +206,7 @@ def grid_network(
     across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
     down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
     edges = [tuple(edge) for edge in np.concatenate([across, down]).tolist()]
-    return _random_network(rows * columns, edges, n_states, node_scale, edge_scale, _generator(random_state))
+    return _draw_network(rows * columns, edges, n_states, node_scale, edge_scale, make_generator(random_state))
 
 
 def sample_markov_network(
@@ -282,8 +267,6 @@ def sample_markov_network(
     >>> sample_markov_network(preferential_attachment_network(20), 500, burn_in=100)
     DiscreteTable(20 variables, 500 rows, 100 states, uint8)
     """
-    from pgmx.inference import sample
-
     return sample(
         network,
         check_natural(n_rows, "n_rows", 1),
@@ -296,21 +279,7 @@ def sample_markov_network(
     )
 
 
-def _attachment_edges(n: int, attached: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Join each variable to `attached` of those before it, drawn by their numbers of neighbours."""
-    edges = [(0, v) for v in range(1, attached + 1)]
-    ends = [v for edge in edges for v in edge]  # each variable as often as it has neighbours
-    for v in range(attached + 1, n):
-        chosen: dict[int, None] = {}  # a set would be ordered by hash
-        while len(chosen) < attached:
-            chosen[ends[int(rng.integers(len(ends)))]] = None
-        for u in chosen:
-            edges.append((u, v))
-            ends += (u, v)
-    return edges
-
-
-def _random_network(
+def _draw_network(
     n: int,
     edges: Sequence[tuple[int, int]],
     n_states: int,
@@ -332,7 +301,3 @@ def _random_network(
         rng.normal(0.0, edge_scale, len(ordered) * s * s),
     )
     return PairwiseMarkovNetwork.from_potentials([f"x{v}" for v in range(n)], [range(s)] * n, potentials)
-
-
-def _generator(random_state: int | None) -> np.random.Generator:
-    return np.random.default_rng(check_seed(random_state, "random_state"))

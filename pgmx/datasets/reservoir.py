@@ -1,13 +1,12 @@
 """How good the best of a random sample is: what a reservoir of candidate edges can be expected to find."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_seed
+from pgmx.checks import check_natural
+from pgmx.datasets.random_graphs import make_generator
 
 __all__ = ["ReservoirRanks", "reservoir_ranks"]
 
@@ -91,27 +90,27 @@ def reservoir_ranks(
     """
     n = check_natural(n_items, "n_items", 1)
     trials = check_natural(n_trials, "n_trials", 1)
-    held = np.array([check_natural(size, "sizes", 1) for size in sizes], dtype=np.int64)
-    if not len(held):
+    counts = np.array([check_natural(size, "sizes", 1) for size in sizes], dtype=np.int64)
+    if not len(counts):
         raise ValueError("sizes is empty: give at least one size of a reservoir")
-    if held.max() > n:
-        raise ValueError(f"sizes must not exceed n_items={n}, got {held.max()}")
-    rng = np.random.default_rng(check_seed(random_state, "random_state"))
-    ranks = np.stack([_least_ranks(n, int(size), rng.random(trials)) for size in held]) / n
-    return ReservoirRanks(held, ranks.mean(axis=1), ranks.min(axis=1), ranks.max(axis=1), 1.0 / (held + 1.0))
+    if counts.max() > n:
+        raise ValueError(f"sizes must not exceed n_items={n}, got {counts.max()}")
+    rng = make_generator(random_state)
+    ranks = np.stack([_draw_least_ranks(n, int(size), rng.random(trials)) for size in counts]) / n
+    return ReservoirRanks(counts, ranks.mean(axis=1), ranks.min(axis=1), ranks.max(axis=1), 1.0 / (counts + 1.0))
 
 
-def _least_ranks(n: int, size: int, uniforms: np.ndarray) -> np.ndarray:
+def _draw_least_ranks(n: int, size: int, uniforms: np.ndarray) -> np.ndarray:
     """Return the smallest r with P(min > r) <= u for each u, by bisection between 1 and n - size + 1."""
     from scipy.special import gammaln
 
     whole = gammaln(n + 1.0) - gammaln(n - size + 1.0)
 
     def log_beyond(rank: np.ndarray) -> np.ndarray:
-        left = n - rank
-        inside = left >= size
-        kept = np.where(inside, left, size)
-        return np.where(inside, gammaln(kept + 1.0) - gammaln(kept - size + 1.0) - whole, -np.inf)
+        n_beyond = n - rank
+        is_possible = n_beyond >= size
+        pool = np.where(is_possible, n_beyond, size)
+        return np.where(is_possible, gammaln(pool + 1.0) - gammaln(pool - size + 1.0) - whole, -np.inf)
 
     with np.errstate(divide="ignore"):
         wanted = np.log(uniforms)

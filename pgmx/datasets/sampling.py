@@ -67,8 +67,8 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
     arrays = BayesianArrays.from_model(model)
     codes = draw_codes(arrays, n_rows, random_state)
     columns = [
-        pd.Categorical.from_codes(drawn, dtype=pd.CategoricalDtype(list(states)))
-        for drawn, states in zip(codes, arrays.states, strict=True)
+        pd.Categorical.from_codes(column, dtype=pd.CategoricalDtype(list(states)))
+        for column, states in zip(codes, arrays.states, strict=True)
     ]
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(n_rows))
     frame.columns = pd.Index(arrays.names, tupleize_cols=False)

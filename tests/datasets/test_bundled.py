@@ -51,7 +51,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one_and_the_list():
 
 
 def test_without_bundled_files_the_message_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr("pgmx.datasets.bundled._folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("pgmx.datasets.bundled._find_folder", lambda: tmp_path / "nothing")
     assert list_networks() == []
     with pytest.raises(ValueError, match="the installed pgmpy carries no networks"):
         load_network("alarm")

@@ -140,7 +140,7 @@ def test_marginal_of_a_chain_is_a_chain():
         (lambda m: m.marginal([]), ValueError, "distinct names, one at least"),
         (lambda m: m.marginal(["x0", "x0"]), ValueError, "distinct names.* got 'x0', 'x0'"),
         (lambda m: m.marginal(["y"]), ValueError, "no variable 'y'"),
-        (lambda m: m.conditional({"x0": 1, "x1": 1, "x2": 1}), ValueError, "tells all variables"),
+        (lambda m: m.conditional({"x0": 1, "x1": 1, "x2": 1}), ValueError, "holds all variables"),
         (lambda m: m.conditional({"x0": np.nan}), ValueError, "evidence of 'x0' is missing"),
         (lambda m: m.conditional({"y": 1.0}), ValueError, "'y' are no variables"),
         (lambda m: m.conditional([1.0]), TypeError, "must be a dictionary .* got list"),

@@ -11,7 +11,7 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.resampler import Resampler, resampling_table, scoring_of
-from pgmx.graphs.consensus import Marks, average_edges, count_pairs, extend_to_dag, estimate_threshold
+from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
