@@ -1,13 +1,12 @@
 """Inference in discrete Markov networks that are given as arrays: exact, by belief propagation, by sampling.
 
-- `answers`: what questions to a network are answered with
+- `answers`: answers to questions about a network: marginals by name, and the cost of exact inference
 - `networks`: networks as arrays of log-values
 - `exact`: exact inference by elimination and junction trees
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
 - `problem`: a network as arrays together with its names: what the functions by name work on
 - `approximate`: inference in networks too wide for exact answers
-- `engines`: which engine answers a question about a network: a junction tree, or belief propagation where that is too
-  large
+- `engines`: the engines that answer a question about a network: a junction tree, belief propagation, Gibbs sampling
 - `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
   samples
 """

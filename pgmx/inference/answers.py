@@ -1,4 +1,4 @@
-"""What questions to a network are answered with."""
+"""Answers to questions about a network: marginals by name, and the cost of exact inference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class InferenceCost(NamedTuple):
     bytes: int
 
 
-class Marginals(Mapping):
+class Marginals(Mapping[Hashable, dict[Hashable, float]]):
     """Distributions of single variables: a read-only mapping from name to ``{state: probability}``.
 
     Parameters
@@ -49,7 +49,7 @@ class Marginals(Mapping):
     arrays : sequence of ndarray of float64
         Probabilities of each, in the order of its states.
     method : {"exact", "loopy", "gibbs"}
-        How they were found.
+        The engine that computed them.
     converged : bool
         False where belief propagation stopped before its messages settled.
 
@@ -63,8 +63,8 @@ class Marginals(Mapping):
     Examples
     --------
     >>> from pgmx.inference import Marginals
-    >>> found = Marginals(["a"], [("no", "yes")], [[0.25, 0.75]], "exact", True)
-    >>> found["a"]["yes"], found.array("a").tolist(), found.method
+    >>> answer = Marginals(["a"], [("no", "yes")], [[0.25, 0.75]], "exact", True)
+    >>> answer["a"]["yes"], answer.array("a").tolist(), answer.method
     (0.75, [0.25, 0.75], 'exact')
     """
 
@@ -81,18 +81,18 @@ class Marginals(Mapping):
         self._states = dict(zip(names, states, strict=True))
         self._arrays = dict(zip(names, map(np.asarray, arrays), strict=True))
 
-    def __getitem__(self, name: Hashable) -> dict:
+    def __getitem__(self, name: Hashable) -> dict[Hashable, float]:
         return dict(zip(self._states[name], self._arrays[name].tolist(), strict=True))
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Hashable]:
         return iter(self._states)
 
     def __len__(self) -> int:
         return len(self._states)
 
     def __repr__(self) -> str:
-        told = "" if self.converged else ", not converged"
-        return f"Marginals({len(self)} variables, {self.method}{told})"
+        warning = "" if self.converged else ", not converged"
+        return f"Marginals({len(self)} variables, {self.method}{warning})"
 
     def array(self, name: Hashable) -> np.ndarray:
         """Return the probabilities of one variable as an array in the order of its states."""

@@ -1,17 +1,19 @@
-"""Which engine answers a question about a network: a junction tree, or belief propagation where that is too large."""
+"""The engines that answer a question about a network: a junction tree, belief propagation, Gibbs sampling."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from pgmx.checks import caller_level, check_natural, join_names
+from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
 from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.exact.exact import ExactInference, MostProbable
 from pgmx.inference.problem import Problem
 
 __all__ = [
@@ -19,83 +21,144 @@ __all__ = [
     "BELIEF_OPTIONS",
     "EXACT_MEMORY",
     "GIBBS_OPTIONS",
-    "believed",
+    "BeliefEngine",
+    "Engine",
+    "SampleEngine",
     "check_options",
-    "drawn",
     "most_bytes",
-    "solved",
+    "solve",
     "warn_unconverged",
 ]
 
 #: Most bytes of a junction tree that ``method="auto"`` builds.
 AUTO_MEMORY = 2**28
-#: Most bytes that ``method="exact"`` takes unless told otherwise.
+#: Most bytes that ``method="exact"`` takes by default.
 EXACT_MEMORY = 2**31
 #: Options that belief propagation and Gibbs sampling take.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")
-#: Samples from which ``method="gibbs"`` estimates probabilities unless told otherwise.
+#: Samples from which ``method="gibbs"`` estimates probabilities by default.
 GIBBS_SAMPLES = 10_000
 
 
-def check_options(options: Mapping, known: Sequence[str], method: str) -> None:
+class Engine(Protocol):
+    """Answers by number of variable, given evidence; `method` is its name in a question."""
+
+    method: str
+    converged: bool
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the distribution of a variable."""
+
+    def joint(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the joint distribution of distinct variables, one axis per variable in their order."""
+
+
+class BeliefEngine:
+    """Answers out of the beliefs of belief propagation; the options are those of `loopy_belief_propagation`."""
+
+    method = "loopy"
+
+    def __init__(self, problem: Problem, codes: Mapping[int, int], options: Mapping[str, Any]) -> None:
+        self.problem = problem
+        self.codes = codes
+        self.potentials = problem.pairwise()
+        self.beliefs = loopy_belief_propagation(self.potentials, evidence=codes, **options)
+        self.converged = self.beliefs.converged
+        warn_unconverged(self.beliefs)
+
+    @property
+    def log_partition(self) -> float:
+        """Bethe's approximation."""
+        return self.beliefs.log_partition
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the belief of a variable."""
+        offsets = self.potentials.node_offsets
+        return self.beliefs.node_beliefs[offsets[i] : offsets[i + 1]]
+
+    def joint(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the belief of one variable or of the two ends of an edge."""
+        if len(variables) == 1:
+            return self.marginal(variables[0])
+        if len(variables) == 2:
+            edges = np.flatnonzero((self.potentials.edges == sorted(variables)).all(axis=1))
+            if len(edges):
+                begin, end = self.potentials.edge_offsets[edges[0] : edges[0] + 2]
+                table = self.beliefs.edge_beliefs[begin:end].reshape(self.potentials.table(int(edges[0])).shape)
+                return table if variables[0] < variables[1] else table.T
+        raise ValueError(
+            f"belief propagation has no joint distribution of {[self.problem.names[v] for v in variables]!r}, which "
+            "share no edge: use method='gibbs', or method='exact' with enough memory"
+        )
+
+    def map(self) -> MostProbable:
+        """Return a configuration of high probability, which is a most probable one on trees."""
+        codes = decode(self.potentials, self.codes, self.beliefs.node_beliefs, self.beliefs.edge_beliefs)
+        return MostProbable(codes, float(self.potentials.log_score(codes[:, None])[0]))
+
+
+class SampleEngine:
+    """Answers by shares of Gibbs samples; the options are those of `gibbs_sample`."""
+
+    method = "gibbs"
+    converged = True
+
+    def __init__(
+        self, problem: Problem, codes: Mapping[int, int], n_samples: int = GIBBS_SAMPLES, **options: Any
+    ) -> None:
+        n_samples = check_natural(n_samples, "n_samples", 1)
+        self.cards = problem.model.cardinalities.tolist()
+        self.rows = gibbs_sample(problem.model, n_samples, evidence=codes, **options)
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the shares of the states of a variable."""
+        return np.bincount(self.rows[i], minlength=self.cards[i]) / self.rows.shape[1]
+
+    def joint(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the shares of the configurations of some variables."""
+        shape = tuple(self.cards[v] for v in variables)
+        cells = np.ravel_multi_index([self.rows[v].astype(np.intp) for v in variables], shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / self.rows.shape[1]
+
+
+def check_options(options: Mapping[str, Any], known: Sequence[str], method: str) -> None:
     """Refuse an option that no engine would read."""
     unknown = [name for name in options if name not in known]
     if unknown:
-        told = f"takes {join_names(known)}" if known else "takes none"
-        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {told}")
+        expected = f"takes {join_names(known)}" if known else "takes none"
+        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}")
 
 
 def most_bytes(method: str, memory: int | None) -> int:
-    """Return the memory that a junction tree may take: as told, or the default of the method."""
+    """Return the memory that a junction tree may take: `memory`, or the default of the method."""
     if memory is not None:
         return memory
     return AUTO_MEMORY if method == "auto" else EXACT_MEMORY
 
 
-def solved(
-    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: dict
-) -> ExactInference | BeliefResult:
-    """Return the calibrated tree, or the beliefs where that is asked for or the tree is too large for "auto"."""
+def solve(
+    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
+) -> ExactInference | BeliefEngine:
+    """Calibrate a junction tree, or propagate beliefs where the method asks for it or the tree is too large for "auto".
+
+    The options are those of belief propagation.
+    """
     if method != "loopy":
         try:
             return problem.exact(codes, most_bytes(method, memory))
         except TreewidthError as error:
             if method == "exact":
-                raise error.offering("loopy belief propagation (method='loopy')") from None
-    found = loopy_belief_propagation(problem.pairwise(), evidence=codes, **options)
-    warn_unconverged(found)
-    return found
+                raise error.with_engines("loopy belief propagation (method='loopy')") from None
+    return BeliefEngine(problem, codes, options)
 
 
-def drawn(problem: Problem, codes: dict[int, int], n_samples: int = GIBBS_SAMPLES, **options) -> np.ndarray:
-    """Return samples to estimate probabilities from, one row a variable."""
-    return gibbs_sample(problem.model, check_natural(n_samples, "n_samples", 1), evidence=codes, **options)
-
-
-def warn_unconverged(found: BeliefResult) -> None:
+def warn_unconverged(beliefs: BeliefResult) -> None:
     """Warn the caller of pgmx when belief propagation did not converge."""
-    if not found.converged:
+    if not beliefs.converged:
         warnings.warn(
-            f"loopy belief propagation did not converge: its messages still change by {found.residual:.2g} after "
-            f"{found.n_iter} sweeps; give more (max_iter), damping=0.5, or use Gibbs sampling",
+            f"loopy belief propagation did not converge: its messages still change by {beliefs.residual:.2g} after "
+            f"{beliefs.n_iter} sweeps; give more (max_iter), damping=0.5, or use Gibbs sampling",
             RuntimeWarning,
             stacklevel=caller_level(),
         )
-
-
-def believed(problem: Problem, ids: Sequence[int], found: BeliefResult) -> np.ndarray:
-    """Return the belief of one variable or of the two ends of an edge."""
-    potentials = problem.pairwise()
-    if len(ids) == 1:
-        return found.node_beliefs[potentials.node_offsets[ids[0]] : potentials.node_offsets[ids[0] + 1]]
-    if len(ids) == 2:
-        at = np.flatnonzero((potentials.edges == sorted(ids)).all(axis=1))
-        if len(at):
-            begin, end = potentials.edge_offsets[at[0] : at[0] + 2]
-            table = found.edge_beliefs[begin:end].reshape(potentials.table(int(at[0])).shape)
-            return table if ids[0] < ids[1] else table.T
-    raise ValueError(
-        f"belief propagation has no joint distribution of {[problem.names[v] for v in ids]!r}, which share no edge: "
-        "use method='gibbs', or method='exact' with enough memory"
-    )

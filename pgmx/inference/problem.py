@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pgmx.checks import join_names
 from pgmx.inference.exact.elimination import EliminationPlan
@@ -11,21 +12,17 @@ from pgmx.inference.exact.exact import ExactInference, elimination_plan
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["Problem", "check_method"]
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteMarkovNetwork
+
+__all__ = ["NetworkLike", "Problem", "check_method"]
+
+#: What the functions by name take; a network of :mod:`pgmx.models` is one of pgmpy.
+NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors]
 
 
 class Problem:
-    """Names, states and potentials of a network, and the junction tree without evidence once it is known.
-
-    Parameters
-    ----------
-    names : sequence of hashable
-        Names of the variables.
-    states : sequence of tuple
-        States of each.
-    model : PairwisePotentials or LogFactors
-        The network.
-    """
+    """Names, states and potentials of a network, and the junction tree without evidence once it is calibrated."""
 
     def __init__(self, names: Sequence[Hashable], states: Sequence[tuple], model: PairwisePotentials | LogFactors):
         self.names = tuple(names)
@@ -34,18 +31,18 @@ class Problem:
         self._tree: ExactInference | None = None
 
     @classmethod
-    def of(cls, model) -> Problem:
-        """Return a network of any accepted kind as a problem."""
+    def from_model(cls, model: NetworkLike) -> Problem:
+        """Read a network of any accepted kind."""
         if isinstance(model, Problem):
             return model
         if isinstance(model, PairwisePotentials | LogFactors):
             cards = model.cardinalities.tolist()
             return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
-        own = getattr(model, "inference_problem", None)
-        return cls(*read_network(model)) if own is None else own()
+        make_problem = getattr(model, "inference_problem", None)
+        return cls(*read_network(model)) if make_problem is None else make_problem()
 
     @cached_property
-    def _positions(self) -> dict:
+    def _positions(self) -> dict[Hashable, int]:
         return {name: v for v, name in enumerate(self.names)}
 
     def position(self, name: Hashable) -> int:
@@ -55,7 +52,7 @@ class Problem:
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self.names)}") from None
 
-    def codes_of(self, evidence: Mapping | None) -> dict[int, int]:
+    def codes_of(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
         """Return evidence by number of variable and of state, or raise for names that do not exist."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")

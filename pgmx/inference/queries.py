@@ -10,27 +10,35 @@ samples: by Gibbs sampling) where it does not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.answers import InferenceCost, Marginals
-from pgmx.inference.approximate.decoding import decoded
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS, believed, check_options, drawn, most_bytes, solved
+from pgmx.inference.engines import (
+    BELIEF_OPTIONS,
+    GIBBS_OPTIONS,
+    Engine,
+    SampleEngine,
+    check_options,
+    most_bytes,
+    solve,
+)
 from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.problem import Problem, check_method
+from pgmx.inference.problem import NetworkLike, Problem, check_method
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
 __all__ = ["estimate_cost", "joint", "log_partition", "map_assignment", "marginals", "sample"]
 
+Evidence = Mapping[Hashable, Hashable]
 
-def estimate_cost(model, evidence: Mapping | None = None) -> InferenceCost:
-    """Tell what exact inference would cost, without allocating its tables.
+
+def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> InferenceCost:
+    """Return what exact inference would cost, without allocating its tables.
 
     Parameters
     ----------
@@ -60,13 +68,13 @@ def estimate_cost(model, evidence: Mapping | None = None) -> InferenceCost:
     >>> estimate_cost(grid_network(5, 5)).width
     5
     """
-    problem = Problem.of(model)
+    problem = Problem.from_model(model)
     plan = problem.plan(problem.codes_of(evidence))
     return InferenceCost(plan.width, plan.largest, plan.cells, plan.bytes)
 
 
 def marginals(
-    model, evidence: Mapping | None = None, *, method: str = "auto", memory: int | None = None, **options
+    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
 ) -> Marginals:
     r"""Return the distribution of every variable that is not observed, :math:`p(x_i \mid e)`.
 
@@ -87,7 +95,7 @@ def marginals(
     Returns
     -------
     Marginals
-        A mapping from name to ``{state: probability}``, which also tells the method.
+        A mapping from name to ``{state: probability}``, which also holds the method.
 
     Raises
     ------
@@ -107,43 +115,27 @@ def marginals(
     --------
     >>> from pgmx.datasets import chain_network
     >>> from pgmx.inference import marginals
-    >>> found = marginals(chain_network(2500), {"x0": 1})
-    >>> found
+    >>> answer = marginals(chain_network(2500), {"x0": 1})
+    >>> answer
     Marginals(2499 variables, exact)
-    >>> round(sum(found["x1"].values()), 12)
+    >>> round(sum(answer["x1"].values()), 12)
     1.0
     """
-    check_method(method, ("auto", "exact", "loopy", "gibbs"))
-    check_options(options, _known_options(method), method)
-    problem = Problem.of(model)
-    codes = problem.codes_of(evidence)
+    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy", "gibbs"), options)
+    engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
-    converged = True
-    if method == "gibbs":
-        rows = drawn(problem, codes, **options)
-        cards = problem.model.cardinalities
-        arrays = [np.bincount(rows[v], minlength=cards[v]) / rows.shape[1] for v in free]
-    else:
-        found = solved(problem, codes, method, memory, options)
-        if isinstance(found, ExactInference):
-            method, every = "exact", found.marginals()
-            arrays = [every[v] for v in free]
-        else:
-            method, converged = "loopy", found.converged
-            offsets = problem.pairwise().node_offsets
-            arrays = [found.node_beliefs[offsets[v] : offsets[v + 1]] for v in free]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
-    return Marginals(names, states, arrays, method, converged)
+    return Marginals(names, states, [engine.marginal(v) for v in free], engine.method, engine.converged)
 
 
 def joint(
-    model,
+    model: NetworkLike,
     variables: Sequence[Hashable],
-    evidence: Mapping | None = None,
+    evidence: Evidence | None = None,
     *,
     method: str = "auto",
     memory: int | None = None,
-    **options,
+    **options: Any,
 ) -> np.ndarray:
     r"""Return the joint distribution of some variables, :math:`p(x_A \mid e)`.
 
@@ -156,7 +148,7 @@ def joint(
     evidence : dict of {name: state}, optional
         Observed variables.
     method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
-        As for :func:`marginals`. Belief propagation knows single variables and pairs that share an edge.
+        As for :func:`marginals`. Belief propagation answers for single variables and pairs that share an edge.
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
@@ -165,7 +157,7 @@ def joint(
     Returns
     -------
     ndarray of float64
-        One axis a variable, in the order given; sums to 1.
+        One axis per variable, in their order; sums to 1.
 
     Raises
     ------
@@ -189,25 +181,14 @@ def joint(
     >>> joint(chain_network(100), ["x0", "x99"]).shape
     (2, 2)
     """
-    check_method(method, ("auto", "exact", "loopy", "gibbs"))
-    check_options(options, _known_options(method), method)
-    problem = Problem.of(model)
-    codes = problem.codes_of(evidence)
+    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy", "gibbs"), options)
     ids = problem.ids_of(variables, codes)
-    if method == "gibbs":
-        rows = drawn(problem, codes, **options)
-        shape = tuple(int(problem.model.cardinalities[v]) for v in ids)
-        cells = np.ravel_multi_index([rows[v].astype(np.intp) for v in ids], shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / rows.shape[1]
-    found = solved(problem, codes, method, memory, options)
-    if isinstance(found, ExactInference):
-        return found.joint(ids)
-    return believed(problem, ids, found)
+    return _choose_engine(problem, codes, method, memory, options).joint(ids)
 
 
 def map_assignment(
-    model, evidence: Mapping | None = None, *, method: str = "auto", memory: int | None = None, **options
-) -> dict:
+    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
+) -> dict[Hashable, Hashable]:
     r"""Return the most probable states of all variables together, :math:`\arg\max_x p(x \mid e)`.
 
     Parameters
@@ -254,21 +235,14 @@ def map_assignment(
     >>> len(map_assignment(tree_network(400)))
     400
     """
-    check_method(method, ("auto", "exact", "loopy"))
-    check_options(options, _known_options(method), method)
-    problem = Problem.of(model)
-    codes = problem.codes_of(evidence)
-    found = solved(problem, codes, method, memory, {**options, "maximise": True})
-    if isinstance(found, ExactInference):
-        best = found.map()[0]
-    else:
-        best = decoded(problem.pairwise(), codes, found.node_beliefs, found.edge_beliefs)
+    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
+    best = solve(problem, codes, method, memory, {**options, "maximise": True}).map().codes
     free = (v for v in range(len(problem.names)) if v not in codes)
     return {problem.names[v]: problem.states[v][int(best[v])] for v in free}
 
 
 def log_partition(
-    model, evidence: Mapping | None = None, *, method: str = "auto", memory: int | None = None, **options
+    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
 ) -> float:
     r"""Return the logarithm of the sum over all configurations that agree with the evidence, in nats.
 
@@ -317,21 +291,19 @@ def log_partition(
     >>> round(log_partition(PairwisePotentials.independent([2, 4])), 6)  # log 8
     2.079442
     """
-    check_method(method, ("auto", "exact", "loopy"))
-    check_options(options, _known_options(method), method)
-    problem = Problem.of(model)
-    return float(solved(problem, problem.codes_of(evidence), method, memory, options).log_partition)
+    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
+    return float(solve(problem, codes, method, memory, options).log_partition)
 
 
 def sample(
-    model,
+    model: NetworkLike,
     n_samples: int,
     *,
-    evidence: Mapping | None = None,
+    evidence: Evidence | None = None,
     method: str = "auto",
     memory: int | None = None,
     seed: int | None = 0,
-    **options,
+    **options: Any,
 ) -> DiscreteTable:
     r"""Draw configurations from :math:`p(x \mid e)`.
 
@@ -378,7 +350,7 @@ def sample(
     check_method(method, ("auto", "exact", "gibbs"))
     check_options(options, () if method == "exact" else GIBBS_OPTIONS, method)
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
-    problem = Problem.of(model)
+    problem = Problem.from_model(model)
     codes = problem.codes_of(evidence)
     exact = None
     if method != "gibbs":
@@ -386,7 +358,7 @@ def sample(
             exact = problem.exact(codes, most_bytes(method, memory))
         except TreewidthError as error:
             if method == "exact":
-                raise error.offering("Gibbs sampling (method='gibbs')") from None
+                raise error.with_engines("Gibbs sampling (method='gibbs')") from None
     if exact is not None:
         rows = exact.sample(n_samples, seed)
     else:
@@ -394,7 +366,22 @@ def sample(
     return DiscreteTable(problem.names, problem.states, rows)
 
 
-def _known_options(method: str) -> tuple[str, ...]:
+def _read_question(
+    model: NetworkLike, evidence: Evidence | None, method: str, methods: Sequence[str], options: Mapping[str, Any]
+) -> tuple[Problem, dict[int, int]]:
+    """Check method and options; return the network with its names, and the evidence by number."""
+    check_method(method, methods)
+    known: tuple[str, ...] = () if method == "exact" else BELIEF_OPTIONS
     if method == "gibbs":
-        return (*GIBBS_OPTIONS, "n_samples", "seed")
-    return () if method == "exact" else BELIEF_OPTIONS
+        known = (*GIBBS_OPTIONS, "n_samples", "seed")
+    check_options(options, known, method)
+    problem = Problem.from_model(model)
+    return problem, problem.codes_of(evidence)
+
+
+def _choose_engine(
+    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
+) -> Engine:
+    if method == "gibbs":
+        return SampleEngine(problem, codes, **options)
+    return solve(problem, codes, method, memory, options)

@@ -170,8 +170,8 @@ def test_a_single_variable():
         ({"tol": -1.0}, "tol must not be negative"),
         ({"damping": 1.0}, r"damping must lie in \[0, 1\), got 1.0"),
         ({"messages": np.ones(3)}, r"messages must have shape \(8,\) for these edges"),
-        ({"evidence": {5: 0}}, "evidence names variable 5: ids are 0..2"),
-        ({"evidence": {0: 2}}, "evidence gives variable 0 the state 2: codes are 0..1"),
+        ({"evidence": {5: 0}}, "evidence names variable 5: they are numbered 0..2"),
+        ({"evidence": {0: 2}}, "evidence gives variable 0 the code 2: it must be in 0..1"),
     ],
 )
 def test_bad_options(options, words):

@@ -176,7 +176,7 @@ def test_wrong_tables(nodes, tables, words):
     [
         (np.zeros((3, 1), dtype=int), "2 variables"),
         (np.zeros((2, 1)), "integer array"),
-        (np.array([[0], [3]]), r"codes of variable 1 must lie in 0\.\.2, found 3\.\.3"),
+        (np.array([[0], [3]]), r"codes of variable 1 must lie in 0\.\.2, got 3\.\.3"),
         (np.array([[-1], [0]]), "codes of variable 0"),
     ],
 )

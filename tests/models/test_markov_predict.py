@@ -12,7 +12,7 @@ from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network, tree_network
 from pgmx.inference import PairwisePotentials, TreewidthError
 from pgmx.inference.approximate import imputation
-from pgmx.inference.approximate.imputation import imputed
+from pgmx.inference.approximate.imputation import impute
 
 
 @given(networks(), st.integers(0, 2**32), st.sampled_from(["map", "marginal"]), st.booleans())
@@ -25,7 +25,7 @@ def test_against_enumeration(network, seed, method, by_tree):
     limit = imputation.MAX_CONFIGURATIONS
     imputation.MAX_CONFIGURATIONS = 0 if by_tree else limit
     try:
-        filled = imputed(network.potentials, codes, missing, method=method)
+        filled = impute(network.potentials, codes, missing, method=method)
     finally:
         imputation.MAX_CONFIGURATIONS = limit
     assert (filled[~missing] == codes[~missing]).all()
@@ -95,12 +95,12 @@ def test_impossible_rows():
     )
     codes = np.array([[1, 0], [0, 0], [0, 0]])
     with pytest.raises(ValueError, match="row 1 is impossible"):
-        imputed(forbidden, codes, np.array([[False, False], [True, True], [False, False]]))
+        impute(forbidden, codes, np.array([[False, False], [True, True], [False, False]]))
     stuck = PairwisePotentials.build([2, 2], [None, None], {(0, 1): [[-np.inf, -np.inf], [-np.inf, -np.inf]]})
     with pytest.raises(ValueError, match="row 0 is impossible"):
-        imputed(stuck, np.zeros((2, 1), dtype=int), np.ones((2, 1), dtype=bool))
+        impute(stuck, np.zeros((2, 1), dtype=int), np.ones((2, 1), dtype=bool))
     with pytest.raises(ValueError, match="'map', 'marginal', got 'mode'"):
-        imputed(stuck, codes[:2], codes[:2] > 5, method="mode")
+        impute(stuck, codes[:2], codes[:2] > 5, method="mode")
 
 
 def test_engines_agree_where_all_are_exact():

@@ -7,39 +7,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pgmx.inference.networks.log_tables import take_logs
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["decoded"]
+__all__ = ["decode"]
 
 #: Sweeps over all variables after which the improvement of a configuration ends at the latest.
 MAX_SWEEPS = 100
 
 
-def decoded(
+def decode(
     potentials: PairwisePotentials, evidence: Mapping[int, int], node_beliefs: np.ndarray, edge_beliefs: np.ndarray
 ) -> np.ndarray:
-    """Return a configuration of high probability.
+    """Return a configuration of high probability, codes of shape (n,), out of max-beliefs.
 
     Variables are visited breadth first; each takes the state of largest belief given the neighbours already visited,
     which resolves ties consistently and is exact on trees. Then single variables change as long as that helps.
-
-    Parameters
-    ----------
-    potentials : PairwisePotentials
-        The network.
-    evidence : dict of {int: int}
-        Observed variables with their codes.
-    node_beliefs, edge_beliefs : ndarray of float64
-        Max-beliefs, laid out as `node_values` and `edge_values` of the potentials.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        State codes.
     """
     pointer, neighbour, edge = (array.tolist() for array in potentials.neighbours())
-    with np.errstate(divide="ignore"):
-        log_nodes, log_edges = np.log(node_beliefs), np.log(edge_beliefs)
+    log_nodes, log_edges = take_logs(node_beliefs), take_logs(edge_beliefs)
     codes = np.full(potentials.n_variables, -1)
     for first in range(potentials.n_variables):
         waiting = deque([first] if codes[first] < 0 else [])
@@ -47,7 +33,7 @@ def decoded(
             v = waiting.popleft()
             if codes[v] >= 0:
                 continue
-            codes[v] = evidence[v] if v in evidence else _best(potentials, v, codes, log_nodes, log_edges)
+            codes[v] = evidence[v] if v in evidence else _choose_state(potentials, v, codes, log_nodes, log_edges)
             waiting.extend(u for u in neighbour[pointer[v] : pointer[v + 1]] if codes[u] < 0)
     free = [v for v in range(len(codes)) if v not in evidence]
     for _ in range(MAX_SWEEPS):
@@ -65,11 +51,13 @@ def decoded(
     return codes
 
 
-def _best(potentials, v: int, codes: np.ndarray, log_nodes: np.ndarray, log_edges: np.ndarray) -> int:
+def _choose_state(
+    potentials: PairwisePotentials, v: int, codes: np.ndarray, log_nodes: np.ndarray, log_edges: np.ndarray
+) -> int:
     """Return the state with the largest belief given the neighbours that have theirs."""
     pointer, neighbour, edge = potentials.neighbours()
-    own = log_nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
-    total = own.copy()
+    log_belief = log_nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
+    total = log_belief.copy()
     for at in range(pointer[v], pointer[v + 1]):
         u, e = int(neighbour[at]), int(edge[at])
         if codes[u] < 0:
@@ -77,8 +65,8 @@ def _best(potentials, v: int, codes: np.ndarray, log_nodes: np.ndarray, log_edge
         table = log_edges[potentials.edge_offsets[e] : potentials.edge_offsets[e + 1]].reshape(
             potentials.table(e).shape
         )
-        given = table[:, codes[u]] if v < u else table[codes[u]]
+        column = table[:, codes[u]] if v < u else table[codes[u]]
         with np.errstate(invalid="ignore"):
-            total = total + np.where(given == -np.inf, -np.inf, given - own)
+            total = total + np.where(column == -np.inf, -np.inf, column - log_belief)
     total[np.isnan(total)] = -np.inf
     return int(np.argmax(total))

@@ -10,6 +10,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from pgmx._ext import _gibbs
 from pgmx.checks import check_natural, check_seed
+from pgmx.inference.networks.evidence import Network, check_evidence
+from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 __all__ = ["gibbs_sample"]
@@ -31,7 +33,7 @@ class _Conditionals(NamedTuple):
 
 
 def gibbs_sample(
-    model,
+    model: Network,
     n_samples: int,
     *,
     evidence: Mapping[int, int] | None = None,
@@ -63,7 +65,7 @@ def gibbs_sample(
     n_chains : int, default=1
         Independent chains; they share the samples evenly, each pays its own burn-in.
     seed : int or None, default=0
-        Seed of the random streams, one a chain; None takes fresh entropy.
+        Seed of the random streams, one per chain; None takes fresh entropy.
     start : array_like of int, shape (n,) or (n, n_chains), optional
         Codes from which the chains start; None draws them uniformly.
     n_jobs : int, optional
@@ -72,18 +74,20 @@ def gibbs_sample(
     Returns
     -------
     ndarray of uint8 or uint16, shape (n, n_samples)
-        State codes, one row a variable as in :class:`pgmx.data.DiscreteTable`; the samples of a chain stand side by
-        side, in the order in which they were drawn. uint16 where a variable has more than 256 states.
+        State codes, one row per variable as in :class:`pgmx.data.DiscreteTable`; the samples of a chain are adjacent,
+        in the order in which they were drawn. uint16 where a variable has more than 256 states.
 
     Raises
     ------
+    TypeError
+        If a number, a variable or a code is no integer.
     ValueError
         If an option is out of range, evidence or start have no such variable or state, or no configuration of positive
         probability was found.
 
     Notes
     -----
-    One sweep costs a multiplication for each state and incident table: about 50 ns a variable with five states and four
+    One sweep costs a multiplication per state and incident table: about 50 ns per variable with five states and four
     neighbours. Samples of one chain are correlated. Where cells are minus infinity, a chain that starts at an
     impossible configuration looks for a possible one by drawing states that break the fewest tables, and then never
     leaves the possible ones; but it may not reach all of them, since one variable changes at a time.
@@ -106,13 +110,13 @@ def gibbs_sample(
     >>> bool(abs(np.mean(codes[0] == codes[1]) - exact) < 0.02)
     True
     """
-    tables = _of_pairs(model) if isinstance(model, PairwisePotentials) else _of_factors(model)
+    tables = _copy_pairs(model) if isinstance(model, PairwisePotentials) else _copy_factors(model)
     cards = np.asarray(model.cardinalities, dtype=np.int64)
     n_samples, burn_in = check_natural(n_samples, "n_samples", 0), check_natural(burn_in, "burn_in", 0)
     thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
     fixed = check_evidence(evidence, cards)
     sequence = np.random.SeedSequence(check_seed(seed))
-    states = _start(start, cards, n_chains, sequence.spawn(1)[0])
+    states = _first_states(start, cards, n_chains, sequence.spawn(1)[0])
     words = sequence.generate_state(n_chains, np.uint64)
     free = np.setdiff1d(np.arange(len(cards)), list(fixed)).astype(np.int64)
     for variable, code in fixed.items():
@@ -120,7 +124,7 @@ def gibbs_sample(
     codes = np.empty((len(cards), n_samples), dtype=np.uint8 if cards.max() <= 256 else np.uint16)
     bounds = [n_samples * c // n_chains for c in range(n_chains + 1)]
 
-    def chain(c: int) -> bool:
+    def run(c: int) -> bool:
         columns = codes[:, bounds[c] : bounds[c + 1]]
         if not columns.shape[1]:
             return True
@@ -137,59 +141,30 @@ def gibbs_sample(
         return possible and _is_possible(model, columns[:, :1])
 
     if min(effective_n_jobs(n_jobs), n_chains) == 1:
-        found = [chain(c) for c in range(n_chains)]
+        successes = [run(c) for c in range(n_chains)]
     else:
-        tasks = (delayed(chain)(c) for c in range(n_chains))
-        found = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(tasks)
-    if not all(found):
-        told = f" with evidence {fixed}" if fixed else ""
+        tasks = (delayed(run)(c) for c in range(n_chains))
+        successes = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(tasks)
+    if not all(successes):
+        condition = f" with evidence {fixed}" if fixed else ""
         raise ValueError(
-            f"no configuration of positive probability was found{told} in {burn_in + thinning} sweeps: "
+            f"no configuration of positive probability was found{condition} in {burn_in + thinning} sweeps: "
             "check the evidence, raise burn_in, or give a possible configuration as start"
         )
     return codes
 
 
-def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
-    """Return evidence as plain integers, refusing unknown variables and states.
-
-    Parameters
-    ----------
-    evidence : dict of {int: int} or None
-        State codes of fixed variables.
-    cardinalities : ndarray of int64, shape (n,)
-        Number of states of each variable.
-
-    Returns
-    -------
-    dict of {int: int}
-        The same, empty for None.
-
-    Raises
-    ------
-    ValueError
-        If a variable or a state does not exist.
-    """
-    fixed: dict[int, int] = {}
-    for variable, code in ({} if evidence is None else evidence).items():
-        v, state = int(variable), int(code)
-        if v != variable or not 0 <= v < len(cardinalities):
-            raise ValueError(f"evidence names variable {variable!r}: ids are 0..{len(cardinalities) - 1}")
-        if state != code or not 0 <= state < cardinalities[v]:
-            raise ValueError(f"evidence gives variable {v} the state {code!r}: codes are 0..{cardinalities[v] - 1}")
-        fixed[v] = state
-    return fixed
-
-
-def _start(start, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSequence) -> np.ndarray:
+def _first_states(
+    start: np.ndarray | None, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSequence
+) -> np.ndarray:
     """Return the first configuration of each chain, (n, n_chains)."""
     shape = (len(cards), n_chains)
     if start is None:
         return np.random.default_rng(entropy).integers(0, cards[:, None], size=shape)
-    given = np.asarray(start)
-    if given.shape not in (shape, shape[:1]) or given.dtype.kind not in "iu":
-        raise ValueError(f"start must hold integers of shape {shape[:1]} or {shape}, got {given.shape}, {given.dtype}")
-    states = np.array(np.broadcast_to(given if given.ndim == 2 else given[:, None], shape), dtype=np.int64)
+    codes = np.asarray(start)
+    if codes.shape not in (shape, shape[:1]) or codes.dtype.kind not in "iu":
+        raise ValueError(f"start must hold integers of shape {shape[:1]} or {shape}, got {codes.shape}, {codes.dtype}")
+    states = np.array(np.broadcast_to(codes if codes.ndim == 2 else codes[:, None], shape), dtype=np.int64)
     wrong = np.flatnonzero(((states < 0) | (states >= cards[:, None])).any(axis=1))
     if wrong.size:
         v = wrong[0]
@@ -197,8 +172,8 @@ def _start(start, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSeque
     return states
 
 
-def _is_possible(model, column: np.ndarray) -> bool:
-    """Tell whether a configuration breaks no table; those between fixed variables are never looked at in a sweep."""
+def _is_possible(model: Network, column: np.ndarray) -> bool:
+    """Return whether a configuration breaks no table; a sweep never looks at those between fixed variables."""
     if isinstance(model, PairwisePotentials):
         return bool(np.isfinite(model.log_score(column))[0])
     return all(
@@ -207,7 +182,7 @@ def _is_possible(model, column: np.ndarray) -> bool:
     )
 
 
-def _scaled(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _scale_rows(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return exponentials of rows, the largest of each 1; rows of minus infinities become zeros."""
     if not logs.size:
         return logs
@@ -216,10 +191,10 @@ def _scaled(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.exp(logs - np.repeat(tops, np.diff(np.append(starts, logs.size))))
 
 
-def _of_pairs(potentials: PairwisePotentials) -> _Conditionals:
+def _copy_pairs(potentials: PairwisePotentials) -> _Conditionals:
     cards, edges = potentials.cardinalities, potentials.edges
     pointer, neighbour, edge = potentials.neighbours()
-    own = np.repeat(np.arange(len(cards)), np.diff(pointer))
+    variable = np.repeat(np.arange(len(cards)), np.diff(pointer))
     first, second = cards[edges[:, 0]], cards[edges[:, 1]]
     offsets = potentials.edge_offsets
     # Behind the tables as they stand, (i, j) with j side by side, come their transposes, with i side by side.
@@ -232,18 +207,18 @@ def _of_pairs(potentials: PairwisePotentials) -> _Conditionals:
     return _Conditionals(
         potentials.node_offsets,
         potentials.node_values,
-        _scaled(potentials.node_values, potentials.node_offsets[:-1]),
+        _scale_rows(potentials.node_values, potentials.node_offsets[:-1]),
         pointer,
-        offsets[edge] + np.where(own < neighbour, offsets[-1], 0),
+        offsets[edge] + np.where(variable < neighbour, offsets[-1], 0),
         np.arange(len(neighbour) + 1),
         neighbour,
-        cards[own],
+        cards[variable],
         logs,
-        _scaled(logs, np.cumsum(lengths) - lengths),
+        _scale_rows(logs, np.cumsum(lengths) - lengths),
     )
 
 
-def _of_factors(factors) -> _Conditionals:
+def _copy_factors(factors: LogFactors) -> _Conditionals:
     cards = np.asarray(factors.cardinalities, dtype=np.int64)
     node_offsets = np.concatenate([[0], np.cumsum(cards)])
     node_logs = np.zeros(node_offsets[-1])
@@ -252,24 +227,24 @@ def _of_factors(factors) -> _Conditionals:
         if len(scope) == 1:
             node_logs[node_offsets[scope[0]] : node_offsets[scope[0] + 1]] += table
             continue
-        for k, variable in enumerate(scope):
-            copied = np.ascontiguousarray(np.moveaxis(np.asarray(table, dtype=np.float64), k, -1))
-            incident[variable].append((copied, [other for other in scope if other != variable]))
-    copies = [copied for of_variable in incident for copied, _ in of_variable]
+        for k, v in enumerate(scope):
+            copy = np.ascontiguousarray(np.moveaxis(np.asarray(table, dtype=np.float64), k, -1))
+            incident[v].append((copy, [other for other in scope if other != v]))
+    copies = [copy for of_variable in incident for copy, _ in of_variable]
     others = [rest for of_variable in incident for _, rest in of_variable]
-    strides = [stride // 8 for copied in copies for stride in copied.strides[:-1]]
-    sizes = np.array([copied.size for copied in copies], dtype=np.int64)
-    logs = np.concatenate([copied.ravel() for copied in copies]) if copies else np.empty(0)
+    strides = [stride // 8 for copy in copies for stride in copy.strides[:-1]]
+    sizes = np.array([copy.size for copy in copies], dtype=np.int64)
+    logs = np.concatenate([copy.ravel() for copy in copies]) if copies else np.empty(0)
     lengths = np.concatenate([np.full(c.size // c.shape[-1], c.shape[-1]) for c in copies]) if copies else np.empty(0)
     return _Conditionals(
         node_offsets,
         node_logs,
-        _scaled(node_logs, node_offsets[:-1]),
+        _scale_rows(node_logs, node_offsets[:-1]),
         np.concatenate([[0], np.cumsum([len(of_variable) for of_variable in incident])]).astype(np.int64),
         np.cumsum(sizes) - sizes,
         np.concatenate([[0], np.cumsum([len(rest) for rest in others])]).astype(np.int64),
         np.array([other for rest in others for other in rest], dtype=np.int64),
         np.array(strides, dtype=np.int64),
         logs,
-        _scaled(logs, (np.cumsum(lengths) - lengths).astype(np.int64)),
+        _scale_rows(logs, (np.cumsum(lengths) - lengths).astype(np.int64)),
     )

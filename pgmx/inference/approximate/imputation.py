@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from pgmx.inference.approximate.decoding import decoded
+from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
@@ -14,7 +14,7 @@ from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import check_method
 
-__all__ = ["imputed"]
+__all__ = ["impute"]
 
 #: Configurations of connected missing variables up to which all are tried, for all rows at once.
 MAX_CONFIGURATIONS = 4096
@@ -24,8 +24,10 @@ CHUNK_CELLS = 2**22
 AUTO_MEMORY = 2**24
 MEMORY = 2**31
 
+Table = tuple[int, int, np.ndarray]
 
-def imputed(
+
+def impute(
     potentials: PairwisePotentials,
     codes: np.ndarray,
     missing: np.ndarray,
@@ -33,48 +35,12 @@ def imputed(
     method: str = "map",
     inference: str = "auto",
 ) -> np.ndarray:
-    r"""Fill missing cells with the most probable states given the others of their row.
+    """Return codes (n, N) with the cells where `missing` filled by the most probable states given the rest of the row.
 
-    Parameters
-    ----------
-    potentials : PairwisePotentials
-        The network.
-    codes : ndarray of int, shape (n, N)
-        State codes; cells that are missing are not read.
-    missing : ndarray of bool, shape (n, N)
-        Which cells are.
-    method : {"map", "marginal"}, default="map"
-        :math:`\arg\max p(x_M \mid x_O)` over all missing variables M of a row together, or
-        :math:`\arg\max p(x_i \mid x_O)` for each.
-    inference : {"auto", "exact", "loopy"}, default="auto"
-        What more than a few connected cells are filled by: a junction tree, loopy belief propagation, or a tree where
-        it takes 16 MB at most.
-
-    Returns
-    -------
-    ndarray of int, shape (n, N)
-        A filled copy.
-
-    Raises
-    ------
-    ValueError
-        If what is known of a row rules out every state of a missing cell; if a tree is too large for "exact".
-
-    Notes
-    -----
-    Rows with the same cells missing are filled together. Missing variables that are not connected through others which
-    are missing too are independent given the rest: a single one costs a look-up a neighbour and row, a few are
-    enumerated, more are given to a junction tree once for each distinct surrounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pgmx.inference import PairwisePotentials
-    >>> from pgmx.inference.approximate.imputation import imputed
-    >>> agree = PairwisePotentials.build([2, 2], tables={(0, 1): [[1.0, 0.0], [0.0, 1.0]]})
-    >>> imputed(agree, np.array([[1, 0], [0, 0]]), np.array([[False, False], [True, True]]))
-    array([[1, 0],
-           [1, 0]])
+    ``method="map"`` maximises over all missing variables of a row together, "marginal" over each. Those that are not
+    connected through other missing ones are independent given the rest: a single one costs a look-up per neighbour and
+    row, a few are enumerated, more go to a junction tree (`inference` "exact", "auto" up to 16 MB) or to belief
+    propagation, once per distinct surrounding.
     """
     check_method(method, ("map", "marginal"))
     check_method(inference, ("auto", "exact", "loopy"), "inference")
@@ -87,7 +53,7 @@ def imputed(
     for rows in np.split(touched[order], np.cumsum(np.bincount(of_row.ravel(), minlength=patterns.shape[1]))[:-1]):
         gone = np.flatnonzero(missing[:, rows[0]])
         fields = _fields(potentials, filled, rows, set(gone.tolist()))
-        for part in _connected(potentials, gone):
+        for part in _connected_parts(potentials, gone):
             _fill(potentials, filled, rows, part, fields, method, inference)
     return filled
 
@@ -113,25 +79,31 @@ def _fields(
     return fields
 
 
-def _connected(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
+def _connected_parts(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
     """Return the connected parts of the missing variables."""
     pointer, neighbour, _ = potentials.neighbours()
-    left = dict.fromkeys(gone.tolist())
+    unvisited = dict.fromkeys(gone.tolist())
     parts = []
-    while left:
-        part = [next(iter(left))]
-        del left[part[0]]
+    while unvisited:
+        part = [next(iter(unvisited))]
+        del unvisited[part[0]]
         for v in part:
             for u in neighbour[pointer[v] : pointer[v + 1]].tolist():
-                if u in left:
-                    del left[u]
+                if u in unvisited:
+                    del unvisited[u]
                     part.append(u)
         parts.append(sorted(part))
     return parts
 
 
 def _fill(
-    potentials, filled: np.ndarray, rows: np.ndarray, part: list[int], fields: dict, method: str, inference: str
+    potentials: PairwisePotentials,
+    filled: np.ndarray,
+    rows: np.ndarray,
+    part: list[int],
+    fields: dict[int, np.ndarray],
+    method: str,
+    inference: str,
 ) -> None:
     """Fill one connected part of the missing variables in all rows."""
     if len(part) == 1:
@@ -147,19 +119,21 @@ def _fill(
     _, first, same = np.unique(surroundings, axis=1, return_index=True, return_inverse=True)
     distinct = [fields[v][:, first] for v in part]
     if prod(shape) <= MAX_CONFIGURATIONS:
-        found = _enumerated(shape, inside, distinct, method, rows[first])
+        states = _enumerate(shape, inside, distinct, method, rows[first])
     else:
-        found = _inferred(shape, inside, distinct, method, inference)
-    filled[np.ix_(np.array(part), rows)] = found[:, same.ravel()]
+        states = _infer(shape, inside, distinct, method, inference)
+    filled[np.ix_(np.array(part), rows)] = states[:, same.ravel()]
 
 
-def _enumerated(shape: list[int], inside: list, fields: list[np.ndarray], method: str, rows: np.ndarray) -> np.ndarray:
+def _enumerate(
+    shape: list[int], inside: list[Table], fields: list[np.ndarray], method: str, rows: np.ndarray
+) -> np.ndarray:
     """Try all configurations, for chunks of rows."""
     base = np.zeros(shape)
     for i, j, table in inside:
         base += table.reshape([size if axis in (i, j) else 1 for axis, size in enumerate(shape)])
     n = fields[0].shape[1]
-    found = np.empty((len(shape), n), dtype=np.int64)
+    states = np.empty((len(shape), n), dtype=np.int64)
     step = max(1, CHUNK_CELLS // base.size)
     for begin in range(0, n, step):
         total = base[..., None]
@@ -172,35 +146,35 @@ def _enumerated(shape: list[int], inside: list, fields: list[np.ndarray], method
             raise ValueError(f"row {rows[begin + impossible[0]]} is impossible: nothing fits what is known of it")
         columns = slice(begin, begin + flat.shape[1])
         if method == "map":
-            found[:, columns] = np.unravel_index(flat.argmax(axis=0), shape)
+            states[:, columns] = np.unravel_index(flat.argmax(axis=0), shape)
             continue
         for axis, size in enumerate(shape):
             alone = np.moveaxis(total, axis, 0).reshape(size, base.size // size, -1)
-            found[axis, columns] = log_sum_exp(np.moveaxis(alone, 1, 2)).argmax(axis=0)
-    return found
+            states[axis, columns] = log_sum_exp(np.moveaxis(alone, 1, 2)).argmax(axis=0)
+    return states
 
 
-def _inferred(shape: list[int], inside: list, fields: list[np.ndarray], method: str, inference: str) -> np.ndarray:
-    """Ask a junction tree, or belief propagation where that is too large, once for each surrounding."""
+def _infer(shape: list[int], inside: list[Table], fields: list[np.ndarray], method: str, inference: str) -> np.ndarray:
+    """Ask a junction tree, or belief propagation where that is too large, once per surrounding."""
     exact = inference != "loopy"
-    found = np.empty((len(shape), fields[0].shape[1]), dtype=np.int64)
-    for column in range(found.shape[1]):
-        own = PairwisePotentials.build(
+    states = np.empty((len(shape), fields[0].shape[1]), dtype=np.int64)
+    for column in range(states.shape[1]):
+        network = PairwisePotentials.build(
             shape, [field[:, column] for field in fields], {(i, j): table for i, j, table in inside}
         )
         try:
-            tree = ExactInference(own, memory=AUTO_MEMORY if inference == "auto" else MEMORY) if exact else None
+            tree = ExactInference(network, memory=AUTO_MEMORY if inference == "auto" else MEMORY) if exact else None
         except TreewidthError as error:
             if inference == "exact":
-                raise error.offering("loopy belief propagation (inference='loopy')") from None
+                raise error.with_engines("loopy belief propagation (inference='loopy')") from None
             tree, exact = None, False  # the graph is the same for all surroundings
         if tree is not None:
             best = tree.map().codes if method == "map" else [p.argmax() for p in tree.marginals()]
         else:
-            beliefs = loopy_belief_propagation(own, maximise=method == "map")
+            beliefs = loopy_belief_propagation(network, maximise=method == "map")
             if method == "map":
-                best = decoded(own, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
+                best = decode(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
             else:
-                best = [part.argmax() for part in np.split(beliefs.node_beliefs, own.node_offsets[1:-1])]
-        found[:, column] = best
-    return found
+                best = [part.argmax() for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]
+        states[:, column] = best
+    return states

@@ -9,7 +9,7 @@ from time import monotonic
 import numpy as np
 
 from pgmx._ext import _belief
-from pgmx.inference.approximate.gibbs import check_evidence
+from pgmx.inference.networks.evidence import check_evidence
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 __all__ = ["BeliefResult", "loopy_belief_propagation"]
@@ -26,7 +26,7 @@ LINEAR_RANGE = 340.0
 
 @dataclass(frozen=True, eq=False)
 class BeliefResult:
-    """What belief propagation found.
+    """What belief propagation returns.
 
     Parameters
     ----------
@@ -107,6 +107,8 @@ def loopy_belief_propagation(
 
     Raises
     ------
+    TypeError
+        If the evidence is not in integers.
     ValueError
         If an option is out of range, or no configuration is possible under the evidence.
 
@@ -129,10 +131,10 @@ def loopy_belief_propagation(
     >>> from pgmx.inference.approximate.loopy import loopy_belief_propagation
     >>> agree = [[1.0, 0.0], [0.0, 1.0]]
     >>> chain = PairwisePotentials.build([2, 2, 2], [[0.5, 0.0], None, None], {(0, 1): agree, (1, 2): agree})
-    >>> found = loopy_belief_propagation(chain, evidence={2: 1})
-    >>> found.converged
+    >>> beliefs = loopy_belief_propagation(chain, evidence={2: 1})
+    >>> beliefs.converged
     True
-    >>> found.node_beliefs[:2].round(4).tolist()
+    >>> beliefs.node_beliefs[:2].round(4).tolist()
     [0.5165, 0.4835]
     """
     _check_options(max_iter, tol, damping)
@@ -143,8 +145,8 @@ def loopy_belief_propagation(
     if fixed:
         nodes = nodes.copy()
         for v, code in fixed.items():
-            own = nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
-            own[np.arange(len(own)) != code] = -np.inf
+            field = nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
+            field[np.arange(len(field)) != code] = -np.inf
     wanted = int((np.diff(potentials.neighbours()[0]) * potentials.cardinalities).sum())
     if messages is not None:
         messages = np.asarray(messages, dtype=np.float64)
@@ -168,9 +170,9 @@ def loopy_belief_propagation(
         if not status:
             break
         if logs:
-            told = f" together with the evidence {fixed}" if fixed else ""
+            condition = f" together with the evidence {fixed}" if fixed else ""
             raise ValueError(
-                f"no configuration has positive probability{told}: every state of some variable is ruled out"
+                f"no configuration has positive probability{condition}: every state of some variable is ruled out"
             )
         logs = True
     return BeliefResult(
@@ -178,14 +180,16 @@ def loopy_belief_propagation(
     )
 
 
-def _settle(passing, max_iter: int, tol: float, damping: float, deadline) -> tuple[int, float, int, float]:
+def _settle(
+    passing: _belief.MessagePassing, max_iter: int, tol: float, damping: float, deadline: float | None
+) -> tuple[int, float, int, float]:
     """Sweep, damping more when the residual no longer falls; return sweeps, residual, status, damping."""
     stages = [damping, *(d for d in DAMPINGS if d > damping)]
     best, since, done, residual = np.inf, 0, 0, np.inf
     while done < max_iter:
-        ran, residual, status = passing.run(min(BLOCK, max_iter - done), tol, stages[0])
-        done += ran
-        since += ran
+        n_sweeps, residual, status = passing.run(min(BLOCK, max_iter - done), tol, stages[0])
+        done += n_sweeps
+        since += n_sweeps
         if status or residual <= tol or (deadline is not None and monotonic() > deadline):
             return done, residual, status, stages[0]
         if residual < best / 2:
@@ -197,7 +201,7 @@ def _settle(passing, max_iter: int, tol: float, damping: float, deadline) -> tup
 
 
 def _is_wide(values: np.ndarray) -> bool:
-    """Tell whether finite values differ by more than exponentials can hold."""
+    """Return whether finite values differ by more than exponentials can hold."""
     finite = values[np.isfinite(values)]
     return bool(finite.size) and float(np.ptp(finite)) > LINEAR_RANGE
 

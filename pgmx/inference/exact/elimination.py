@@ -48,7 +48,7 @@ class TreewidthError(ValueError):
     def __str__(self) -> str:
         return f"{self.problem}: {self.remedy.format(self.engines)}"
 
-    def offering(self, engines: str) -> TreewidthError:
+    def with_engines(self, engines: str) -> TreewidthError:
         """Return the error with the engines that the caller can choose."""
         return type(self)(self.problem, self.remedy, engines)
 
@@ -152,7 +152,7 @@ def min_fill_order(
     Raises
     ------
     TreewidthError
-        If `max_bytes` is exceeded. The message tells the width reached so far.
+        If `max_bytes` is exceeded. The message names the width reached so far.
 
     Notes
     -----
@@ -178,9 +178,8 @@ def min_fill_order(
         order.append(v)
         cliques.append(neighbours)
         if max_bytes is not None:
-            size = graph.cards[v] * prod(graph.cards[u] for u in neighbours)
             # A clique inside the one before it adds no table: only a lower bound is wanted, so the largest will do.
-            cells = max(cells, size)
+            cells = max(cells, graph.size[v])
             if CELL * cells > max_bytes:
                 width = max(len(near) for near in cliques)
                 raise too_wide(width, CELL * cells, max_bytes, at_least=True)
@@ -207,10 +206,10 @@ def _format_bytes(n_bytes: int) -> str:
 class EliminationGraph:
     """A graph that loses its vertices one by one, the one with the smallest clique table first (min-weight).
 
-    The vertices in `kept` stay. ``size[v]`` is the number of cells of the table of v and its neighbours.
+    The vertices in `targets` stay. ``size[v]`` is the number of cells of the table of v and its neighbours.
     """
 
-    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], kept: Iterable[int] = ()) -> None:
+    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], targets: Iterable[int] = ()) -> None:
         self.cards = cards
         self.near: list[set[int]] = [set() for _ in cards]
         for scope in scopes:
@@ -219,7 +218,7 @@ class EliminationGraph:
         for v, near in enumerate(self.near):
             near.discard(v)
         self.size = [cards[v] * prod(cards[u] for u in near) for v, near in enumerate(self.near)]
-        self.remaining = set(range(len(cards))).difference(kept)
+        self.remaining = set(range(len(cards))).difference(targets)
 
     def cost(self, v: int) -> tuple[int, ...]:
         """Return what decides when a vertex goes; ties go to the smaller number."""
@@ -253,8 +252,8 @@ class EliminationGraph:
 class FillGraph(EliminationGraph):
     """The same in the order of the edges that a vertex's neighbours lack (min-fill), then of the table."""
 
-    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], kept: Iterable[int] = ()) -> None:
-        super().__init__(cards, scopes, kept)
+    def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]]) -> None:
+        super().__init__(cards, scopes)
         self.missing = self._count_missing()
 
     def cost(self, v: int) -> tuple[int, ...]:
@@ -289,13 +288,13 @@ class FillGraph(EliminationGraph):
 
     def _count_missing(self) -> list[int]:
         """Count the edges that each vertex's neighbours lack."""
-        joined: list[int]
+        edges: list[int]  # among the neighbours of each vertex, twice
         if sum(map(len, self.near)) > DENSE * len(self.near):
             bits = [sum(1 << u for u in near) for near in self.near]
-            joined = [sum((bits[v] & bits[u]).bit_count() for u in near) for v, near in enumerate(self.near)]
+            edges = [sum((bits[v] & bits[u]).bit_count() for u in near) for v, near in enumerate(self.near)]
         else:
-            joined = [sum(len(near & self.near[u]) for u in near) for near in self.near]
-        return [(len(near) * (len(near) - 1) - both) // 2 for near, both in zip(self.near, joined, strict=True)]
+            edges = [sum(len(near & self.near[u]) for u in near) for near in self.near]
+        return [(len(near) * (len(near) - 1) - n_edges) // 2 for near, n_edges in zip(self.near, edges, strict=True)]
 
 
 def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:

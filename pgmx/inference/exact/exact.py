@@ -13,7 +13,7 @@ from pgmx.checks import check_natural, check_seed, read_only
 from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, min_fill_order, too_wide
 from pgmx.inference.exact.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
 from pgmx.inference.exact.tree_paths import joint_over_cliques
-from pgmx.inference.networks.evidence import Network, Reduced, impossible, joined_pairs
+from pgmx.inference.networks.evidence import Network, ReducedNetwork, describe_impossible
 
 __all__ = ["ExactInference", "MostProbable", "elimination_plan"]
 
@@ -62,9 +62,10 @@ class ExactInference:
         the one without evidence it is :math:`\log p(e)`.
     evidence : dict of {int: int}
         As given.
-    edges : ndarray of int64, shape (m, 2)
-        The pairs (i, j), i < j, that `edge_marginals` tells of: the edges of the potentials, or all pairs of variables
-        in one scope, in lexicographic order.
+    method : str
+        "exact", the name of this engine in a question by name.
+    converged : bool
+        True.
 
     Raises
     ------
@@ -76,7 +77,7 @@ class ExactInference:
     Notes
     -----
     The constructor makes one pass over the tree, :math:`O(\sum_C \prod_{v \in C} s_v)` over its cliques C with one
-    exponential a cell; the first marginal makes another. All figures are normalised sums of products of conditional
+    exponential per cell; the first marginal makes another. All figures are normalised sums of products of conditional
     tables: probabilities below 1e-308 are reported as zero.
 
     References
@@ -98,13 +99,15 @@ class ExactInference:
     True
     """
 
+    method = "exact"
+    converged = True
+
     def __init__(
         self, factors: Network, evidence: Mapping[int, int] | None = None, *, memory: int | None = MEMORY
     ) -> None:
-        reduced = Reduced(factors, evidence)
+        reduced = ReducedNetwork(factors, evidence)
         self.evidence = reduced.evidence
         self.cardinalities = reduced.network.cardinalities
-        self.edges = joined_pairs(factors)
         self._cards = reduced.cards
         self._memory = memory
         self.plan = min_fill_order(reduced.cards, [scope for scope, _ in reduced.factors], max_bytes=memory)
@@ -115,7 +118,7 @@ class ExactInference:
         total, self._conditionals = log_partition_and_conditionals(self._tree)
         self.log_partition = total + self._constant
         if self.log_partition == -np.inf:
-            raise ValueError(impossible(self.evidence))
+            raise ValueError(describe_impossible(self.evidence))
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of one variable given the evidence.
@@ -135,7 +138,7 @@ class ExactInference:
         ValueError
             If there is no such variable.
         """
-        return self.marginals()[self._variable(i)]
+        return self._marginals_and_sepsets[0][self._check_variable(i)]
 
     def marginals(self) -> list[np.ndarray]:
         """Return the distributions of all variables given the evidence.
@@ -145,62 +148,7 @@ class ExactInference:
         list of ndarray of float64, shape (s_i,)
             Read-only.
         """
-        return list(self._calibrated[0])
-
-    def pair_marginal(self, i: int, j: int) -> np.ndarray:
-        """Return the joint distribution of two variables that are together in a clique.
-
-        Parameters
-        ----------
-        i, j : int
-            Distinct variables, in any order. Neighbours always are in one clique.
-
-        Returns
-        -------
-        ndarray of float64, shape (s_i, s_j)
-            Given the evidence.
-
-        Raises
-        ------
-        ValueError
-            If no clique holds both; `joint` takes any variables.
-        """
-        pair = self._distinct((i, j))
-        if all(self._cards[v] > 1 for v in pair) and self.plan.home(pair) is None:
-            raise ValueError(
-                f"no clique holds both {i} and {j}: joint(({i}, {j})) takes any variables, at a higher cost"
-            )
-        return self.joint(pair)
-
-    def edge_marginals(self) -> list[np.ndarray]:
-        """Return the joint distribution of the ends of each of `edges`.
-
-        Returns
-        -------
-        list of ndarray of float64, shape (s_i, s_j)
-            Given the evidence; laid end to end they are in the layout of ``PairwisePotentials.edge_values``.
-
-        Notes
-        -----
-        Each clique's table is visited once an edge that is at home there.
-        """
-        answers: list[np.ndarray] = [np.empty(0)] * len(self.edges)
-        at_home: dict[int, list[int]] = {}
-        for e, pair in enumerate(self.edges.tolist()):
-            free = [v for v in pair if self._cards[v] > 1]
-            if len(free) < 2:
-                answers[e] = self._with_known(pair, free, self.marginals()[free[0]] if free else np.ones(()))
-            else:
-                home = self.plan.home(pair)
-                assert home is not None  # the ends of an edge are in one clique
-                at_home.setdefault(home, []).append(e)
-        for home, members in at_home.items():
-            belief = self._belief(home)
-            for e in members:
-                i, j = self.edges[e].tolist()
-                joint = self._tree.marginal(home, belief, (i, j))
-                answers[e] = joint if self._tree.rank[i] > self._tree.rank[j] else joint.T
-        return answers
+        return list(self._marginals_and_sepsets[0])
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of any variables.
@@ -213,7 +161,7 @@ class ExactInference:
         Returns
         -------
         ndarray of float64
-            One axis a variable, in the order given, given the evidence.
+            One axis per variable, in their order, given the evidence.
 
         Raises
         ------
@@ -225,7 +173,7 @@ class ExactInference:
         Variables of one clique cost a sum over its table. Others are carried along the paths between their cliques:
         each clique on them costs its table times the states of the variables that are carried through it.
         """
-        wanted = self._distinct(variables)
+        wanted = self._check_distinct(variables)
         cells = prod(int(self.cardinalities[v]) for v in wanted)
         self._check_memory(cells)
         free = [v for v in wanted if self._cards[v] > 1]
@@ -238,7 +186,7 @@ class ExactInference:
             values = joint.transpose([order.index(v) for v in free])
         else:
             values = joint_over_cliques(self._tree, self._conditionals, self._belief, free, self._check_memory)
-        return self._with_known(wanted, free, values)
+        return self._expand(wanted, free, values)
 
     def map(self) -> MostProbable:
         """Return a most probable configuration given the evidence.
@@ -271,7 +219,7 @@ class ExactInference:
         Returns
         -------
         ndarray of uint8 or uint16, shape (n, n_samples)
-            State codes, one row a variable; uint16 when some variable has more than 255 states.
+            State codes, one row per variable; uint16 when some variable has more than 255 states.
 
         Raises
         ------
@@ -281,7 +229,7 @@ class ExactInference:
         Notes
         -----
         Exact ancestral sampling down the tree: no burn-in, samples are independent. Costs
-        :math:`O(\log s)` a sample and clique, s the number of states of what the clique adds.
+        :math:`O(\log s)` per sample and clique, s the number of states of what the clique adds.
         """
         n_samples = check_natural(n_samples, "n_samples", 0)
         rng = np.random.default_rng(seed if isinstance(seed, np.random.Generator) else check_seed(seed))
@@ -297,9 +245,9 @@ class ExactInference:
             for v in self.plan.sepsets[clique]:
                 row *= self._cards[v]
                 row += codes[v]
-            chosen = draw(np.cumsum(conditional, axis=1), row, rng.random(n_samples))
+            cell = draw(np.cumsum(conditional, axis=1), row, rng.random(n_samples))
             for v in reversed(rest):
-                chosen, codes[v] = np.divmod(chosen, self._cards[v])
+                cell, codes[v] = np.divmod(cell, self._cards[v])
         return codes
 
     def conditionals(self) -> list[np.ndarray]:
@@ -308,30 +256,28 @@ class ExactInference:
         Returns
         -------
         list of ndarray of float64
-            Views, one axis a variable of the clique, those of the sepset first; zero where the sepset's states are
+            Views, one axis per variable of the clique, those of the sepset first; zero where the sepset's states are
             impossible. A root's is its joint distribution.
         """
         return [table.reshape(shape) for table, shape in zip(self._conditionals, self._tree.shapes, strict=True)]
 
-    # ---- beneath ----
-
     @cached_property
-    def _calibrated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _marginals_and_sepsets(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Distributions of all variables, and of all sepsets."""
         marginals: list[np.ndarray] = [np.empty(0)] * len(self._cards)
-        shared_all: list[np.ndarray] = []
-        for clique, shared, belief in self._tree.beliefs(self._conditionals):
-            shared_all.append(shared)
+        sepsets: list[np.ndarray] = []
+        for clique, sepset, belief in self._tree.beliefs(self._conditionals):
+            sepsets.append(sepset)
             for v in self._tree.rest(clique):
-                known = self._tree.marginal(clique, belief, (v,))
-                marginals[v] = read_only(self._with_known((v,), [v] if self._cards[v] > 1 else [], known))
-        return marginals, shared_all
+                marginal = self._tree.marginal(clique, belief, (v,))
+                marginals[v] = read_only(self._expand((v,), [v] if self._cards[v] > 1 else [], marginal))
+        return marginals, sepsets
 
     def _belief(self, clique: int) -> np.ndarray:
-        shared = self._calibrated[1][clique]
-        return (self._conditionals[clique] * shared[:, None]).reshape(self._tree.shapes[clique])
+        sepset = self._marginals_and_sepsets[1][clique]
+        return (self._conditionals[clique] * sepset[:, None]).reshape(self._tree.shapes[clique])
 
-    def _with_known(self, wanted: Sequence[int], free: Sequence[int], values: np.ndarray) -> np.ndarray:
+    def _expand(self, wanted: Sequence[int], free: Sequence[int], values: np.ndarray) -> np.ndarray:
         """Return the joint of `wanted` from that of its free variables: the others have one possible state."""
         if len(free) == len(wanted):
             return np.ascontiguousarray(values)
@@ -349,20 +295,20 @@ class ExactInference:
                 "Gibbs sampling (method='gibbs' of pgmx.inference.joint)",
             )
 
-    def _variable(self, i: int) -> int:
+    def _check_variable(self, i: int) -> int:
         if not 0 <= i < len(self._cards):
             raise ValueError(f"there is no variable {i}: they are numbered 0..{len(self._cards) - 1}")
         return int(i)
 
-    def _distinct(self, variables: Sequence[int]) -> tuple[int, ...]:
-        found = tuple(self._variable(v) for v in variables)
-        if not found or len(set(found)) < len(found):
-            raise ValueError(f"distinct variables are needed, at least one, got {list(found)}")
-        return found
+    def _check_distinct(self, variables: Sequence[int]) -> tuple[int, ...]:
+        numbers = tuple(self._check_variable(v) for v in variables)
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise ValueError(f"distinct variables are needed, at least one, got {list(numbers)}")
+        return numbers
 
 
 def elimination_plan(factors: Network, evidence: Mapping[int, int] | None = None) -> EliminationPlan:
-    """Tell what exact inference would cost; nothing is allocated.
+    """Return what exact inference would cost; nothing is allocated.
 
     Parameters
     ----------
@@ -388,5 +334,5 @@ def elimination_plan(factors: Network, evidence: Mapping[int, int] | None = None
     >>> elimination_plan(PairwisePotentials.build([2] * 50, tables=ring)).width
     2
     """
-    reduced = Reduced(factors, evidence)
+    reduced = ReducedNetwork(factors, evidence)
     return min_fill_order(reduced.cards, [scope for scope, _ in reduced.factors])

@@ -31,10 +31,10 @@ def plan_query(parents: Sequence[Iterable[int]], cards: Sequence[int], variables
     vertices = _find_ancestors(parents, variables)
     place = {v: k for k, v in enumerate(vertices)}
     families = [[place[u] for u in (v, *parents[v])] for v in vertices]
-    kept = [place[v] for v in variables]
-    graph = EliminationGraph([cards[v] for v in vertices], families, kept)
+    targets = [place[v] for v in variables]
+    graph = EliminationGraph([cards[v] for v in vertices], families, targets)
     order = [v for v, _ in graph.eliminate()]
-    tables = [prod(graph.cards[u] for u in scope) for scope in (*families, kept)]
+    tables = [prod(graph.cards[u] for u in scope) for scope in (*families, targets)]
     return QueryPlan([vertices[v] for v in order], max(1, *tables, *(graph.size[v] for v in order)))
 
 

@@ -23,14 +23,7 @@ Factor = tuple[tuple[int, ...], np.ndarray]
 class JunctionTree:
     """The factors of a network, each in a clique that holds its variables.
 
-    Parameters
-    ----------
-    plan : EliminationPlan
-        The tree.
-    cards : sequence of int
-        Number of states of each variable.
-    factors : sequence of (tuple of int, ndarray)
-        Scopes, none empty, and logarithms of the values.
+    Factors are scopes, none empty, with tables of logarithms.
     """
 
     def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[Factor]) -> None:
@@ -44,9 +37,9 @@ class JunctionTree:
                 self.children[parent].append(clique)
         self.shapes = [tuple(self.cards[v] for v in clique) for clique in plan.cliques]
         self.split = [prod(self.cards[v] for v in shared) for shared in plan.sepsets]
-        self._own: list[list[Factor]] = [[] for _ in self.parents]
+        self._factors: list[list[Factor]] = [[] for _ in self.parents]
         for scope, table in factors:
-            self._own[plan.homes[min(scope, key=self.rank.__getitem__)]].append((scope, table))
+            self._factors[plan.homes[min(scope, key=self.rank.__getitem__)]].append((scope, table))
 
     def rest(self, clique: int) -> tuple[int, ...]:
         """Return the variables of a clique that its parent does not hold."""
@@ -59,10 +52,10 @@ class JunctionTree:
         shape = [self.cards[v] if v in held else 1 for v in self.plan.cliques[clique]]
         return table.transpose(axes).reshape(shape)
 
-    def collected(self, clique: int, messages: dict[int, np.ndarray]) -> np.ndarray:
-        """Return the sum of a clique's factors and of its children's messages, which are used up: (sepset, rest)."""
+    def collect(self, clique: int, messages: dict[int, np.ndarray]) -> np.ndarray:
+        """Sum a clique's factors and its children's messages, which are used up: shape (sepset, rest)."""
         total = np.zeros(self.shapes[clique])
-        for scope, table in self._own[clique]:
+        for scope, table in self._factors[clique]:
             total += self.spread(clique, scope, table)
         for child in self.children[clique]:
             total += self.spread_sepset(clique, child, messages.pop(child))
@@ -80,27 +73,15 @@ class JunctionTree:
     def beliefs(self, conditionals: Sequence[np.ndarray]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield each clique, parents first, with the distributions of its sepset and of all its variables.
 
-        Parameters
-        ----------
-        conditionals : sequence of ndarray
-            As `log_partition_and_conditionals` returns them.
-
-        Yields
-        ------
-        clique : int
-            Number of the clique.
-        shared : ndarray of shape (states of the sepset,)
-            Distribution of the sepset.
-        belief : ndarray, one axis a variable of the clique
-            Their joint distribution.
+        The first is flat, the second has one axis per variable of the clique.
         """
         waiting: dict[int, np.ndarray] = {}
         for clique, conditional in enumerate(conditionals):
-            shared = waiting.pop(clique) if self.parents[clique] >= 0 else np.ones(1)
-            belief = (conditional * shared[:, None]).reshape(self.shapes[clique])
+            sepset = waiting.pop(clique) if self.parents[clique] >= 0 else np.ones(1)
+            belief = (conditional * sepset[:, None]).reshape(self.shapes[clique])
             for child in self.children[clique]:
                 waiting[child] = self.marginal(clique, belief, self.plan.sepsets[child]).ravel()
-            yield clique, shared, belief
+            yield clique, sepset, belief
 
     def marginal(self, clique: int, belief: np.ndarray, variables: Sequence[int]) -> np.ndarray:
         """Return the sum of a clique's table over all but some variables, axes in the clique's order."""
@@ -110,27 +91,17 @@ class JunctionTree:
 
 
 def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.ndarray]]:
-    """Sum over all states, and condition each clique on the sepset to its parent.
+    """Sum the product of the factors over all states, and condition each clique on the sepset to its parent.
 
-    Parameters
-    ----------
-    tree : JunctionTree
-        Cliques and factors.
-
-    Returns
-    -------
-    log_partition : float
-        Logarithm of the sum over all states of the product of the factors; minus infinity if that is zero, and the
-        conditional tables are then not all there.
-    conditionals : list of ndarray of shape (states of the sepset, states of the rest)
-        Rows sum to 1, or to 0 where the sepset's state is impossible.
+    The conditional tables have the shape (states of the sepset, states of the rest); rows sum to 1, or to 0 where the
+    sepset's state is impossible. If the log-partition is minus infinity, they are not all there.
     """
     messages: dict[int, np.ndarray] = {}
     conditionals: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
     scales = []
     with np.errstate(divide="ignore"):
         for clique in tree.upward():
-            table = tree.collected(clique, messages)
+            table = tree.collect(clique, messages)
             top = table.max(axis=1)
             top[top == -np.inf] = 0.0
             table -= top[:, None]
@@ -153,25 +124,15 @@ def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.n
 
 
 def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
-    """Maximise the product of the factors.
+    """Return the logarithm of the largest product of the factors, and the state of each variable there.
 
-    Parameters
-    ----------
-    tree : JunctionTree
-        Cliques and factors.
-
-    Returns
-    -------
-    log_value : float
-        Logarithm of the largest product.
-    states : list of int
-        A state of each variable; of equally good ones that which comes first in the layout of the tables.
+    Of equally good states those that come first in the layout of the tables.
     """
     messages: dict[int, np.ndarray] = {}
     best: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
     scales = []
     for clique in tree.upward():
-        table = tree.collected(clique, messages)
+        table = tree.collect(clique, messages)
         best[clique] = table.argmax(axis=1)
         message = np.take_along_axis(table, best[clique][:, None], axis=1)[:, 0]
         scale = float(message.max())
@@ -183,28 +144,17 @@ def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
         at = 0
         for v in tree.plan.sepsets[clique]:
             at = at * tree.cards[v] + states[v]
-        chosen = int(choice[at])
+        cell = int(choice[at])
         for v in reversed(tree.rest(clique)):
-            chosen, states[v] = divmod(chosen, tree.cards[v])
+            cell, states[v] = divmod(cell, tree.cards[v])
     return fsum(scales), states
 
 
 def draw(cumulative: np.ndarray, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-    """Draw one cell from a row of weights for each sample, by bisection.
+    """Draw one cell of positive weight from a row of weights for each of N samples, by bisection.
 
-    Parameters
-    ----------
-    cumulative : ndarray of float64, shape (k, c)
-        Running sums of the weights of each row.
-    rows : ndarray of int64, shape (N,)
-        Row of each sample; its weights must not all be zero.
-    uniform : ndarray of float64, shape (N,)
-        Numbers in [0, 1).
-
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-        A cell of positive weight for each sample.
+    `cumulative` (k, c) holds the running sums of the weights of each row, which must not all be zero; `rows` (N,) the
+    row of each sample, `uniform` (N,) a number in [0, 1) for each.
     """
     # u < 1 in float64, so that u times the total is below the total, and some cell passes it.
     target = uniform * cumulative[rows, -1]

@@ -21,29 +21,11 @@ def joint_over_cliques(
     free: Sequence[int],
     check: Callable[[int], None],
 ) -> np.ndarray:
-    r"""Carry variables along the tree to where their paths meet, summing out everything else.
+    """Carry variables along the tree to where their paths meet, summing out everything else.
 
-    .. math:: p(x_Q) = \sum_{x \setminus x_Q} b_R \prod_{C \neq R} p(x_{C \setminus S_C} \mid x_{S_C})
-
-    over the smallest connected part of the tree that holds the variables Q, R its top.
-
-    Parameters
-    ----------
-    tree : JunctionTree
-        Cliques.
-    conditionals : sequence of ndarray
-        Of each clique given its sepset.
-    belief : callable of int
-        Gives the joint distribution of a clique.
-    free : sequence of int
-        Distinct variables of two states or more.
-    check : callable of int
-        Called with the number of cells that are to be visited at a clique, before anything is computed.
-
-    Returns
-    -------
-    ndarray of float64
-        One axis a variable, in the order of `free`.
+    The product runs over the smallest connected part of the tree that holds the variables `free`, all of two states or
+    more: the belief of its top clique times the conditionals of the others given their sepsets. `check` is called with
+    the number of cells to be visited at a clique before anything is computed. One axis per variable, as in `free`.
     """
     plan = tree.plan
     wanted = set(free)
@@ -57,13 +39,13 @@ def joint_over_cliques(
     tops: list[Part] = []
     for clique, is_top in paths:
         table = belief(clique) if is_top else conditionals[clique].reshape(tree.shapes[clique])
-        kept = carried[clique] if is_top else [*plan.sepsets[clique], *carried[clique]]
-        part = (kept, _summed([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], kept))
+        scope = carried[clique] if is_top else [*plan.sepsets[clique], *carried[clique]]
+        part = (scope, _sum_out([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], scope))
         if is_top:
             tops.append(part)
         else:
             waiting.setdefault(tree.parents[clique], []).append(part)
-    return _summed(tops, list(free))
+    return _sum_out(tops, list(free))
 
 
 def _paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool]]:
@@ -89,10 +71,10 @@ def _paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool
     return [(clique, clique in tops) for clique in sorted(marked, reverse=True)]
 
 
-def _summed(parts: Sequence[Part], kept: list[int]) -> np.ndarray:
-    """Multiply tables and sum out all variables but some, without building the product."""
+def _sum_out(parts: Sequence[Part], variables: list[int]) -> np.ndarray:
+    """Multiply tables and sum out all variables but `variables`, without building the product."""
     label = {v: at for at, v in enumerate(dict.fromkeys(v for scope, _ in parts for v in scope))}
     operands: list = []
     for scope, table in parts:
         operands += [table, [label[v] for v in scope]]
-    return np.einsum(*operands, [label[v] for v in kept])
+    return np.einsum(*operands, [label[v] for v in variables])

@@ -4,6 +4,6 @@
   objects
 - `log_tables`: arrays that are shared and never change, and tables of log-values
 - `potentials`: log-potentials of a pairwise Markov network as flat arrays: what learners produce and inference reads
-- `factors`: factors of any number of variables, in logarithms, and the reading of them from other people's networks
-- `evidence`: what is left of a network once some of its variables are observed
+- `factors`: factors of any number of variables, in logarithms, and how they are read from pgmpy's networks
+- `evidence`: a network given evidence: the observed variables taken out of its factors
 """

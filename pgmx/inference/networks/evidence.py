@@ -1,48 +1,26 @@
-"""What is left of a network once some of its variables are observed."""
+"""A network given evidence: the observed variables taken out of its factors."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
 
 import numpy as np
 
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["Network", "Reduced", "check_evidence", "impossible", "joined_pairs"]
+__all__ = ["Network", "ReducedNetwork", "check_evidence", "describe_impossible"]
 
 Network = LogFactors | PairwisePotentials
 
 
-class Reduced:
+class ReducedNetwork:
     """A network given evidence: its scopes hold free variables of two states or more.
 
-    Parameters
-    ----------
-    network : PairwisePotentials or LogFactors
-        The network.
-    evidence : dict of {int: int} or None
-        Codes of observed variables.
-
-    Attributes
-    ----------
-    evidence : dict of {int: int}
-        The same in plain integers.
-    cards : list of int
-        Number of states that each variable has left.
-    factors : list of (tuple of int, ndarray)
-        Scopes, none empty, and views of the tables.
-    constant : float
-        Sum of what all other tables hold at the evidence.
-
-    Raises
-    ------
-    TypeError
-        If `network` is neither.
-    ValueError
-        If the evidence names an unknown variable or state, or a factor gives it probability zero.
+    ``cards`` counts the states that remain per variable, ``factors`` are non-empty scopes with views of the tables, and
+    ``constant`` is the sum of what all other tables hold at the evidence. A factor that gives it probability zero
+    raises a ValueError.
     """
 
     def __init__(self, network: Network, evidence: Mapping[int, int] | None) -> None:
@@ -52,7 +30,7 @@ class Reduced:
                 "read_network turns pgmpy's into LogFactors"
             )
         self.network = network
-        self.evidence = check_evidence(network.cardinalities, evidence)
+        self.evidence = check_evidence(evidence, network.cardinalities)
         self.cards = network.cardinalities.tolist()
         for v in self.evidence:
             self.cards[v] = 1
@@ -61,42 +39,22 @@ class Reduced:
         # Most networks have no such variables, and their tables are taken as they are.
         settled = {v for v, size in enumerate(self.cards) if size == 1}
         for scope, table in _scopes_and_tables(network):
-            if settled.isdisjoint(scope):
-                left = scope
-            else:
-                left = tuple(v for v in scope if v not in settled)
+            free = scope
+            if not settled.isdisjoint(scope):
+                free = tuple(v for v in scope if v not in settled)
                 table = table[tuple(self.evidence.get(v, 0) if v in settled else slice(None) for v in scope)]
             if not table.size or table.max() == -np.inf:
-                raise ValueError(impossible({v: self.evidence[v] for v in scope if v in self.evidence}, scope))
-            if left:
-                self.factors.append((left, table))
+                observed = {v: self.evidence[v] for v in scope if v in self.evidence}
+                raise ValueError(describe_impossible(observed, scope))
+            if free:
+                self.factors.append((free, table))
             else:
                 self.constant += float(table)
 
 
-def check_evidence(cardinalities: np.ndarray, evidence: Mapping[int, int] | None) -> dict[int, int]:
-    """Return evidence in plain integers.
-
-    Parameters
-    ----------
-    cardinalities : ndarray of int64, shape (n,)
-        Number of states of each variable.
-    evidence : dict of {int: int} or None
-        Codes of observed variables.
-
-    Returns
-    -------
-    dict of {int: int}
-        Sorted by variable.
-
-    Raises
-    ------
-    ValueError
-        If a variable or code is unknown.
-    TypeError
-        If one is no integer.
-    """
-    found = {}
+def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
+    """Return evidence as plain integers, sorted by variable, refusing unknown variables and codes."""
+    codes = {}
     for v, code in (evidence or {}).items():
         try:
             v, code = operator.index(v), operator.index(code)
@@ -108,50 +66,18 @@ def check_evidence(cardinalities: np.ndarray, evidence: Mapping[int, int] | None
             raise ValueError(f"evidence names variable {v}: they are numbered 0..{len(cardinalities) - 1}")
         if not 0 <= code < cardinalities[v]:
             raise ValueError(f"evidence gives variable {v} the code {code}: it must be in 0..{cardinalities[v] - 1}")
-        found[v] = code
-    return dict(sorted(found.items()))
+        codes[v] = code
+    return dict(sorted(codes.items()))
 
 
-def impossible(evidence: Mapping[int, int], scope: Iterable[int] | None = None) -> str:
-    """Return what to say of evidence, or of a whole network, of probability zero.
-
-    Parameters
-    ----------
-    evidence : dict of {int: int}
-        Codes of observed variables.
-    scope : iterable of int, optional
-        The variables of the factor that excludes it, where one does.
-
-    Returns
-    -------
-    str
-        A sentence.
-    """
+def describe_impossible(evidence: Mapping[int, int], scope: Iterable[int] | None = None) -> str:
+    """Return a sentence about evidence, or a whole network, of probability zero, by the factor of `scope` if given."""
     culprit = "" if scope is None else f" by the factor of variables {tuple(scope)}"
     if not evidence:
         return f"every configuration has probability zero{culprit}: some log-potentials must be above minus infinity"
     shown = ", ".join(f"{v}: {code}" for v, code in list(evidence.items())[:8])
     more = "" if len(evidence) <= 8 else f", ... ({len(evidence)} in all)"
     return f"the evidence {{{shown}{more}}} has probability zero{culprit}: nothing can be inferred from it"
-
-
-def joined_pairs(network: Network) -> np.ndarray:
-    """Return the pairs of variables that share a factor.
-
-    Parameters
-    ----------
-    network : PairwisePotentials or LogFactors
-        The network.
-
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Pairs (i, j), i < j, in lexicographic order.
-    """
-    if isinstance(network, PairwisePotentials):
-        return network.edges
-    pairs = {pair for scope in network.scopes for pair in combinations(sorted(scope), 2)}
-    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
 def _scopes_and_tables(network: Network) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:

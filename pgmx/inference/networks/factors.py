@@ -1,16 +1,20 @@
-"""Factors of any number of variables, in logarithms, and the reading of them from other people's networks."""
+"""Factors of any number of variables, in logarithms, and how they are read from pgmpy's networks."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pgmx.checks import read_only
-from pgmx.inference.networks.log_tables import freeze
+from pgmx.inference.networks.log_tables import freeze, take_logs
 from pgmx.inference.networks.potentials import PairwisePotentials
+
+if TYPE_CHECKING:
+    from pgmpy.factors.discrete import DiscreteFactor
+    from pgmpy.models import DiscreteMarkovNetwork
 
 __all__ = ["LogFactors", "NamedFactors", "read_network"]
 
@@ -29,7 +33,7 @@ class LogFactors:
         The distinct variables :math:`S_k` of each factor, in the order of the axes of its table. A scope may be empty
         (a constant), and may occur more than once.
     tables : sequence of array_like of float
-        The tables :math:`\phi_k`, one axis a variable; minus infinity stands for probability zero.
+        The tables :math:`\phi_k`, one axis per variable; minus infinity stands for probability zero.
 
     Raises
     ------
@@ -62,7 +66,7 @@ class LogFactors:
             )
         if len(self.scopes) != len(self.tables):
             raise ValueError(
-                f"one table a scope is needed, got {len(self.scopes)} scopes and {len(self.tables)} tables"
+                f"one table per scope is needed, got {len(self.scopes)} scopes and {len(self.tables)} tables"
             )
         sizes = cards.tolist()
         scopes = tuple(tuple(int(v) for v in scope) for scope in self.scopes)
@@ -98,7 +102,7 @@ class LogFactors:
 
     @classmethod
     def from_potentials(cls, potentials: PairwisePotentials) -> LogFactors:
-        """Return one factor a variable and one an edge, as views.
+        """Return one factor per variable and one per edge, as views.
 
         Parameters
         ----------
@@ -132,7 +136,7 @@ class LogFactors:
         Parameters
         ----------
         codes : array_like of int, shape (n, N)
-            State codes, one row a variable.
+            State codes, one row per variable.
 
         Returns
         -------
@@ -210,14 +214,14 @@ class NamedFactors(NamedTuple):
     factors: LogFactors
 
 
-def read_network(model, states: Mapping[Hashable, Sequence] | None = None) -> NamedFactors:
+def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence] | None = None) -> NamedFactors:
     """Read a discrete Markov network of another package by its methods: pgmpy's ``DiscreteMarkovNetwork``.
 
     Parameters
     ----------
-    model : object
-        Has ``nodes()`` and ``get_factors()``; factors have ``variables``, ``values`` (one axis a variable) and, for
-        other states than 0, 1, ..., ``state_names``.
+    model : pgmpy.models.DiscreteMarkovNetwork
+        Or anything with ``nodes()`` and ``get_factors()``; factors have ``variables``, ``values`` (one axis per
+        variable) and, for other states than 0, 1, ..., ``state_names``.
     states : dict of {name: sequence}, optional
         State names of variables that occur in no factor; such a variable is uniform.
 
@@ -281,27 +285,26 @@ def read_network(model, states: Mapping[Hashable, Sequence] | None = None) -> Na
     return NamedFactors(names, ordered, LogFactors(np.array([len(s) for s in ordered]), tuple(scopes), tuple(tables)))
 
 
-def _log_table(factor, variables: list, known: dict[Hashable, tuple]) -> np.ndarray:
+def _log_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, tuple]) -> np.ndarray:
     """Return the logarithms of a factor's values, axes in the known order of states; learns states not known yet."""
     values = np.array(factor.values, dtype=np.float64)
     if not (values >= 0).all() or not np.isfinite(values).all():
         wrong = values[~((values >= 0) & (values < np.inf))][0]
         raise ValueError(f"the factor of {variables!r} holds {wrong}: values must be finite and not negative")
-    for axis, (name, own) in enumerate(zip(variables, _state_names(factor, variables, values.shape), strict=True)):
-        first = known.setdefault(name, own)
-        if own == first:
+    for axis, (name, states) in enumerate(zip(variables, _state_names(factor, variables, values.shape), strict=True)):
+        first = known.setdefault(name, states)
+        if states == first:
             continue
-        if len(own) != len(first) or set(own) != set(first):
+        if len(states) != len(first) or set(states) != set(first):
             raise ValueError(
-                f"factors disagree about the states of {name!r}: {list(first)!r} and {list(own)!r}; "
+                f"factors disagree about the states of {name!r}: {list(first)!r} and {list(states)!r}; "
                 "give it the same states in each"
             )
-        values = values.take([own.index(state) for state in first], axis=axis)
-    with np.errstate(divide="ignore"):
-        return read_only(np.log(values))
+        values = values.take([states.index(state) for state in first], axis=axis)
+    return read_only(take_logs(values))
 
 
-def _state_names(factor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
-    told = getattr(factor, "state_names", None) or {}
+def _state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
+    state_names = getattr(factor, "state_names", None) or {}
     for name, size in zip(variables, shape, strict=True):
-        yield tuple(told[name]) if name in told else tuple(range(size))
+        yield tuple(state_names[name]) if name in state_names else tuple(range(size))

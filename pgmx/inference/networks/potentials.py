@@ -116,7 +116,7 @@ class PairwisePotentials:
         cardinalities : sequence of int
             Number of states of each variable.
         nodes : sequence of array_like or None, optional
-            One vector of log-potentials a variable; None stands for zeros.
+            One vector of log-potentials per variable; None stands for zeros.
         tables : dict of {(i, j): array_like of shape (s_i, s_j)}, optional
             Log-potentials of pairs, or an iterable of such ((i, j), table). A pair with i > j is transposed, and
             tables of the same pair are added.
@@ -150,7 +150,7 @@ class PairwisePotentials:
             if values.shape != (size,):
                 raise ValueError(f"the vector of variable {i} has shape {values.shape}, it must have ({size},)")
             vectors.append(values)
-        found: dict[tuple[int, int], np.ndarray] = {}
+        sums: dict[tuple[int, int], np.ndarray] = {}
         for (first, second), table in _items(tables):
             i, j = int(first), int(second)
             if not (0 <= i < len(sizes) and 0 <= j < len(sizes)) or i == j:
@@ -161,9 +161,9 @@ class PairwisePotentials:
                     f"the table of ({i}, {j}) has shape {values.shape}, it must have {(sizes[i], sizes[j])}"
                 )
             key, values = ((i, j), values) if i < j else ((j, i), values.T)
-            found[key] = found[key] + values if key in found else values
-        edges = sorted(found)
-        flat = [found[edge].ravel() for edge in edges]
+            sums[key] = sums[key] + values if key in sums else values
+        edges = sorted(sums)
+        flat = [sums[edge].ravel() for edge in edges]
         return cls(
             cards,
             np.concatenate(vectors) if vectors else np.empty(0),
@@ -228,7 +228,7 @@ class PairwisePotentials:
         return [self.table(e) for e in range(self.n_edges)]
 
     def neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return who is joined to whom, in compressed rows.
+        """Return the neighbours of each variable, in compressed rows.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class PairwisePotentials:
         Parameters
         ----------
         codes : array_like of int, shape (n, N)
-            State codes, one row a variable as in :class:`pgmx.data.DiscreteTable`.
+            State codes, one row per variable as in :class:`pgmx.data.DiscreteTable`.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class PairwisePotentials:
         ValueError
             If the shape disagrees or a code has no state.
         """
-        codes = self._checked(codes)
+        codes = self._check_codes(codes)
         total = np.zeros(codes.shape[1])
         for i in range(self.n_variables):
             total += self.node(i)[codes[i]]
@@ -294,7 +294,7 @@ class PairwisePotentials:
         ValueError
             If the shape disagrees or a code has no state.
         """
-        codes = self._checked(codes)
+        codes = self._check_codes(codes)
         return [self._field(i, codes) for i in range(self.n_variables)]
 
     def pseudo_log_likelihood(self, codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -310,7 +310,7 @@ class PairwisePotentials:
         Returns
         -------
         ndarray of float64, shape (N,)
-            One value a row, minus infinity where a variable's state is impossible given the others.
+            One value per row, minus infinity where a variable's state is impossible given the others.
 
         Raises
         ------
@@ -321,7 +321,7 @@ class PairwisePotentials:
         -----
         Costs the sum over edges of N (s_i + s_j), in chunks of rows of at most 8 MB.
         """
-        codes = self._checked(codes)
+        codes = self._check_codes(codes)
         n_rows = codes.shape[1]
         total = np.zeros(n_rows)
         step = max(1, CHUNK_CELLS // int(self.cardinalities.max()))
@@ -330,14 +330,14 @@ class PairwisePotentials:
             rows = np.arange(part.shape[1])
             for i in range(self.n_variables):
                 field = self._field(i, part)
-                own, normaliser = field[part[i], rows], log_sum_exp(field.T)
+                value, normaliser = field[part[i], rows], log_sum_exp(field.T)
                 # Where any state is impossible both are minus infinity, and their difference would be NaN.
-                total[start : start + step] += own - np.where(normaliser == -np.inf, 0.0, normaliser)
+                total[start : start + step] += value - np.where(normaliser == -np.inf, 0.0, normaliser)
         if weights is None:
             return total
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (n_rows,):
-            raise ValueError(f"weights must have shape ({n_rows},), one a row, got {weights.shape}")
+            raise ValueError(f"weights must have shape ({n_rows},), one per row, got {weights.shape}")
         return np.where(weights == 0, 0.0, total) * weights
 
     def _field(self, i: int, codes: np.ndarray) -> np.ndarray:
@@ -348,7 +348,7 @@ class PairwisePotentials:
             field += np.take(table if i < j else table.T, codes[j], axis=1)
         return field
 
-    def _checked(self, codes: np.ndarray) -> np.ndarray:
+    def _check_codes(self, codes: np.ndarray) -> np.ndarray:
         codes = np.asarray(codes)
         if codes.ndim != 2 or len(codes) != self.n_variables or codes.dtype.kind not in "iu":
             raise ValueError(
@@ -361,7 +361,7 @@ class PairwisePotentials:
                 i = wrong[0]
                 raise ValueError(
                     f"codes of variable {i} must lie in 0..{self.cardinalities[i] - 1}, "
-                    f"found {codes[i].min()}..{codes[i].max()}"
+                    f"got {codes[i].min()}..{codes[i].max()}"
                 )
         return codes
 

@@ -207,7 +207,7 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
     >>> BeliefPropagation(tree).query(["x0"], show_progress=False).values.sum().round(9)
     np.float64(1.0)
     """
-    problem = Problem.of(model)
+    problem = Problem.from_model(model)
     tree = JunctionTree()
     cliques: list[tuple] = []
     for scope, table, above in _bridge_components(problem.exact({}, memory)):

@@ -19,7 +19,7 @@ from pgmx.inference import (
     marginals,
     sample,
 )
-from pgmx.inference.approximate.imputation import imputed
+from pgmx.inference.approximate.imputation import impute
 from pgmx.inference.problem import Problem
 from pgmx.models.markov.factors import Scaling, compute_scaling
 from pgmx.models.markov.rows import code_rows
@@ -237,7 +237,7 @@ class MarkovQueries:
         """
         problem = self.inference_problem()
         rows = code_rows(X, problem, allow_missing=True)
-        codes = imputed(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
+        codes = impute(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table has rows: one that is cut off again brings the columns
             codes = np.zeros((len(codes), 1), dtype=codes.dtype)
