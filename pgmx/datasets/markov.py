@@ -232,7 +232,7 @@ def sample_markov_network(
     thinning : int, default=10
         Sweeps from one row to the next.
     n_chains : int, default=1
-        Independent chains, each with its own burn-in; the rows of a chain stand together.
+        Independent chains, each with its own burn-in; the rows of a chain are adjacent.
     random_state : int or None, default=0
         A non-negative seed; None draws fresh entropy.
     n_jobs : int, optional
@@ -252,7 +252,7 @@ def sample_markov_network(
 
     Notes
     -----
-    A sweep takes about 25 ns a variable: 20,000 rows of 600 variables with the defaults about 3 s. Rows of a chain are
+    A sweep takes about 25 ns per variable: 20,000 rows of 600 variables by default about 3 s. Rows of a chain are
     dependent, the less the larger `thinning`; networks of small width give independent rows by
     ``network.simulate(n, method="exact")``.
 

@@ -74,7 +74,7 @@ def reservoir_ranks(
     Notes
     -----
     The least rank of a sample is drawn directly, by inverting its distribution
-    :math:`P(\min > r) = \binom{n - r}{R} / \binom{n}{R}` with bisection: O(log n) a trial, whatever R.
+    :math:`P(\min > r) = \binom{n - r}{R} / \binom{n}{R}` with bisection: O(log n) per trial, whatever R.
 
     References
     ----------

@@ -72,8 +72,7 @@ def estimate_threshold(counts: PairCounts) -> float:
 
     In an ideal sample each strength is 0 or 1. With F the distribution function of the strengths of all pairs,
     :math:`\hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx` is a median of F weighted by the lengths of its steps, the
-    largest of several; strengths above the quantile :math:`F^{-1}(\hat t)` are significant (Scutari and Nagarajan 2013,
-    Artificial Intelligence in Medicine 57, equations 8-11).
+    largest of several; strengths above :math:`F^{-1}(\hat t)` count (Scutari and Nagarajan 2013, equations 8-11).
     """
     n_pairs = counts.n * (counts.n - 1) // 2
     occurring, times = np.unique(counts.n_joining, return_counts=True)

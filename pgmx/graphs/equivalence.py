@@ -119,7 +119,7 @@ class _Closure:
         self.worklist: list[tuple[int, int]] = []
 
     def collides(self, tail: int, head: int) -> bool:
-        """Tell whether tail → head meets an arrow from a variable not adjacent to tail."""
+        """Return whether tail → head meets an arrow from a variable not adjacent to tail."""
         return len(self.parents[head] - self.adjacent[tail]) > 1  # the tail itself is one of the difference
 
     def orient(self, tail: int, head: int) -> None:
@@ -151,7 +151,7 @@ class _Closure:
     def _diamonds(self, tail: int, head: int) -> None:
         """Apply R3 with tail → head as one of its arrows, and R4 with it as its first.
 
-        R4's second arrow needs no look of its own: R1 draws it as soon as the first one stands.
+        R4's second arrow needs no check: R1 draws it as soon as the first one is drawn.
         """
         adjacent, loose, tails = self.adjacent, self.loose, self.tails
         for top in list(loose[head] & loose[tail]):

@@ -1,8 +1,8 @@
 """Graphs and networks: pgmpy's, built from integer edges, our own Markov networks, and files of both.
 
-- `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
 - `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
+- `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
 - `network_files`: Markov networks, discrete and Gaussian, to files and back

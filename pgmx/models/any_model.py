@@ -1,4 +1,4 @@
-"""Files: a graph or a fitted network written for other programs, or for reading back.
+"""Any graph or fitted network to a file, for other programs or for reading back.
 
 ========  =====================================  ==========================================================
 format    holds                                  keeps

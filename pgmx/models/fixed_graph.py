@@ -1,13 +1,16 @@
-"""A pgmpy graph that follows from numbers, and therefore does not change."""
+"""A pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers."""
 
+import os
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
 
 import networkx as nx
 from pgmpy.base import UndirectedGraph
 
 from pgmx.checks import join_names
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 
 __all__ = ["FixedGraph"]
 
@@ -20,6 +23,11 @@ class FixedGraph(UndirectedGraph):
 
     #: What the graph follows from, and the constructor that takes another.
     _follows_from = ("parameters", "another constructor")
+
+    #: How files hold the numbers, by format, and what messages call them.
+    _writers: Mapping[str, Callable[[Any], bytes]]
+    _readers: Mapping[str, Callable[[bytes], Any]]
+    _description: str
 
     @abstractmethod
     def _is_fixed(self) -> bool:
@@ -97,3 +105,59 @@ class FixedGraph(UndirectedGraph):
         """Remove all edges, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         super().clear_edges()
+
+    # ---- files ----
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, parts: Any) -> Self:
+        """Make a network of its parts, as files hold them."""
+
+    @abstractmethod
+    def parts(self) -> Any:
+        """Return what files hold of a network."""
+
+    def _parts_for(self, format: str) -> Any:
+        """Return the parts as a format needs them."""
+        return self.parts()
+
+    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
+        """Write the network to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write; an existing file is replaced.
+        format : str or None, default=None
+            As for :func:`pgmx.models.save_markov_network` and :func:`pgmx.models.save_gaussian_network`, which say what
+            each keeps; None: the suffix of ``path``.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+        """
+        path, format = check_target(path, format, self._writers)
+        path.write_bytes(self._writers[format](self._parts_for(format)))
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
+        """Read a network from a file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        format : str or None, default=None
+            As for `save`.
+
+        Returns
+        -------
+        PairwiseMarkovNetwork or GaussianMarkovNetwork
+            The network, of this class.
+        """
+        path, format = choose_format(path, format, cls._readers)
+        raw = path.read_bytes()
+        with explain_unreadable(path, f"{cls._description} in {format} form"):
+            return cls.from_parts(cls._readers[format](raw))

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from helpers.gaussian_networks import named, networks
+from helpers.network_files import check_files_of_any_model, check_targets, damaged_files
 from pgmx.datasets import gaussian_chain_network
 from pgmx.models import (
     GaussianMarkovNetwork,
     PairwiseMarkovNetwork,
     load_gaussian_network,
-    read_json,
     read_model,
     save_gaussian_network,
     save_model,
@@ -80,14 +80,7 @@ def test_graphml_for_others(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "what"),
     [
-        ("a.json", b"{}", "not marked as format 'pgmx'"),
-        ("a.json", b"[", "Expecting value"),
-        ("a.json", b'{"format": "pgmx", "version": 1, "type": "DAG"}', "its type is 'DAG'"),
-        ("a.json", b'{"format": "pgmx", "version": 1, "type": "GaussianMarkovNetwork"}', "it lacks 'nodes'"),
-        ("a.npz", b"", "not a Gaussian Markov network in npz form"),
-        ("a.npz", b"PK no", "not a Gaussian Markov network in npz form"),
-        ("a.graphml", b"<graphml/>", "not a Gaussian Markov network in graphml form"),
-        ("a.graphml", b"<", "not a Gaussian Markov network in graphml form"),
+        *damaged_files("GaussianMarkovNetwork", "a Gaussian Markov network"),
         ("a.uai", b"", "unknown suffix '.uai'"),
     ],
 )
@@ -121,15 +114,7 @@ def test_contradictory_files(tmp_path):
 
 
 def test_what_cannot_be_written(tmp_path):
-    network = gaussian_chain_network(2)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        network.save(tmp_path / "none" / "a.npz")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        save_gaussian_network(network, tmp_path, "npz")
-    with pytest.raises(FileNotFoundError):
-        load_gaussian_network(tmp_path / "a.npz")
-    with pytest.raises(ValueError, match="unknown format 'xml'"):
-        save_gaussian_network(network, tmp_path / "a.npz", "xml")
+    check_targets(gaussian_chain_network(2), save_gaussian_network, load_gaussian_network, tmp_path)
     twins = GaussianMarkovNetwork.from_precision([1, "1"], np.eye(2))
     with pytest.raises(ValueError, match="'1'"):
         twins.save(tmp_path / "a.graphml")
@@ -140,15 +125,9 @@ def test_what_cannot_be_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_door_of_all_models(tmp_path):
+def test_files_of_any_model(tmp_path):
     network = gaussian_chain_network(4)
-    for format in FORMATS:
-        path = save_model(network, tmp_path / f"network.{format}")
-        if format != "graphml":
-            same(read_model(path), network)
-    assert type(read_json(tmp_path / "network.json")) is GaussianMarkovNetwork
-    with pytest.raises(ValueError, match="load_gaussian_network"):
-        read_model(tmp_path / "network.graphml")
+    check_files_of_any_model(network, FORMATS, same, tmp_path)
     with pytest.raises(TypeError, match="uai holds a PairwiseMarkovNetwork, not a GaussianMarkovNetwork"):
         save_model(network, tmp_path / "network.uai")
     with pytest.raises(ValueError, match="not a pairwise Markov network"):

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from helpers.markov_networks import named, networks, ring
+from helpers.network_files import check_files_of_any_model, check_targets, damaged_files
 from pgmx.datasets import grid_network
 from pgmx.inference import PairwisePotentials
 from pgmx.models import (
     PairwiseMarkovNetwork,
     load_markov_network,
-    read_json,
     read_model,
     save_markov_network,
     save_model,
@@ -105,6 +105,7 @@ def test_uai_of_others(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "what"),
     [
+        *damaged_files("PairwiseMarkovNetwork", "a pairwise Markov network"),
         ("a.uai", b"", "begins with 'nothing'"),
         ("a.uai", b"BAYES 1 2 1 1 0 2 .5 .5", "begins with 'BAYES'"),
         ("a.uai", b"MARKOV 2 2 2 1 2 0", "ends too early"),
@@ -112,14 +113,6 @@ def test_uai_of_others(tmp_path):
         ("a.uai", b"MARKOV 2 2 2 1 2 0 1 4 1 1 1 -1", "must not be negative"),
         ("a.uai", b"MARKOV 3 2 2 2 1 3 0 1 2 8 1 1 1 1 1 1 1 1", "factor of .0, 1, 2."),
         ("a.uai", b"MARKOV 1 2 1 1 0 2 x 1", "could not convert"),
-        ("a.json", b"{}", "not marked as format 'pgmx'"),
-        ("a.json", b"[", "Expecting value"),
-        ("a.json", b'{"format": "pgmx", "version": 1, "type": "DAG"}', "its type is 'DAG'"),
-        ("a.json", b'{"format": "pgmx", "version": 1, "type": "PairwiseMarkovNetwork"}', "it lacks 'nodes'"),
-        ("a.npz", b"", "not a pairwise Markov network in npz form"),
-        ("a.npz", b"PK no", "not a pairwise Markov network in npz form"),
-        ("a.graphml", b"<graphml/>", "not a pairwise Markov network in graphml form"),
-        ("a.graphml", b"<", "not a pairwise Markov network in graphml form"),
         ("a.bif", b"", "unknown suffix '.bif'"),
     ],
 )
@@ -141,16 +134,7 @@ def test_a_cut_archive(tmp_path):
 
 
 def test_places_that_cannot_be_written(tmp_path):
-    network = ring(4)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        network.save(tmp_path / "no" / "a.npz")
-    (tmp_path / "b.npz").mkdir()
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        network.save(tmp_path / "b.npz")
-    with pytest.raises(ValueError, match="unknown suffix"):
-        network.save(tmp_path / "a.txt")
-    with pytest.raises(FileNotFoundError):
-        load_markov_network(tmp_path / "none.json")
+    check_targets(ring(4), save_markov_network, load_markov_network, tmp_path)
 
 
 def test_names_that_files_do_not_hold(tmp_path):
@@ -166,15 +150,9 @@ def test_names_that_files_do_not_hold(tmp_path):
     assert not (tmp_path / "a.graphml").exists()
 
 
-def test_the_door_of_all_models(tmp_path):
+def test_files_of_any_model(tmp_path):
     network = ring(4)
-    for format in FORMATS:
-        path = save_model(network, tmp_path / f"network.{format}")
-        if format != "graphml":
-            same(read_model(path), network)
-    assert type(read_json(tmp_path / "network.json")) is PairwiseMarkovNetwork
-    with pytest.raises(ValueError, match="load_markov_network"):
-        read_model(tmp_path / "network.graphml")
+    check_files_of_any_model(network, FORMATS, same, tmp_path)
     with pytest.raises(TypeError, match="fitted DiscreteBayesianNetwork, not a PairwiseMarkovNetwork"):
         save_model(network, tmp_path / "network.bif")
     with pytest.raises(TypeError, match="npz holds a PairwiseMarkovNetwork or a GaussianMarkovNetwork, not a Graph"):

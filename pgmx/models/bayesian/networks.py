@@ -131,7 +131,7 @@ def fit_discrete(
 
     Notes
     -----
-    Cost: one pass over the rows an edge, and memory for the largest table. The same numbers as pgmpy's ``DiscreteMLE``.
+    Cost: one pass over the rows per edge, and memory for the largest table. The numbers of pgmpy's ``DiscreteMLE``.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def to_linear_gaussian(
     """Fit a linear Gaussian Bayesian network with pgmpy.
 
     Each variable is normal around a linear function of its parents: coefficients by least squares, the standard
-    deviation from the residuals, less one degree of freedom a coefficient (pgmpy's ``LinearGaussianMLE``).
+    deviation from the residuals, less one degree of freedom per coefficient (pgmpy's ``LinearGaussianMLE``).
 
     Parameters
     ----------

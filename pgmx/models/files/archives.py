@@ -38,7 +38,7 @@ def read_archive(raw: bytes) -> tuple[dict, dict[str, np.ndarray]]:
 
 
 def has_type(path: str | os.PathLike, kind: str) -> bool:
-    """Tell whether a file is an archive whose document is of a type, without reading its other arrays."""
+    """Return whether a file is an archive whose document is of a type, without reading its other arrays."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return json.loads(archive["names"].tobytes()).get("type") == kind

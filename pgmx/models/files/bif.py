@@ -24,9 +24,9 @@ def write_bif(model: DiscreteBayesianNetwork, format: str) -> str:
     marks = _NAME_MARKS if format == "bif" else frozenset()
     states = {}
     for cpd in model.get_cpds():
-        own = cpd.state_names[cpd.variable]
-        texts = encode_all(own, f"states of {cpd.variable!r}", marks)
-        states[cpd.variable] = [texts[state] for state in own]
+        labels = cpd.state_names[cpd.variable]
+        texts = encode_all(labels, f"states of {cpd.variable!r}", marks)
+        states[cpd.variable] = [texts[state] for state in labels]
     # A copy: the XMLBIF writer sorts the list of CPDs of the network that it is given.
     copy = _rename(model, names, states)
     if re.fullmatch("[A-Za-z0-9_-]+", model.name) and not re.search("variable|probability", model.name):

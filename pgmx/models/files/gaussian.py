@@ -147,7 +147,7 @@ def _read_npz(raw: bytes) -> GaussianParts:
 
 
 def is_gaussian_npz(path: str | os.PathLike) -> bool:
-    """Tell whether a file is an npz of a Gaussian Markov network, without reading its matrices."""
+    """Return whether a file is an npz of a Gaussian Markov network, without reading its matrices."""
     return has_type(path, _TYPE)
 
 

@@ -95,11 +95,9 @@ def compute_smallest_eigenvalue(matrix: csr_array) -> float:
 
 
 def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    r"""Fill missing cells of rows of deviations from the mean, shape (n, p), by their conditional means.
+    r"""Fill missing cells of rows of deviations from the mean, shape (n, p), by :math:`-K_{mm}^{-1} K_{mo} z_o`.
 
-    .. math:: E(z_m | z_o) = -K_{mm}^{-1} K_{mo} z_o
-
-    The precision K has unit diagonal; scores are 0 where missing. One sparse product, and one factorisation for each
+    The precision K has unit diagonal; scores are 0 where missing. One sparse product, and one factorisation per
     pattern of missing cells.
     """
     whole = scores.copy()

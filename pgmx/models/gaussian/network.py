@@ -1,8 +1,6 @@
 """The Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph outside."""
 
-import os
 from collections.abc import Hashable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import networkx as nx
@@ -12,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, lapack
 from scipy.sparse import csr_array, sparray, spmatrix
 
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
 from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
 from pgmx.models.gaussian.checks import (
@@ -92,6 +89,9 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     estimated_by: str
     n_samples: float | None
+    _writers = GAUSSIAN_WRITERS
+    _readers = GAUSSIAN_READERS
+    _description = "a Gaussian Markov network"
     _follows_from = ("precision", "from_precision")
 
     def __init__(self, ebunch: Iterable | None = None) -> None:
@@ -145,7 +145,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         ------
         ValueError
             If names occur twice, shapes disagree, a number is not finite, a scale not positive, or the precision not
-            symmetric or not positive definite; the message tells the smallest eigenvalue.
+            symmetric or not positive definite; the message holds the smallest eigenvalue.
         """
         names = check_names(names)
         matrix = check_precision(precision, names)
@@ -352,7 +352,18 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     @classmethod
     def from_parts(cls, parts: GaussianParts) -> Self:
-        """Make a network of its parts, as files hold them; see `from_precision` for what is checked."""
+        """Make a network of its parts, as files hold them.
+
+        Parameters
+        ----------
+        parts : GaussianParts
+            Names, precision, means, units, transforms, origin and name; checked as by `from_precision`.
+
+        Returns
+        -------
+        GaussianMarkovNetwork
+            A network with its own copy of the numbers.
+        """
         options = {key: value for key, value in parts._asdict().items() if key != "name"}
         network = cls.from_precision(**options)
         if parts.name:
@@ -360,27 +371,16 @@ class GaussianMarkovNetwork(GaussianQueries):
         return network
 
     def parts(self) -> GaussianParts:
-        """Return names, precision, means, units and origin: what files hold of a network."""
+        """Return what files hold of a network.
+
+        Returns
+        -------
+        GaussianParts
+            Names, precision, means, units, transforms, origin and name.
+        """
         matrix, name = self._require_precision(), str(self.name or "")
         numbers = (matrix, self._mean, self._scale, self._transforms)
         return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)
-
-    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
-        """Write the network to a file; see :func:`pgmx.models.save_gaussian_network`.
-
-        The format is the suffix where None: ``.npz``, ``.json``, or ``.graphml``, from which names come back as text.
-        """
-        path, format = check_target(path, format, GAUSSIAN_WRITERS)
-        path.write_bytes(GAUSSIAN_WRITERS[format](self.parts()))
-        return path
-
-    @classmethod
-    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
-        """Read a network from a file; see :func:`pgmx.models.load_gaussian_network`."""
-        path, format = choose_format(path, format, GAUSSIAN_READERS)
-        raw = path.read_bytes()
-        with explain_unreadable(path, f"a Gaussian Markov network in {format} form"):
-            return cls.from_parts(GAUSSIAN_READERS[format](raw))
 
     def _part(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
         return self.from_precision(

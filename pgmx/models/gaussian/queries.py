@@ -146,7 +146,7 @@ class GaussianQueries(FixedGraph):
         TypeError
             If the evidence is no dictionary.
         ValueError
-            If a name is no variable, a value no finite number, or nothing is left.
+            If a name is no variable, a value no finite number, or all variables are observed.
         """
         matrix = self._require_precision()
         observed, values = read_evidence(evidence, self._names)

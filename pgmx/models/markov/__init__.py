@@ -7,5 +7,5 @@
   statements
 - `queries`: questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`
 - `pgmpy_face`: the side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it
-- `network`: the discrete pairwise Markov network that learners hand back: arrays inside, a pgmpy network outside
+- `network`: the discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside
 """

@@ -222,10 +222,10 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
 
 
 def _bridge_components(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarray, int | None]]:
-    """Return cliques, their distributions given what they share with the one above, and that one's number.
+    """Return cliques, their distributions given what they share with the one above, and its number.
 
     The root of each connected part but the first is put below a bridge: a clique of a variable of the first root and
-    one of its own, in which the second does not depend on the first.
+    one of this root, in which the second does not depend on the first.
     """
     conditionals, marginals = inference.conditionals(), inference.marginals()
     cliques: list[tuple[tuple[int, ...], np.ndarray, int | None]] = []
@@ -259,7 +259,7 @@ class NamedFactorGraph(FactorGraph):
         return cards if node is None else cards[node]
 
     def get_point_mass_message(self, variable: Hashable, observation: Hashable) -> np.ndarray:
-        """Return the message of an observed variable, its state given by name."""
+        """Return the message of an observed variable, its state by name."""
         states = next(f.state_names[variable] for f in self.factors if variable in f.variables)
         if observation not in states:
             raise ValueError(f"{variable!r} has no state {observation!r}: its states are {states}")

@@ -1,8 +1,6 @@
 """The discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside."""
 
-import os
 from collections.abc import Hashable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import networkx as nx
@@ -14,7 +12,6 @@ from pgmx.data.table import python_scalar
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import read_network
 from pgmx.inference.problem import Problem
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
 from pgmx.models.markov.factors import measure_strengths, scale_potentials
 from pgmx.models.markov.pgmpy_face import PgmpyFace
@@ -88,6 +85,10 @@ class PairwiseMarkovNetwork(PgmpyFace):
     {'wet': 0}
     """
 
+    _writers = MARKOV_WRITERS
+    _readers = MARKOV_READERS
+    _description = "a pairwise Markov network"
+
     def __init__(self, ebunch: Iterable | None = None, latents: Sequence = ()) -> None:
         self._potentials: PairwisePotentials | None = None
         self._names: tuple = ()
@@ -129,7 +130,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
                 "makes them of tables"
             )
         names = tuple(python_scalar(name) for name in names)
-        named_states = tuple(tuple(python_scalar(state) for state in own) for own in states)
+        named_states = tuple(tuple(python_scalar(state) for state in labels) for labels in states)
         _check_names(names, named_states, potentials.cardinalities)
         network = cls()
         network._potentials, network._names, network._states = potentials, names, named_states
@@ -184,7 +185,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         return self._names
 
     def copy(self) -> Self:
-        """Return an independent network with the same potentials, attributes of nodes and edges, and answers found."""
+        """Return an independent network with the same potentials, attributes and cached answers."""
         if self._potentials is None:
             clone = nx.Graph.copy(self)
             clone.factors = [factor.copy() for factor in self.factors]
@@ -216,7 +217,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         self._cache = {}
 
     def inference_problem(self) -> Problem:
-        """Return the network as :mod:`pgmx.inference` sees it; a junction tree without evidence is kept there."""
+        """Return the network as :mod:`pgmx.inference` sees it; it caches a junction tree without evidence."""
         if self._potentials is None:
             return Problem(*read_network(self))
         if "problem" not in self._cache:
@@ -235,37 +236,39 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     @classmethod
     def from_parts(cls, parts: MarkovParts) -> Self:
-        """Make a network of its parts, as files hold them; see `from_potentials` for what is checked."""
+        """Make a network of its parts, as files hold them.
+
+        Parameters
+        ----------
+        parts : MarkovParts
+            Names, states, log-potentials, and the name of the network; checked as by `from_potentials`.
+
+        Returns
+        -------
+        PairwiseMarkovNetwork
+            A network that shares the potentials.
+        """
         network = cls.from_potentials(parts.names, parts.states, parts.potentials)
         if parts.name:
             network.graph["name"] = parts.name
         return network
 
     def parts(self) -> MarkovParts:
-        """Return names, states, log-potentials and strengths of edges: what files hold of a network."""
+        """Return what files hold of a network.
+
+        Returns
+        -------
+        MarkovParts
+            Names, states, log-potentials, the name of the network, and the strengths of its edges.
+        """
         potentials = self._require_potentials()
         return MarkovParts(self._names, self._states, potentials, str(self.name or ""), measure_strengths(potentials))
 
-    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
-        """Write the network to a file; see :func:`pgmx.models.save_markov_network`.
-
-        The format is the suffix where None. Names and states come back as they were from ``.npz``, ``.json`` and
-        ``.uai``, but as text from ``.graphml``: a network read from it expects rows of text.
-        """
-        path, format = check_target(path, format, MARKOV_WRITERS)
+    def _parts_for(self, format: str) -> MarkovParts:
         parts = self.parts()
-        if format == "uai":
-            parts = parts._replace(potentials=scale_potentials(parts.potentials, self._scaling().shifts))
-        path.write_bytes(MARKOV_WRITERS[format](parts))
-        return path
-
-    @classmethod
-    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
-        """Read a network from a file; see :func:`pgmx.models.load_markov_network`."""
-        path, format = choose_format(path, format, MARKOV_READERS)
-        raw = path.read_bytes()
-        with explain_unreadable(path, f"a pairwise Markov network in {format} form"):
-            return cls.from_parts(MARKOV_READERS[format](raw))
+        if format != "uai":
+            return parts
+        return parts._replace(potentials=scale_potentials(parts.potentials, self._scaling().shifts))
 
 
 def _check_names(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndarray) -> None:
@@ -280,8 +283,10 @@ def _check_names(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndar
         seen: set = set()
         twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
         raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
-    for name, own, card in zip(names, states, cardinalities.tolist(), strict=True):
-        if len(own) != card:
-            raise ValueError(f"variable {name!r} has {card} states in the potentials, but {len(own)} names: {own!r}")
-        if len(set(own)) < card:
-            raise ValueError(f"the states of variable {name!r} are not distinct: {list(own)!r}")
+    for name, labels, card in zip(names, states, cardinalities.tolist(), strict=True):
+        if len(labels) != card:
+            raise ValueError(
+                f"variable {name!r} has {card} states in the potentials, but {len(labels)} names: {labels!r}"
+            )
+        if len(set(labels)) < card:
+            raise ValueError(f"the states of variable {name!r} are not distinct: {list(labels)!r}")

@@ -42,7 +42,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         """States of each variable, as in pgmpy: a dictionary from name to list."""
         if self._potentials is None:
             return DiscreteMarkovNetwork.states.fget(self)
-        return {name: list(own) for name, own in zip(self._names, self._states, strict=True)}
+        return {name: list(labels) for name, labels in zip(self._names, self._states, strict=True)}
 
     @property
     def factors(self) -> list[DiscreteFactor]:

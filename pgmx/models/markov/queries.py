@@ -40,11 +40,11 @@ class MarkovQueries:
 
     @property
     def width(self) -> int:
-        """Variables of the largest clique of a min-fill junction tree, less one; found without building it."""
+        """Variables of the largest clique of a min-fill junction tree, less one; computed without building it."""
         return self.estimate_cost().width
 
     def estimate_cost(self, evidence: Mapping | None = None) -> InferenceCost:
-        """Tell what exact inference would cost, before anything is allocated.
+        """Estimate what exact inference would cost, before anything is allocated.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class MarkovQueries:
 
     @property
     def log_partition_(self) -> float:
-        """Log-partition of the potentials in nats, found once: what the factors are scaled by."""
+        """Log-partition of the potentials in nats, computed once: what the factors are scaled by."""
         return self._scaling().log_partition
 
     @property
@@ -115,7 +115,7 @@ class MarkovQueries:
         Returns
         -------
         Marginals
-            A mapping from name to ``{state: probability}``, which tells the method and whether it converged.
+            A mapping from name to ``{state: probability}``, which holds the method and whether it converged.
         """
         return marginals(self, evidence, method=method, **options)
 
@@ -137,7 +137,7 @@ class MarkovQueries:
         evidence : dict of {name: state}, optional
             Observed variables.
         joint : bool, default=True
-            Whether to return their joint distribution, or each one's own in a dictionary.
+            Whether to return their joint distribution, or those of each alone in a dictionary.
         method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
             As for :func:`pgmx.inference.joint`.
         **options : dict
