@@ -2,7 +2,6 @@
 
 - `_documented`: descriptions of parameters and attributes that several learners share, put into their docstrings by
   name
-- `_options`: constructors that add options to those of a base class, written once
 - `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
 - `results`: results that are made once, on first access
 - `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
@@ -23,9 +22,12 @@ from pgmx.estimators.gaussian.clime import CLIME
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.neighborhood_lasso import NeighborhoodLasso
 from pgmx.estimators.gaussian.nonparanormal import Nonparanormal
-from pgmx.estimators.markov.edge_grafting import EdgeGrafting, FeatureGrafting, GraftingLight
+from pgmx.estimators.markov.best_choice_grafting import BestChoiceEdgeGrafting
+from pgmx.estimators.markov.edge_grafting import EdgeGrafting
+from pgmx.estimators.markov.feature_grafting import FeatureGrafting, GraftingLight
+from pgmx.estimators.markov.first_hit_grafting import FirstHitEdgeGrafting
 from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork
-from pgmx.estimators.markov.online_grafting import BestChoiceEdgeGrafting, FirstHitEdgeGrafting, OnlineEdgeGrafting
+from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting
 from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
 

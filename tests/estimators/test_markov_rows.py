@@ -162,8 +162,15 @@ def test_rows_in_parts(make, loss):
         assert parts.partial_fit(ROWS[start:stop]) is parts
     same(parts, whole, abs=1e-5)
     assert parts.converged_
-    after_fit = make(**options).fit(ROWS[:100]).partial_fit(ROWS[100:])
-    same(after_fit, whole, abs=1e-5)
+    assert parts.rows_.table.n_rows == len(ROWS)
+
+
+def test_fit_keeps_no_rows_and_nothing_is_added_to_it():
+    learner = EdgeGrafting(lam=0.02).fit(ROWS[:300])
+    assert learner.rows_ is None
+    with pytest.raises(ValueError, match="fitted by fit, which keeps none: begin with partial_fit"):
+        learner.partial_fit(ROWS[300:])
+    assert learner.objective_ == EdgeGrafting(lam=0.02).fit(ROWS[:300]).objective_
 
 
 @some_learners
@@ -203,15 +210,13 @@ def test_fit_forgets_the_rows_before():
     learner = EdgeGrafting(lam=0.02).partial_fit(ROWS[:300])
     learner.fit(ROWS[300:])
     same(learner, EdgeGrafting(lam=0.02).fit(ROWS[300:]))
+    assert learner.rows_ is None
 
 
 def test_further_rows_after_pickling():
     expected = EdgeGrafting(lam=0.02).fit(ROWS)
     parts = pickle.loads(pickle.dumps(EdgeGrafting(lam=0.02).partial_fit(ROWS[:300])))
     same(parts.partial_fit(ROWS[300:]), expected)
-    fitted = pickle.loads(pickle.dumps(EdgeGrafting(lam=0.02).fit(ROWS[:300])))
-    with pytest.raises(ValueError, match="rows of fit are gone.*begin with partial_fit"):
-        fitted.partial_fit(ROWS[300:])
 
 
 def test_options_may_change_between_the_parts():

@@ -1,19 +1,20 @@
-"""A score that changes as edges are activated, and runs of a stream and of its slow twin on it."""
+"""A loss whose scores change as edges are activated, and runs of a stream and of its slow twin on it."""
 
 from itertools import combinations
 
 import numpy as np
 
 from oracles.grafting import Grafting
-from pgmx.search.edges.random_pairs import RandomPairs
+from pgmx.search.edges.random_pairs import RandomPairs, ends_of
 from pgmx.search.edges.stream import EdgeStream
 from pgmx.search.edges.unseen_pairs import HubPartners
 
 
-class ChangingScore:
+class ChangingLoss:
     """Scores that fall, or for some pairs rise, with the number of active edges at their ends; many are equal."""
 
-    def __init__(self, n, seed, digits=2):
+    def __init__(self, n, seed, digits=2, lam=0.1):
+        self.lam = lam
         rng = np.random.default_rng(seed)
         self.base = np.round(rng.gamma(0.5, 1.0, (n, n)), digits)
         self.degrees = np.zeros(n, dtype=np.int64)
@@ -25,7 +26,7 @@ class ChangingScore:
         factor = 1.2 ** min(self.degrees[i], 4) if rising else 0.8 ** (self.degrees[i] + self.degrees[j])
         return float(self.base[i, j] * factor)
 
-    def __call__(self, pairs):
+    def scores(self, pairs):
         self.batches.append(len(pairs))
         return np.array([self.of_pair(pair) for pair in pairs.tolist()])
 
@@ -35,15 +36,15 @@ class ChangingScore:
         return np.unique(np.asarray(pairs, dtype=np.int64))
 
 
-def run(stream, score, rounds=10_000, limit=None):
+def run(stream, loss, rounds=10_000, limit=None):
     """Go on to the first empty round; return the edges of each round."""
     activated = []
     for _ in range(rounds):
-        pairs = stream.next_round(score, limit=limit)
+        pairs = stream.next_round(loss, limit=limit)
         if not len(pairs):
             break
         activated.append([tuple(pair) for pair in pairs.tolist()])
-        stream.rescore(score.activate(pairs))
+        stream.mark_changed(loss.activate(pairs))
     return activated
 
 
@@ -67,15 +68,36 @@ def twin_of(n, *, seed, skip=(), weights=None, reservoir_size, max_tests, alpha,
     )
 
 
-def run_twin(twin, score, limit=None):
-    """Go on to the first empty round; return the edges of each round."""
-    activated = []
-    while pairs := twin.round(score.of_pair, limit):
-        activated.append(pairs)
-        twin.rescore(set(score.activate(pairs).tolist()), score.of_pair)
-    return activated
+def run_with_twin(stream, twin, loss, slow_loss, limit=None):
+    """Go on to the first empty round, and compare the edges and all that is stored after each."""
+    pairs = None
+    while pairs != []:
+        pairs = [tuple(pair) for pair in stream.next_round(loss, limit=limit).tolist()]
+        assert pairs == twin.round(slow_loss.of_pair, limit)
+        n_tests = sum(name == "test" for name, _, _ in twin.log)
+        assert content_of(stream) == (twin.reservoir, twin.frozen, twin.hubs, n_tests)
+        stream.mark_changed(loss.activate(pairs))
+        twin.rescore(set(slow_loss.activate(pairs).tolist()), slow_loss.of_pair)
+
+
+def content_of(stream):
+    """Return the reservoir, the frozen edges, the hubs and the number of tests of a stream, as its twin has them."""
+    (edges, scores), (frozen, offsets) = stream.reservoir.content(), stream.frozen.content()
+    pairs, frozen = (list(map(tuple, ends_of(ids, stream.n_variables).tolist())) for ids in (edges, frozen))
+    return (
+        dict(zip(pairs, scores.tolist(), strict=True)),
+        list(zip(frozen, offsets.tolist(), strict=True)),
+        stream.queue.partners.hubs.tolist(),
+        stream.n_tests,
+    )
+
+
+def rule_without(pairs, n):
+    """Return the rule that allows all pairs but the given ones."""
+    excluded = {min(pair) * n + max(pair) for pair in pairs}
+    return lambda pairs: ~np.isin(pairs[:, 0] * n + pairs[:, 1], list(excluded))
 
 
 def stream_of(n, **options):
     """Return a stream with small defaults."""
-    return EdgeStream(n, **{"reservoir_size": n, "max_tests": 5, "alpha": 0.0, "lam": 0.1, **options})
+    return EdgeStream(n, **{"reservoir_size": n, "max_tests": 5, "alpha": 0.0, **options})

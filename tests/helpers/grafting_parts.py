@@ -1,10 +1,13 @@
 """A loss over a few columns for runs of grafting, and parts that a test plays itself."""
 
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 
 from pgmx.data import DiscreteTable
+from pgmx.runs.progress import GraftingProgress
+from pgmx.runs.run import Run
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
 from pgmx.solvers import PseudolikelihoodLoss
 from pgmx.statistics import PairTables
@@ -42,11 +45,11 @@ class PlayedLoss:
 
     lam = 0.1
     is_convex = True
+    statistics = SimpleNamespace(n_counted=7)
 
     def __init__(self, n=6, answers=()):
         self.cardinalities = np.full(n, 2)
         self.drift = np.zeros(n)
-        self.n_optimised = 0
         self.optimisations = []
         self._answers = list(answers)
         self._edges = []
@@ -72,30 +75,32 @@ class PlayedLoss:
 class PlayedSource:
     """A source whose rounds add what they were told to."""
 
-    interrupted = False
-
     def __init__(self, rounds, n=6):
         self.rounds = list(rounds)
         self.n_tests = 0
         self.told, self.limits = [], []
         self._left = iter(all_pairs(n))
 
-    def next_round(self, loss, limit, deadline):
+    def next_round(self, loss, limit, run):
         self.n_tests += 10
         self.limits.append(limit)
         wanted = self.rounds.pop(0) if self.rounds else 0
-        if wanted == "interrupted":
-            self.interrupted = True
-            return 0
         for _ in range(min(wanted, limit)):
             loss.activate(next(self._left)[None])
+        if wanted:
+            self.mark_changed(self.optimise(loss, run.deadline))
         return min(wanted, limit)
 
     def optimise(self, loss, deadline):
         return loss.optimise(loss.edges[-1:], tol=1.0)
 
-    def changed(self, variables):
+    def mark_changed(self, variables):
         self.told.append(np.asarray(variables).tolist())
 
     def state(self):
         return {"left": np.array(len(self.rounds))}
+
+
+def run_of(**options):
+    """Return a run without limits, or with those given."""
+    return Run(GraftingProgress, **options)

@@ -42,14 +42,6 @@ def test_an_infinite_penalty_comes_last():
     assert violation_offsets(np.array([5.0]), np.array([np.inf])).tolist() == [1.0]
 
 
-def test_offsets_of_another_penalty():
-    scores = np.array([0.1, 0.4, 0.05])
-    frozen = FrozenEdges()
-    frozen.add(np.arange(3), violation_offsets(scores, np.full(3, 0.2)))
-    frozen.rescale(0.2 / 0.05)
-    np.testing.assert_allclose(frozen.content()[1], violation_offsets(scores, np.full(3, 0.05)), rtol=1e-12)
-
-
 def test_discard():
     frozen = FrozenEdges()
     frozen.add(np.array([5, 3, 8]), np.array([0.1, 0.2, 0.3]))

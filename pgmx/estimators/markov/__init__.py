@@ -1,11 +1,15 @@
 """Learners of discrete Markov networks.
 
-- `measures`: what the history of a grafting run tells besides the objective: recall and the fit to held-out rows
+- `measures`: figures of the history of a grafting run besides the objective: recall and the fit to held-out rows
 - `path`: a path of penalties, and the choice of one of them
 - `problem`: from a table and options to what a grafting run works on
-- `results`: what learners of discrete Markov networks hand back
+- `results`: graph and network of a fitted learner
 - `learner`: what all learners of discrete Markov networks share: options, the run, the results
-- `edge_grafting`: grafting that looks at all pairs each round: edge by edge, or feature by feature
+- `edge_grafting`: grafting that scores all pairs each round and activates the best edge, or a batch of edges
+- `feature_grafting`: grafting that scores all features each round and activates the best one
 - `group_lasso`: the exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties
-- `online_grafting`: grafting that tests a stream of edges and activates the best it has seen
+- `stream_learner`: what the learners that test a stream of edges have in common
+- `best_choice_grafting`: grafting that activates the best edges of a reservoir, without a list of all pairs
+- `online_grafting`: grafting that activates the best edges of a reservoir, with all pairs in a queue
+- `first_hit_grafting`: grafting that activates each edge that passes its test at once
 """

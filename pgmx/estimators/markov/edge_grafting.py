@@ -1,21 +1,28 @@
-"""Grafting that looks at all pairs each round: edge by edge, or feature by feature."""
+"""Grafting that scores all pairs each round and activates the best edge, or a batch of edges."""
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Real
+from pathlib import Path
+from typing import Any, Literal
 
-import numpy as np
+import networkx as nx
+from numpy.typing import ArrayLike
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators._options import with_options
 from pgmx.estimators.base import Interval
-from pgmx.estimators.markov.learner import MarkovLearner
-from pgmx.search.edges.sources import BestEdge, BestFeature, FeatureScores
+from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
+from pgmx.models import PairwiseMarkovNetwork
+from pgmx.runs.progress import GraftingProgress
+from pgmx.search.edges.sources import BestEdge
 
 
-@documented
 class EdgeGrafting(MarkovLearner):
     r"""Markov network by exhaustive edge grafting.
 
-    {markov_objective}
+    .. math::
+
+        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_{e} c_e \, d_e \|W_e\|_2
+        + \frac{l_2}{2} \left( \|\theta\|_2^2 + \|W\|_2^2 \right),
+        \qquad d_e = \sqrt{s_i s_j}
 
     Each round activates the edge whose gradient violates the condition of optimality most,
     :math:`s_e / c_e > \lambda` with :math:`s_e = \|\nabla_e L\|_2 / d_e`, and optimises around it, until no pair does.
@@ -27,17 +34,87 @@ class EdgeGrafting(MarkovLearner):
     batch : bool, default=False
         Whether a round activates all edges from the threshold of `alpha` on, in decreasing order of their scores, which
         share no variable with one activated before in the round: the rule of best-choice grafting with an unlimited
-        reservoir. It comes to the same optimum in far fewer rounds.
+        reservoir. It reaches the same optimum in far fewer rounds.
     alpha : float, default=0.0
         With `batch`, the threshold (1 - α) mean + α max of the scores of all violators.
-    {penalty}
-    {markov_run}
+    lam : float, default=None
+        Penalty λ of the objective, in nats per row; None takes `lam_ratio` times `lam_max_`.
+    lam_ratio : float, default=0.1
+        Share of the smallest λ that leaves all edges out; useful values are mostly between 0.02 and 0.3.
+    l2 : float, default=0.001
+        Weight of half the squared parameters, which keeps them finite.
+    refit : bool, default=False
+        Whether `model_` gets parameters estimated once more without λ, which shrinks them.
+    loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
+        L: negative pseudolikelihood; Bethe's free energy, which is not convex; or the likelihood by enumeration.
+    penalize_nodes : bool, default=False
+        Whether the parameters of each node are a penalised group too, as in the papers.
+    max_edges : int, default=None
+        Most activations, required edges not counted.
+    tol : float, default=1e-4
+        Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+    required_edges, forbidden_edges : collection of pairs, default=None
+        Edges without penalty, which are in the graph always; edges that must not be.
+    edge_weights : mapping of pairs to floats, or symmetric table, default=None
+        Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
+    start : PairwiseMarkovNetwork, default=None
+        Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+    true_graph : graph or collection of pairs, default=None
+        True edges; the share of them with tables that are not zero is the ``"recall"`` in the history.
+    held_out : DataFrame, array or DiscreteTable, default=None
+        Rows whose mean negative log pseudolikelihood is ``"held_out"`` in the history.
+    max_time : float, default=None
+        Seconds after which the network so far is returned.
+    checkpoint : path-like, default=None
+        File with the state of a running fit. Where it exists, ``fit`` resumes it; it is deleted on convergence.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 writes one per round.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds, n_tests), a named tuple, before the first round and after
+        each; a true answer ends the run.
+    state_names : dict, default=None
+        States of some or all variables, in order; may hold states that never occur.
+    missing : {"error", "drop", "category"}, default="error"
+        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+    n_jobs : int, default=None
+        Threads that code, count and score; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
         Not used: nothing is drawn.
 
     Attributes
     ----------
-    {markov_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+    model_ : PairwiseMarkovNetwork
+        The learned network, made on first access.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Its edges as positions in `variables_`: tables that are not zero, and required ones.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (NaN where it was not needed).
+    objective_ : float
+        In nats per row.
+    kkt_residual_ : float
+        Largest distance of zero from the subdifferential over nodes and activated edges.
+    converged_ : bool
+        Whether no pair and no parameter violates its condition of optimality.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``; or ``"unsettled"``, with a
+        warning, where the Bethe loss does not converge.
+    n_iter_, n_activated_, n_tests_, n_tables_ : int
+        Rounds; activations; scores of inactive pairs; pair tables counted.
+    history_ : dict of ndarray
+        Per round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+        ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+    rows_ : object or None
+        The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -46,10 +123,10 @@ class EdgeGrafting(MarkovLearner):
 
     Notes
     -----
-    Scores are kept with bounds on how far they may have moved, so that a round scores a few hundred pairs anew instead
-    of all; the edge found is the same. Cost: all n² / 2 pair tables, once; for the pseudolikelihood, about
-    N (s_i - 1)(s_j - 1) / 8 additions in vectors of 16 a score, and 4 N bytes for each state of a variable with an
-    edge.
+    Scores are stored with bounds on how far they may have moved, so that a round scores a few hundred pairs anew, not
+    all; the best edge is the same. Cost: all n² / 2 pair tables, once; for the pseudolikelihood, about
+    N (s_i - 1)(s_j - 1) / 8 additions in vectors of 16 per score, and 4 N bytes per state of a variable with an edge.
+    :class:`~pgmx.estimators.markov.learner.MarkovLearner` says more of penalties, losses and limits.
 
     References
     ----------
@@ -78,125 +155,64 @@ class EdgeGrafting(MarkovLearner):
         "alpha": [Interval(Real, 0, 1, closed="both")],
     }
 
-    __init__ = with_options(MarkovLearner.__init__, batch=False, alpha=0.0)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        batch: bool = False,
+        alpha: float = 0.0,
+        lam: float | None = None,
+        lam_ratio: float = 0.1,
+        l2: float = 0.001,
+        refit: bool = False,
+        loss: Literal["pseudolikelihood", "bethe", "exact"] = "pseudolikelihood",
+        penalize_nodes: bool = False,
+        max_edges: int | None = None,
+        tol: float = 1e-4,
+        required_edges: Pairs | None = None,
+        forbidden_edges: Pairs | None = None,
+        edge_weights: Mapping[tuple[Hashable, Hashable], float] | ArrayLike | None = None,
+        start: PairwiseMarkovNetwork | None = None,
+        true_graph: nx.Graph | Pairs | None = None,
+        held_out: Any = None,
+        max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        show_progress: bool = True,
+        callback: Callable[[GraftingProgress], object] | None = None,
+        state_names: dict[Hashable, Sequence] | None = None,
+        missing: Literal["error", "drop", "category"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ):
+        super().__init__(
+            data,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            l2=l2,
+            refit=refit,
+            loss=loss,
+            penalize_nodes=penalize_nodes,
+            max_edges=max_edges,
+            tol=tol,
+            required_edges=required_edges,
+            forbidden_edges=forbidden_edges,
+            edge_weights=edge_weights,
+            start=start,
+            true_graph=true_graph,
+            held_out=held_out,
+            max_time=max_time,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            show_progress=show_progress,
+            callback=callback,
+            state_names=state_names,
+            missing=missing,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.batch = batch
+        self.alpha = alpha
 
-    def _source(self, problem, loss, lam, edges, seed):
-        edges.remove(loss.edges)
-        return BestEdge(edges, lam, self._local_tol(problem, lam), float(self.alpha) if self.batch else None)
-
-
-@documented
-class FeatureGrafting(MarkovLearner):
-    r"""Markov network by grafting single features.
-
-    .. math::
-
-        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
-
-    Each round activates the entry of an edge's table whose derivative violates the condition of optimality most,
-    :math:`|\partial_k L| > \lambda c_e`, and optimises around it, until none does.
-
-    Parameters
-    ----------
-    data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
-    {penalty}
-    {markov_run}
-    random_state : int, RandomState, Generator or None, default=0
-        Not used: nothing is drawn.
-
-    Attributes
-    ----------
-    {markov_attributes}
-
-    Raises
-    ------
-    ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge. The message names the culprit.
-
-    Notes
-    -----
-    `max_edges` and `n_activated_` count features here. An edge is in the graph when a feature of it is not zero. Node
-    features are active from the start. This is the oldest and slowest of the methods: it takes a round a feature.
-
-    References
-    ----------
-    .. [1] Perkins, S., Lacker, K. and Theiler, J. (2003). Grafting: fast, incremental feature selection by gradient
-       descent in function space. Journal of Machine Learning Research 3, 1333-1356.
-    .. [2] Chaabene, W. (2017). Thesis, Virginia Tech, algorithm 5.
-
-    Examples
-    --------
-    >>> from pgmx.datasets import preferential_attachment_network, sample_markov_network
-    >>> rows = sample_markov_network(preferential_attachment_network(5, n_states=2, random_state=1), 1000)
-    >>> FeatureGrafting(lam_ratio=0.3).fit(rows).converged_
-    True
-    """
-
-    _parameter_constraints = MarkovLearner._parameter_constraints
-    _feature_wise = True
-    _max_sweeps: int | None = None
-
-    def _scored(self, loss):
-        return FeatureScores(loss, {})
-
-    def _source(self, problem, loss, lam, edges, seed):
-        for i, j in problem.knowledge.required.tolist():
-            cells = np.argwhere(np.ones(problem.table.cardinalities[[i, j]]))
-            loss.activate_features(np.full((len(cells), 2), (i, j)), cells)
-        source = BestFeature(edges, lam, self._local_tol(problem, lam), self._max_sweeps)
-        source.restore({}, loss)
-        return source
-
-
-@documented
-class GraftingLight(FeatureGrafting):
-    r"""Markov network by grafting single features with one step for each.
-
-    .. math::
-
-        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
-
-    The objective is that of :class:`FeatureGrafting`. After each activation the blocks around the new feature take one
-    proximal step instead of coming to their optimum; the last optimisation is complete, and rounds follow until no
-    feature violates the condition of optimality, so that the result is the same.
-
-    Parameters
-    ----------
-    data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
-    {penalty}
-    {markov_run}
-    random_state : int, RandomState, Generator or None, default=0
-        Not used: nothing is drawn.
-
-    Attributes
-    ----------
-    {markov_attributes}
-
-    Raises
-    ------
-    ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge. The message names the culprit.
-
-    Notes
-    -----
-    As :class:`FeatureGrafting`; it takes less time a round and activates more features that end at zero. Under Bethe's
-    loss one step leaves messages unsettled, so that the objective may rise between rounds; the end is optimised
-    in full.
-
-    References
-    ----------
-    .. [1] Zhu, J., Lao, N. and Xing, E. P. (2010). Grafting-light: fast, incremental feature selection and structure
-       learning of Markov random fields. KDD, 303-312.
-    .. [2] Chaabene, W. (2017). Thesis, Virginia Tech, section 3.2.2.
-
-    Examples
-    --------
-    >>> from pgmx.datasets import preferential_attachment_network, sample_markov_network
-    >>> rows = sample_markov_network(preferential_attachment_network(5, n_states=2, random_state=1), 1000)
-    >>> GraftingLight(lam_ratio=0.3).fit(rows).converged_
-    True
-    """
-
-    _max_sweeps = 1
+    def _source(self, problem, loss, seed):
+        return BestEdge(problem.count_pairs(), self.tol, float(self.alpha) if self.batch else None)

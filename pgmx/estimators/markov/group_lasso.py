@@ -1,37 +1,44 @@
 """The exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties."""
 
 import warnings
-from math import inf
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Integral, Real
-from time import perf_counter, process_time
+from pathlib import Path
+from typing import Any, Literal
 
+import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level
-from pgmx.data import DiscreteTable
-from pgmx.estimators._documented import documented
-from pgmx.estimators._options import with_options
 from pgmx.estimators.base import Interval, StrOptions, random_draws
-from pgmx.estimators.markov.learner import MarkovLearner
-from pgmx.estimators.markov.measures import RoundMeasures, held_out_codes, true_pairs
-from pgmx.estimators.markov.path import RegularizationPath, extended_bic
-from pgmx.estimators.markov.problem import MarkovProblem, bind
+from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
+from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
+from pgmx.estimators.markov.path import RegularizationPath, compute_ebic
+from pgmx.estimators.markov.problem import MarkovProblem
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
+from pgmx.inference import PairwisePotentials
+from pgmx.models import PairwiseMarkovNetwork
+from pgmx.runs.progress import GraftingProgress
+from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import Grafting
 from pgmx.search.edges.sources import WorkingSet
 
-#: The first batch of a working set holds so many violators a variable.
+#: The first batch of a working set holds so many violators per variable.
 _FIRST = 3
 
 
-@documented
 class GroupLassoMarkovNetwork(MarkovLearner):
     r"""Markov network at the optimum of the penalised loss, by working sets.
 
-    {markov_objective}
+    .. math::
 
-    Violators of the condition of optimality become active by the batch, best first; everything active is optimised; and
-    so on until no pair violates it. The optimum is that of the grafting learners, who come to it edge by edge.
+        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_{e} c_e \, d_e \|W_e\|_2
+        + \frac{l_2}{2} \left( \|\theta\|_2^2 + \|W\|_2^2 \right),
+        \qquad d_e = \sqrt{s_i s_j}
+
+    Violators of the condition of optimality become active in batches, best first, and everything active is optimised,
+    until no pair violates it. The optimum is that of the grafting learners, which reach it edge by edge.
 
     Parameters
     ----------
@@ -49,8 +56,49 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         Of ``"stars"``: largest instability of the edges.
     n_subsamples : int, default=20
         Of ``"stars"``: subsamples of 10 √N rows.
-    {penalty}
-    {markov_run}
+    lam : float, default=None
+        Penalty λ of the objective, in nats per row; None takes `lam_ratio` times `lam_max_`.
+    lam_ratio : float, default=0.1
+        Share of the smallest λ that leaves all edges out; useful values are mostly between 0.02 and 0.3.
+    l2 : float, default=0.001
+        Weight of half the squared parameters, which keeps them finite.
+    refit : bool, default=False
+        Whether `model_` gets parameters estimated once more without λ, which shrinks them.
+    loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
+        L: negative pseudolikelihood; Bethe's free energy, which is not convex; or the likelihood by enumeration.
+    penalize_nodes : bool, default=False
+        Whether the parameters of each node are a penalised group too, as in the papers.
+    max_edges : int, default=None
+        Most activations, required edges not counted.
+    tol : float, default=1e-4
+        Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+    required_edges, forbidden_edges : collection of pairs, default=None
+        Edges without penalty, which are in the graph always; edges that must not be.
+    edge_weights : mapping of pairs to floats, or symmetric table, default=None
+        Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
+    start : PairwiseMarkovNetwork, default=None
+        Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+    true_graph : graph or collection of pairs, default=None
+        True edges; the share of them with tables that are not zero is the ``"recall"`` in the history.
+    held_out : DataFrame, array or DiscreteTable, default=None
+        Rows whose mean negative log pseudolikelihood is ``"held_out"`` in the history.
+    max_time : float, default=None
+        Seconds after which the network so far is returned.
+    checkpoint : path-like, default=None
+        File with the state of a running fit. Where it exists, ``fit`` resumes it; it is deleted on convergence.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 writes one per round.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds, n_tests), a named tuple, before the first round and after
+        each; a true answer ends the run.
+    state_names : dict, default=None
+        States of some or all variables, in order; may hold states that never occur.
+    missing : {"error", "drop", "category"}, default="error"
+        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+    n_jobs : int, default=None
+        Threads that code, count and score; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
         Draws the rows held out and the subsamples.
 
@@ -58,7 +106,36 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     ----------
     path_ : RegularizationPath or None
         All networks of the path and what the selection compared; None without `selection`.
-    {markov_attributes}
+    graph_ : networkx.Graph
+        The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+    model_ : PairwiseMarkovNetwork
+        The learned network, made on first access.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Its edges as positions in `variables_`: tables that are not zero, and required ones.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges (NaN where it was not needed).
+    objective_ : float
+        In nats per row.
+    kkt_residual_ : float
+        Largest distance of zero from the subdifferential over nodes and activated edges.
+    converged_ : bool
+        Whether no pair and no parameter violates its condition of optimality.
+    stopped_by_ : str
+        Why the run ended: ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``; or ``"unsettled"``, with a
+        warning, where the Bethe loss does not converge.
+    n_iter_, n_activated_, n_tests_, n_tables_ : int
+        Rounds; activations; scores of inactive pairs; pair tables counted.
+    history_ : dict of ndarray
+        Per round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+        ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+    rows_ : object or None
+        The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -100,31 +177,100 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
     }
 
-    __init__ = with_options(
-        MarkovLearner.__init__, selection=None, n_lams=20, gamma=0.25, stability=0.05, n_subsamples=20
-    )
+    path_: RegularizationPath | None
 
-    def _source(self, problem, loss, lam, edges, seed):
-        edges.remove(loss.edges)
-        return WorkingSet(edges, lam, self.tol, max(1, _FIRST * problem.n))
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        selection: Literal["held_out", "ebic", "stars"] | None = None,
+        n_lams: int = 20,
+        gamma: float = 0.25,
+        stability: float = 0.05,
+        n_subsamples: int = 20,
+        lam: float | None = None,
+        lam_ratio: float = 0.1,
+        l2: float = 0.001,
+        refit: bool = False,
+        loss: Literal["pseudolikelihood", "bethe", "exact"] = "pseudolikelihood",
+        penalize_nodes: bool = False,
+        max_edges: int | None = None,
+        tol: float = 1e-4,
+        required_edges: Pairs | None = None,
+        forbidden_edges: Pairs | None = None,
+        edge_weights: Mapping[tuple[Hashable, Hashable], float] | ArrayLike | None = None,
+        start: PairwiseMarkovNetwork | None = None,
+        true_graph: nx.Graph | Pairs | None = None,
+        held_out: Any = None,
+        max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        show_progress: bool = True,
+        callback: Callable[[GraftingProgress], object] | None = None,
+        state_names: dict[Hashable, Sequence] | None = None,
+        missing: Literal["error", "drop", "category"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ):
+        super().__init__(
+            data,
+            lam=lam,
+            lam_ratio=lam_ratio,
+            l2=l2,
+            refit=refit,
+            loss=loss,
+            penalize_nodes=penalize_nodes,
+            max_edges=max_edges,
+            tol=tol,
+            required_edges=required_edges,
+            forbidden_edges=forbidden_edges,
+            edge_weights=edge_weights,
+            start=start,
+            true_graph=true_graph,
+            held_out=held_out,
+            max_time=max_time,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            show_progress=show_progress,
+            callback=callback,
+            state_names=state_names,
+            missing=missing,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.selection = selection
+        self.n_lams = n_lams
+        self.gamma = gamma
+        self.stability = stability
+        self.n_subsamples = n_subsamples
 
-    def _learn(self, problem: MarkovProblem, start) -> None:
+    def _source(self, problem, loss, seed):
+        return WorkingSet(problem.count_pairs(), self.tol, max(1, _FIRST * problem.n))
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.selection is not None and self.checkpoint is not None:
+            raise ValueError("a path keeps no checkpoints: give selection=None, or no checkpoint")
+        if self.selection is not None and self.start is not None:
+            raise ValueError("a path starts from the network without edges: give selection=None, or no start")
+
+    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> None:
         self.path_ = None
         if self.selection is None:
             super()._learn(problem, start)
-            return
-        if self.checkpoint is not None:
-            raise ValueError("a path keeps no checkpoints: give selection=None, or no checkpoint")
-        if self.start is not None:
-            raise ValueError("a path starts from the network without edges: give selection=None, or no start")
-        clock = process_time(), perf_counter()
-        _, seed = random_draws(1, self.random_state)
-        rng = np.random.default_rng(seed)
-        with self._bar() as bar:
-            path, run = self._path(problem, clock, None, callback=bar.callback)
-        path.criterion, path.selected = self._select(problem, path, rng, clock)
-        if perf_counter() >= run.deadline:
-            run.stopped_by = "max_time"  # the selection is over what was finished
+        else:
+            self._learn_path(problem)
+
+    # ---- the path ----
+
+    def _learn_path(self, problem: MarkovProblem) -> None:
+        """Solve for each penalty of a path and choose one."""
+        seed = random_draws(1, self.random_state)[1]
+        measures = RoundMeasures(self.true_graph, self.held_out, problem.table)
+        with self._open_run(problem, seed) as run:
+            path, grafting, reason = self._graft_path(problem, run, measures=measures)
+            path.criterion, path.selected = self._select(problem, path, run, np.random.default_rng(seed))
+            run.end(run.stopped_by if run.is_over() else reason)  # out of time: of what was finished, one is chosen
         self.path_ = path
         if path.at_end and run.stopped_by == "converged":
             warnings.warn(
@@ -133,75 +279,75 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        self._set_results(problem, run, float(path.lams[path.selected]))
+        self._set_results(problem, grafting)
         k = path.selected
         self._set_network(problem, path.potentials[k])
-        self.objective_, self.kkt_residual_ = path.objective[k], path.kkt_residual[k]
+        self.lam_, self.objective_, self.kkt_residual_ = float(path.lams[k]), path.objective[k], path.kkt_residual[k]
 
-    def _path(
-        self, problem: MarkovProblem, clock, lams: np.ndarray | None, callback=None
-    ) -> tuple[RegularizationPath, Grafting]:
-        """Solve for each penalty, from the largest on; `lams` are worked out where none are given, and watched then."""
-        loss = problem.loss(self.loss, 0.0, **self._loss_options())
-        edges = self._all_edges(problem)
-        measure = None
+    def _graft_path(
+        self,
+        problem: MarkovProblem,
+        run: Run,
+        lams: np.ndarray | None = None,
+        measures: RoundMeasures | None = None,
+    ) -> tuple[RegularizationPath, Grafting, str]:
+        """Solve for each penalty, the largest first, until one does not converge; return why the last one ended."""
+        loss = self._make_loss(problem)
+        source = self._source(problem, loss, 0)
         if lams is None:
-            measured = true_pairs(self.true_graph, problem.names), held_out_codes(self.held_out, problem.table)
-            measure = RoundMeasures.make(loss, *measured)
-            smallest = self._penalty(problem, loss, edges)
+            smallest = self._choose_lam(source, loss)
             lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
         loss.lam = lams[0]
-        loss.activate(problem.knowledge.required)
-        source = self._source(problem, loss, lams[0], edges, 0)
+        loss.require(problem.knowledge.required)
+        source.restore({}, loss)
+        grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
         path = RegularizationPath(problem.names, list(problem.table.states), lams)
-        deadline = inf if self.max_time is None else clock[1] + self.max_time
-        run = Grafting(
-            loss,
-            source,
-            tol=self.tol,
-            deadline=deadline,
-            callback=callback,
-            measure=measure,
-            n_tables=lambda: problem.statistics.n_counted,
-        )
-        run.start_clock(*clock)
-        most = inf if self.max_edges is None else self.max_edges + len(problem.knowledge.required)
         for k, lam in enumerate(lams):
             if k:
                 loss.lam = lam
-                source.set_lam(lam)
-            run.stopped_by, run.max_edges = "", most
-            run.run()
+            reason = grafting.graft()
             path.potentials.append(loss.potentials())
             path.objective.append(loss.objective())
             path.kkt_residual.append(loss.kkt_residual())
-            if run.stopped_by != "converged":
+            if reason != "converged":
                 path.lams = lams[: k + 1]
                 break
-        return path, run
+        return path, grafting, reason
 
-    def _select(self, problem: MarkovProblem, path: RegularizationPath, rng, clock) -> tuple[np.ndarray, int]:
-        if self.selection == "ebic":
-            total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
-            # the criterion is one of likelihoods at their maximum: without the shrinking
-            losses = [self._refitted(problem, found).loss() for found in path.potentials]
-            criterion = extended_bic(path.potentials, losses, total, self.gamma)
-            return criterion, best_position(criterion)
-        if self.selection == "held_out":
-            criterion = self._held_out_criterion(problem, path, rng, clock)
-            return criterion, best_position(criterion)
-        sets = []
-        for _ in range(self.n_subsamples):
-            rows = rng.choice(problem.table.n_rows, subsample_size(problem.table.n_rows), replace=False)
-            found, _run = self._path(self._part(problem, rows), clock, path.lams)
-            sets.append([potentials.edges for potentials in found.potentials])
-        shortest = min(map(len, sets))
-        criterion = instability([part[:shortest] for part in sets], problem.n)
-        return criterion, choose_stable(criterion, self.stability)
+    def _graft_part(self, problem: MarkovProblem, rows: np.ndarray, run: Run, lams: np.ndarray) -> RegularizationPath:
+        """Return the path of some of the rows, within the time of the run."""
+        part = Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
+        return self._graft_path(problem.subset(rows, self.n_jobs), part, lams)[0]
 
-    def _held_out_criterion(self, problem: MarkovProblem, path: RegularizationPath, rng, clock) -> np.ndarray:
-        codes, weights = held_out_codes(self.held_out, problem.table), None
-        found = path
+    # ---- the choice ----
+
+    def _select(
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
+        """Return the criterion of each network of the path, and the position of the one that is chosen by it."""
+        if self.selection == "stars":
+            n_rows, sets = problem.table.n_rows, []
+            for _ in range(self.n_subsamples):
+                rows = rng.choice(n_rows, subsample_size(n_rows), replace=False)
+                part = self._graft_part(problem, rows, run, path.lams)
+                sets.append([potentials.edges for potentials in part.potentials])
+            shortest = min(map(len, sets))
+            criterion = instability([part[:shortest] for part in sets], problem.n)
+            return criterion, choose_stable(criterion, self.stability)
+        criterion = (
+            self._compute_ebic(problem, path) if self.selection == "ebic" else self._test(problem, path, run, rng)
+        )
+        return criterion, best_position(criterion)
+
+    def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath) -> np.ndarray:
+        """Return the extended BIC of each network; it compares likelihoods at their maximum, without the shrinking."""
+        total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
+        losses = [self._refit(problem, potentials).loss() for potentials in path.potentials]
+        return compute_ebic(path.potentials, losses, total, self.gamma)
+
+    def _test(self, problem: MarkovProblem, path: RegularizationPath, run: Run, rng: np.random.Generator) -> np.ndarray:
+        """Return the loss of each network on held-out rows, by default of networks of four fifths on the others."""
+        codes, weights = code_held_out(self.held_out, problem.table), None
         if codes is None:
             order = rng.permutation(problem.table.n_rows)
             cut = max(1, problem.table.n_rows // 5)
@@ -209,12 +355,5 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 raise ValueError("selection='held_out' needs 2 rows at least: give more, or rows in held_out")
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
-            found, _ = self._path(self._part(problem, order[cut:]), clock, path.lams)
-        return np.array([-np.average(one.pseudo_log_likelihood(codes), weights=weights) for one in found.potentials])
-
-    def _part(self, problem: MarkovProblem, rows: np.ndarray) -> MarkovProblem:
-        """Return the problem of some of the rows."""
-        table = problem.table
-        rows = np.sort(rows)
-        weights = None if problem.weights is None else problem.weights[rows]
-        return bind(self, DiscreteTable(table.columns, table.states, table.codes[:, rows]), weights)
+            path = self._graft_part(problem, order[cut:], run, path.lams)
+        return np.array([-np.average(one.pseudo_log_likelihood(codes), weights=weights) for one in path.potentials])

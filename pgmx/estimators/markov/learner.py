@@ -1,56 +1,66 @@
 """What all learners of discrete Markov networks share: options, the run, the results."""
 
 import warnings
-from hashlib import blake2b
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import Any
+from typing import Any, Literal, Self
 
+import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.markov.measures import RoundMeasures, held_out_codes, true_pairs
+from pgmx.estimators.markov.measures import RoundMeasures
 from pgmx.estimators.markov.problem import (
     LOSSES,
     SIDE_MEMORY,
     MarkovProblem,
-    bind,
-    more_rows,
-    open_problem,
-    permitted,
+    code_rows,
+    errors_without_scores,
     start_potentials,
-    states_alone,
+    without_forbidden,
 )
 from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
-from pgmx.runs.checkpoint import Checkpoint
-from pgmx.runs.progress import ProgressBar
-from pgmx.search.edges.exhaustive import ExhaustiveEdges
-from pgmx.search.edges.grafting import Grafting, restore_loss
+from pgmx.models import PairwiseMarkovNetwork
+from pgmx.runs.checkpoint import open_checkpoint
+from pgmx.runs.progress import GraftingProgress, ProgressBar
+from pgmx.runs.run import Run
+from pgmx.search.edges.grafting import Grafting
+from pgmx.search.edges.sources import EdgeSource
+from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: Optimisation around new edges ends at this share of the penalty of a table; the last one goes down to `tol`.
-LOCAL_SHARE = 0.03
-
-#: Options that do not decide what is found, so that a checkpoint may be taken up with others.
-_INDIFFERENT = {"max_time", "checkpoint", "checkpoint_every", "show_progress", "callback", "n_jobs", "held_out"} | {
-    "true_graph",
-    "data",
-    "start",
-}
-
-#: Options that the fingerprint of a checkpoint holds in another form, one that does not hang on addresses and hashes.
-_HELD = {"lam", "lam_ratio", "random_state", "state_names", "required_edges", "forbidden_edges", "edge_weights"}
+Pairs = Collection[tuple[Hashable, Hashable]]
+RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 class MarkovLearner(MarkovResults):
-    """Base of the learners of undirected discrete networks.
+    """Base of the learners of undirected discrete networks; a subclass implements `_source`.
 
-    A subclass implements `_source`, which says where the next edges come from.
+    Notes
+    -----
+    The penalty: with `lam_ratio`, λ is a share of the smallest λ that leaves all edges out while nodes have no penalty
+    (with `penalize_nodes` a few edges stay at `lam_max_`). All pairs are counted once for it, also by the learners that
+    test a stream of pairs: these spare it when they are given `lam`. `l2` keeps parameters finite where states never
+    occur together; the papers' value is half of this one, and large ones fit worse than an independent model. `refit`
+    changes `model_` alone: objective, residual and history are those of the penalised fit.
+
+    The loss: the pseudolikelihood is halved, so that its gradients have the scale of the likelihood's. ``"bethe"`` is
+    Bethe's free energy by loopy belief propagation, as in the papers, which is not convex and scores inactive edges by
+    products of node beliefs. ``"exact"`` enumerates at most 2²² joint configurations.
+
+    Limits and history: an activated edge may end at zero, and is then not in the graph; inactive pairs were found to
+    pass where `converged_`. `held_out` is measured whenever the edges have grown by 2 %, and the clock stands still for
+    it. `n_tables_` may exceed the pairs tested by a stream, as some are scored ahead. ``pgmpy.config.SHOW_PROGRESS``
+    can turn off the progress bar too.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -62,7 +72,7 @@ class MarkovLearner(MarkovResults):
         "penalize_nodes": ["boolean"],
         "max_edges": [Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "required_edges": "no_validation",  # judged by read_pair_knowledge, as the next two
+        "required_edges": "no_validation",  # checked by read_pair_knowledge, as the next two
         "forbidden_edges": "no_validation",
         "edge_weights": "no_validation",
         "start": "no_validation",
@@ -79,39 +89,49 @@ class MarkovLearner(MarkovResults):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    #: Whether all pairs are scored, each round anew as far as bounds do not spare it.
-    _looks_at_all = True
+    #: Options of the loss that are those of the method.
+    _loss_options: dict[str, Any] = {"side_memory": SIDE_MEMORY}
 
-    #: Feature-wise learners penalise single parameters instead of tables.
-    _feature_wise = False
+    lam_: float
+    lam_max_: float
+    objective_: float
+    kkt_residual_: float
+    converged_: bool
+    stopped_by_: str
+    n_iter_: int
+    n_activated_: int
+    n_tests_: int
+    n_tables_: int
+    history_: dict[str, np.ndarray]
+    rows_: MarkovProblem | None
 
     def __init__(
         self,
-        data=None,
+        data: Any = None,
         *,
-        lam=None,
-        lam_ratio=0.1,
-        l2=0.001,
-        refit=False,
-        loss="pseudolikelihood",
-        penalize_nodes=False,
-        max_edges=None,
-        tol=1e-4,
-        required_edges=None,
-        forbidden_edges=None,
-        edge_weights=None,
-        start=None,
-        true_graph=None,
-        held_out=None,
-        max_time=None,
-        checkpoint=None,
-        checkpoint_every=60.0,
-        show_progress=True,
-        callback=None,
-        state_names=None,
-        missing="error",
-        n_jobs=None,
-        random_state=0,
+        lam: float | None = None,
+        lam_ratio: float = 0.1,
+        l2: float = 0.001,
+        refit: bool = False,
+        loss: Literal["pseudolikelihood", "bethe", "exact"] = "pseudolikelihood",
+        penalize_nodes: bool = False,
+        max_edges: int | None = None,
+        tol: float = 1e-4,
+        required_edges: Pairs | None = None,
+        forbidden_edges: Pairs | None = None,
+        edge_weights: Mapping[tuple[Hashable, Hashable], float] | ArrayLike | None = None,
+        start: PairwiseMarkovNetwork | None = None,
+        true_graph: nx.Graph | Pairs | None = None,
+        held_out: Any = None,
+        max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        show_progress: bool = True,
+        callback: Callable[[GraftingProgress], object] | None = None,
+        state_names: dict[Hashable, Sequence] | None = None,
+        missing: Literal["error", "drop", "category"] = "error",
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
     ):
         self.data = data
         self.lam = lam
@@ -138,28 +158,75 @@ class MarkovLearner(MarkovResults):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _source(self, problem: MarkovProblem, loss, lam: float, edges: ExhaustiveEdges | None, seed: int):
-        """Return where the next edges come from; `edges` were scored for λ where all pairs were."""
-        raise TypeError(f"{type(self).__name__} does not implement _source")
+    @abstractmethod
+    def _source(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSource:
+        """Return where the next edges come from; the loss has no edges yet."""
+
+    # ---- the algorithm ----
+
+    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> None:
+        """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
+        seed = random_draws(1, self.random_state)[1]
+        measures = RoundMeasures(self.true_graph, self.held_out, problem.table)
+        with self._open_run(problem, seed) as run:
+            loss = self._make_loss(problem)
+            source = self._source(problem, loss, seed)
+            loss.lam = self._choose_lam(source, loss)
+            grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
+            grafting.begin(problem.knowledge.required, start)
+            run.end(grafting.graft())
+        self._set_results(problem, grafting)
+
+    @contextmanager
+    def _open_run(self, problem: MarkovProblem, seed: int) -> Iterator[Run]:
+        """Return a run with its progress bar and checkpoint; knowledge of edges counts as ids, a draw as drawn."""
+        checkpoint = open_checkpoint(
+            self,
+            problem.names,
+            problem.table.states,
+            problem.table.codes,
+            problem.weights,
+            required_edges=problem.knowledge.factors,
+            forbidden_edges=None,
+            edge_weights=None,
+            state_names=None,
+            random_state=seed,
+        )
+        show = self.show_progress and config.SHOW_PROGRESS
+        with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
+            yield Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+
+    def _make_loss(self, problem: MarkovProblem, **options: Any) -> PenalisedLoss:
+        """Return the loss without edges and without a penalty on them."""
+        own = {"l2": float(self.l2), "penalize_nodes": bool(self.penalize_nodes), "n_jobs": self.n_jobs}
+        return problem.loss(self.loss, 0.0, **{**self._loss_options, **own, **options})
+
+    def _choose_lam(self, source: EdgeSource, loss: PenalisedLoss) -> float:
+        """Return λ, by the ratio to the smallest λ without edges where none is given."""
+        self.lam_max_ = source.largest(loss) if self.lam is None or source.is_exhaustive else nan
+        return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
+
+    def _most_edges(self, problem: MarkovProblem) -> float:
+        """Return the limit on active edges, required ones included."""
+        return inf if self.max_edges is None else int(self.max_edges) + len(problem.knowledge.required)
 
     # ---- fit and partial_fit ----
 
     def _open(self, X):
-        with states_alone():
+        with errors_without_scores():
             return super()._open(X)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
-        problem = open_problem(self, opened, sample_weight)
-        keeps = getattr(self, "_keeps_rows", False)
-        self._learned_rows = problem if keeps else None
-        self._fitted_rows = None if keeps else (problem.table, problem.weights)
-        self._learn(problem, lambda problem: start_potentials(self.start, problem))
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+        problem = self._code(opened, sample_weight)
+        self._learn(problem, start_potentials(self.start, problem))
+        self.rows_ = None
 
-    def partial_fit(self, X, y=None, sample_weight=None):
-        """Learn from further rows, together with all rows seen by earlier calls.
+    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from further rows, together with the rows of all earlier calls of ``partial_fit``.
 
-        The first call is ``fit``, unless ``fit`` was called already. Each further one counts the new rows into the pair
-        tables, starts from the present parameters and edges, and grafts on. The coded rows are kept for it.
+        The first call is ``fit``, but that the rows are kept in `rows_`. Each further one counts the new rows into the
+        pair tables, starts from the present parameters and edges, and grafts on. ``fit`` keeps no rows: a call of it
+        begins anew, and after it ``partial_fit`` has nothing to add rows to.
 
         Parameters
         ----------
@@ -179,178 +246,97 @@ class MarkovLearner(MarkovResults):
         Raises
         ------
         ValueError
-            For other columns or states than those of the first call, and for a learner that was pickled after ``fit``,
-            whose rows are not packed.
+            For other columns or states than those of the first call, and after ``fit``.
         """
-        kept = getattr(self, "_learned_rows", None)
-        if kept is None and hasattr(self, "edges_"):
-            kept = self._rows_of_fit()
-        if kept is None:
-            self._keeps_rows = True
-            try:
-                return self.fit(X, sample_weight=sample_weight)
-            finally:
-                del self._keeps_rows
-        try:
-            problem = more_rows(kept, self, self._open(X), sample_weight)
-        except BaseException:
-            self._learned_rows = bind(self, kept.table, kept.weights)  # counts may be half added: count anew
-            raise
-        self._learned_rows, self._fitted_rows = problem, None  # before the run, whatever becomes of it
-        found = getattr(self, "_potentials", None)  # none where the first run did not come to its end
-        self._learn(problem, lambda p: start_potentials(self.start, p) if found is None else permitted(found, p))
+        rows = getattr(self, "rows_", None)
+        if rows is None and hasattr(self, "edges_"):
+            raise ValueError(
+                f"partial_fit adds rows to those of earlier calls, but this {type(self).__name__} was fitted by fit, "
+                "which keeps none: begin with partial_fit on a new learner, or call fit with all rows"
+            )
+        self._validate()
+        opened = self._open(X)
+        if rows is None:
+            self.rows_ = self._code(opened, sample_weight)
+            start = start_potentials(self.start, self.rows_)
+        else:
+            self.rows_ = self._add_rows(rows, opened, sample_weight)
+            if hasattr(self, "edges_"):
+                start = without_forbidden(self._potentials, self.rows_.knowledge)
+            else:  # the first run did not come to its end
+                start = start_potentials(self.start, self.rows_)
+        self._learn(self.rows_, start)
+        self._set_names(self.rows_.names)
         return self
 
-    def _rows_of_fit(self) -> MarkovProblem:
-        rows = getattr(self, "_fitted_rows", None)
-        if rows is None:
-            raise ValueError("the rows of fit are gone with its pickling: begin with partial_fit, which keeps them")
-        return bind(self, *rows)
+    def _code(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> MarkovProblem:
+        """Return the problem of the first rows."""
+        table, weights = code_rows(
+            opened, sample_weight, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
+        )
+        return MarkovProblem.from_rows(table, weights, self._read_knowledge(table.columns), self.n_jobs)
 
-    def __getstate__(self):
-        """Pack the results, and rows only where partial_fit needs them."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_fitted_rows"}
-
-    def _learn(self, problem: MarkovProblem, start) -> None:
-        clock = process_time(), perf_counter()
-        measured = true_pairs(self.true_graph, problem.names), held_out_codes(self.held_out, problem.table)
-        _, seed = random_draws(1, self.random_state)
-        loss = problem.loss(self.loss, 0.0, **self._loss_options())
-        edges = self._all_edges(problem)
-        lam = self._penalty(problem, loss, edges)
-        loss.lam = lam
-        saver = self._saver(problem, lam, seed)
-        snapshot = None if saver is None else saver.load()
-        if snapshot is None:
-            loss.activate(problem.knowledge.required)
-            initial = start(problem)
-            if initial is not None:
-                loss.set_potentials(initial)
-        else:
-            restore_loss(loss, snapshot)
-        source = self._source(problem, loss, lam, edges, seed)
-        with self._bar() as bar:
-            run = Grafting(
-                loss,
-                source,
-                tol=self.tol,
-                max_edges=inf if self.max_edges is None else int(self.max_edges) + len(problem.knowledge.required),
-                deadline=inf if self.max_time is None else clock[1] + self.max_time,
-                callback=bar.callback,
-                measure=RoundMeasures.make(loss, *measured),
-                n_tables=lambda: problem.statistics.n_counted,
-                saver=saver,
-            )
-            run.start_clock(*clock)
-            if snapshot is not None:
-                given = {key[7:]: value for key, value in snapshot.items() if key.startswith("source_")}
-                source.restore(given, loss)
-                run.take_up(snapshot)
-            elif len(loss.edges):
-                source.changed(loss.optimise(tol=self.tol, deadline=run.deadline))
-            run.run()
-        if saver is not None and run.stopped_by == "converged":
-            saver.remove()
-        self._set_results(problem, run, lam)
-
-    def _bar(self) -> ProgressBar:
-        name = type(self).__name__
-        show = self.show_progress and config.SHOW_PROGRESS
-        return ProgressBar(show, self.callback, name, unit="rounds", figure="objective")
-
-    def _loss_options(self) -> dict[str, Any]:
-        kept = {"side_memory": SIDE_MEMORY} if self._looks_at_all and self.loss == "pseudolikelihood" else {}
-        return {
-            **kept,
-            "l2": float(self.l2),
-            "penalize_nodes": bool(self.penalize_nodes),
-            "feature_wise": self._feature_wise,
-            "n_jobs": self.n_jobs,
-        }
-
-    def _all_edges(self, problem: MarkovProblem) -> ExhaustiveEdges | None:
-        """Return the scores of all pairs, for the learners that look at all of them."""
-        problem.statistics.prepare()
-        sizes = np.ones(problem.n, dtype=np.int64) if self._feature_wise else problem.table.cardinalities
-        return ExhaustiveEdges(sizes, weight=problem.knowledge.weight, allowed=problem.allowed())
-
-    def _penalty(self, problem: MarkovProblem, loss, edges: ExhaustiveEdges | None) -> float:
-        """Return λ, by the ratio to the smallest λ without edges where none is given."""
-        self.lam_max_ = nan
-        if self.lam is None or edges is not None:
-            self.lam_max_ = self._largest_score(problem, loss, edges)
-        return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
-
-    def _largest_score(self, problem: MarkovProblem, loss, edges: ExhaustiveEdges | None) -> float:
-        assert edges is not None  # learners that do not look at all pairs have a way of their own
-        _, ratios = edges.best(self._scored(loss), 0.0)
-        return float(ratios[0]) if len(ratios) else 0.0
-
-    def _scored(self, loss):
-        """Return what scores pairs: the loss, or its largest features."""
-        return loss
-
-    def _local_tol(self, problem: MarkovProblem, lam: float) -> float:
-        size = 1.0 if self._feature_wise else float(np.median(problem.table.cardinalities))
-        return max(self.tol, LOCAL_SHARE * lam * size)
-
-    def _saver(self, problem: MarkovProblem, lam: float, seed: int) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        if self.random_state is None:
+    def _add_rows(self, rows: MarkovProblem, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:
+        """Return the problem of the earlier rows and further ones, with the knowledge that the options hold now."""
+        names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
+        if len(names) != rows.n:
             raise ValueError(
-                "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
+                f"X has {len(names)} features, but {type(self).__name__} is expecting {rows.n} features as input: give "
+                "the columns of the rows before"
             )
-        options = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in _INDIFFERENT | _HELD}
-        known = (problem.names, problem.table.states, problem.knowledge.factors, lam, seed)
-        what = (type(self).__name__, sorted(options.items()), known)
-        digest = blake2b(repr(what).encode(), digest_size=16)
-        digest.update(np.ascontiguousarray(problem.table.codes).data)
-        if problem.weights is not None:
-            digest.update(problem.weights.data)
-        return Checkpoint(self.checkpoint, self.checkpoint_every, digest.hexdigest())
+        if names != rows.names:
+            raise ValueError(
+                f"partial_fit got the columns {names[:5]!r}..., the rows before had {rows.names[:5]!r}...: give the "
+                "same columns in the same order"
+            )
+        states = dict(zip(names, map(list, rows.table.states), strict=True))
+        table, weights = code_rows(opened, sample_weight, state_names=states, missing=self.missing, n_jobs=self.n_jobs)
+        knowledge = self._read_knowledge(names)
+        try:
+            return rows.with_rows(table, weights, knowledge, self.n_jobs)
+        except BaseException:  # counts may be half added
+            self.rows_ = MarkovProblem.from_rows(rows.table, rows.weights, rows.knowledge, self.n_jobs)
+            raise
+
+    def _read_knowledge(self, names: Sequence) -> PairKnowledge:
+        return read_pair_knowledge(list(names), self.required_edges, self.forbidden_edges, self.edge_weights)
 
     # ---- results ----
 
-    def _set_network(self, problem: MarkovProblem, found: PairwisePotentials) -> None:
-        """Take parameters for the result, fitted without λ where that is wanted."""
-        self.edges_ = _union(found.edges, problem.knowledge.required)
-        self._potentials = self._refitted(problem, found).potentials() if self.refit else found
-
-    def _refitted(self, problem: MarkovProblem, found: PairwisePotentials):
-        """Return the loss at its optimum without λ over the edges found and the required ones."""
-        loss = problem.loss(self.loss, 0.0, **{**self._loss_options(), "penalize_nodes": False})
-        loss.set_potentials(found)
-        known = set(map(tuple, found.edges.tolist()))
-        missing = [pair for pair in problem.knowledge.required.tolist() if tuple(pair) not in known]
-        loss.activate(np.array(missing, dtype=np.int64).reshape(-1, 2))
-        loss.optimise(tol=self.tol)
-        return loss
-
-    def _set_results(self, problem: MarkovProblem, run: Grafting, lam: float) -> None:
-        self._set_network(problem, run.loss.potentials())
+    def _set_results(self, problem: MarkovProblem, grafting: Grafting) -> None:
+        run, loss = grafting.run, grafting.loss
+        self._set_network(problem, loss.potentials())
         self._names, self._states = problem.names, problem.table.states
         self._results = {}
-        self.lam_ = lam
-        self.n_activated_ = run.n_active
-        self.objective_ = run.history["objective"][-1]
-        self.kkt_residual_ = run.loss.kkt_residual()
+        self.lam_ = loss.lam
+        self.n_activated_ = grafting.n_active
+        self.n_iter_ = grafting.n_iter
+        self.n_tests_ = grafting.source.n_tests
+        self.n_tables_ = problem.statistics.n_counted
+        self.history_ = run.history
+        self.objective_ = float(self.history_["objective"][-1])
+        self.kkt_residual_ = loss.kkt_residual()
         self.stopped_by_ = run.stopped_by
+        self.converged_ = run.stopped_by == "converged"
         if run.stopped_by == "unsettled":
             warnings.warn(
-                f"{type(self).__name__} with loss={self.loss!r} did not come to rest (kkt_residual_ is "
+                f"{type(self).__name__} with loss={self.loss!r} did not converge (kkt_residual_ is "
                 f"{self.kkt_residual_:.1e}, tol {self.tol:g}): raise lam, l2 or tol"
                 + ("" if self.loss == "pseudolikelihood" else ", or take loss='pseudolikelihood'"),
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
-        self.converged_ = run.stopped_by == "converged"
-        self.n_iter_ = run.n_iter
-        self.n_tests_ = run.source.n_tests
-        self.n_tables_ = problem.statistics.n_counted
-        self.history_ = {name: np.asarray(values) for name, values in run.history.items()}
 
+    def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials) -> None:
+        """Set edges and parameters, the latter fitted without λ where that is wanted."""
+        pairs = np.concatenate([potentials.edges, problem.knowledge.required])
+        self.edges_ = np.unique(pairs, axis=0).astype(np.int64).reshape(-1, 2)
+        self._potentials = self._refit(problem, potentials).potentials() if self.refit else potentials
 
-def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the pairs of two lists, in order, each once."""
-    return np.unique(np.concatenate([first, second]), axis=0).astype(np.int64).reshape(-1, 2)
+    def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials) -> PenalisedLoss:
+        """Return the loss at its optimum without λ over the edges with parameters and the required ones."""
+        loss = self._make_loss(problem, penalize_nodes=False)
+        loss.set_potentials(potentials)
+        loss.require(problem.knowledge.required)
+        loss.optimise(tol=self.tol)
+        return loss

@@ -1,7 +1,8 @@
-"""What the history of a grafting run tells besides the objective: recall and the fit to held-out rows."""
+"""Figures of the history of a grafting run besides the objective: recall and the fit to held-out rows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -10,73 +11,61 @@ from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
 from pgmx.data.recode import recode_table
 from pgmx.search.knowledge.pairs import read_pairs
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: The fit to held-out rows is measured when so many more edges are active.
 _GROWTH = 1.02
 
 
 class RoundMeasures:
-    """Recall of the edges of a true graph, and negative log pseudolikelihood of held-out rows, a round.
+    """Recall of the edges of a true graph, and negative log pseudolikelihood of held-out rows, per round.
 
-    Parameters
-    ----------
-    loss : MarkovLoss
-        Whose edges and parameters are measured.
-    true_pairs : set of (i, j), optional
-        Edges of the true graph by ids.
-    held_out : ndarray, shape (n, M), optional
-        Codes of rows that were not learned from.
+    Both are options of a learner, or None; `table` is what it learns from. Calls return the figures of one round.
     """
 
-    def __init__(self, loss, true_pairs: set | None, held_out: np.ndarray | None):
-        self._loss = loss
-        self._true = true_pairs
-        self._held_out = held_out
-        self._true_at: list[bool] = []  # of each active edge, whether it is a true one
-        self._measured_at = self._last = -1
+    def __init__(self, true_graph: Any, held_out: Any, table: DiscreteTable):
+        self._true = read_true_pairs(true_graph, list(table.columns))
+        self._held_out = code_held_out(held_out, table)
+        self._is_true: list[bool] = []  # of each active edge
+        self._n_measured = self._n_last = -1
 
-    @classmethod
-    def make(cls, loss, true_pairs, held_out) -> Callable[[int], dict[str, float]] | None:
-        """Return the measure of a run, None where nothing is asked for."""
-        return None if true_pairs is None and held_out is None else cls(loss, true_pairs, held_out)
-
-    def __call__(self, n_active: int) -> dict[str, float]:
+    def __call__(self, loss: PenalisedLoss, n_active: int) -> dict[str, float]:
         """Return the figures of a round with `n_active` activated edges."""
-        found = {}
+        figures = {}
         if self._true is not None:
-            edges = self._loss.edges
-            self._true_at += [pair in self._true for pair in map(tuple, edges[len(self._true_at) :].tolist())]
-            hits = np.count_nonzero(np.array(self._true_at, dtype=bool) & (self._loss.norms() > 0))
-            found["recall"] = hits / len(self._true) if self._true else nan
+            edges = loss.edges
+            self._is_true += [pair in self._true for pair in map(tuple, edges[len(self._is_true) :].tolist())]
+            n_hits = np.count_nonzero(np.array(self._is_true, dtype=bool) & (loss.norms() > 0))
+            figures["recall"] = n_hits / len(self._true) if self._true else nan
         if self._held_out is not None:
-            settled = n_active == self._last  # nothing was activated: the parameters alone moved
-            due = settled or n_active >= _GROWTH * self._measured_at
-            self._last = n_active
-            found["held_out"] = self._npll() if due else nan
+            # where nothing was activated, only the parameters have moved
+            due = n_active == self._n_last or n_active >= _GROWTH * self._n_measured
+            self._n_last = n_active
+            figures["held_out"] = self._measure_fit(loss, self._held_out) if due else nan
             if due:
-                self._measured_at = n_active
-        return found
+                self._n_measured = n_active
+        return figures
 
-    def _npll(self) -> float:
-        return -float(self._loss.potentials().pseudo_log_likelihood(self._held_out).mean())
+    def _measure_fit(self, loss: PenalisedLoss, codes: np.ndarray) -> float:
+        return -float(loss.potentials().pseudo_log_likelihood(codes).mean())
 
 
-def true_pairs(true_graph, names: list) -> set | None:
+def read_true_pairs(true_graph, names: list) -> set | None:
     """Return the edges of a graph, or of a collection of pairs of names, by ids."""
     if true_graph is None:
         return None
     edges: Iterable = true_graph.edges() if hasattr(true_graph, "edges") else true_graph
     ids = {name: i for i, name in enumerate(names)}
-    found = set()
+    pairs = set()
     for u, v in read_pairs(edges, "true_graph"):
-        odd = next((name for name in (u, v) if name not in ids), None)
-        if odd is not None:
-            raise ValueError(f"true_graph has the node {odd!r}, which is no column of the data")
-        found.add((min(ids[u], ids[v]), max(ids[u], ids[v])))
-    return found
+        unknown = next((name for name in (u, v) if name not in ids), None)
+        if unknown is not None:
+            raise ValueError(f"true_graph has the node {unknown!r}, which is no column of the data")
+        pairs.add((min(ids[u], ids[v]), max(ids[u], ids[v])))
+    return pairs
 
 
-def held_out_codes(held_out, table: DiscreteTable, option: str = "held_out") -> np.ndarray | None:
+def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> np.ndarray | None:
     """Return the codes of further rows with the states of a table."""
     if held_out is None:
         return None

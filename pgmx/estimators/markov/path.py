@@ -22,7 +22,7 @@ class RegularizationPath(PenaltyPath):
     objective, loss, kkt_residual : list of float
         Of each; `n_edges` counts the edges.
     criterion : ndarray of shape (k,) or None
-        What the selection compares: held-out negative log pseudolikelihood a row, EBIC, or the instability of StARS.
+        What the selection compares: held-out negative log pseudolikelihood per row, EBIC, or the instability of StARS.
     selected : int
         Position of the chosen penalty.
     names, states : list
@@ -63,12 +63,12 @@ class RegularizationPath(PenaltyPath):
         return PairwiseMarkovNetwork.from_potentials(self.names, self.states, self.potentials[k])
 
 
-def extended_bic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
-    """Return 2 N L + df ln N + 4 γ |E| ln n of each network, df counting (s_i - 1)(s_j - 1) for an edge."""
-    found = []
+def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
+    """Return 2 N L + df ln N + 4 γ |E| ln n of each network, df counting (s_i - 1)(s_j - 1) per edge."""
+    criteria = []
     for potentials, loss in zip(networks, losses, strict=True):
         free = potentials.cardinalities - 1
         df = float((free[potentials.edges[:, 0]] * free[potentials.edges[:, 1]]).sum())
-        wide = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)
-        found.append(2 * n_rows * loss + df * np.log(n_rows) + wide)
-    return np.array(found)
+        prior = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)
+        criteria.append(2 * n_rows * loss + df * np.log(n_rows) + prior)
+    return np.array(criteria)

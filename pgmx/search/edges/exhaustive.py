@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx.search.edges.heap import non_adjacent
 
-#: Stale pairs that are scored again at a time while the best one is looked for.
+#: Stale pairs that are scored again at a time while the best one is searched.
 _BATCH = 256
 
 
@@ -23,33 +23,12 @@ class ScoredLoss(Protocol):
 
 
 class ExhaustiveEdges:
-    r"""Scores of all pairs, kept with a bound on how far each may have moved.
+    """Scores of all pairs, stored with a bound on how far each may have moved.
 
-    Where variable i has drifted by :math:`\delta_i` since pair e = {i, j} was scored,
-
-    .. math:: s_e \le \hat s_e + (\delta_i + \delta_j) / (2 d_e),
-
-    so that a pair whose bound stays below the best score known needs no new look. What is found is exactly what scoring
-    everything anew would find.
-
-    Parameters
-    ----------
-    cardinalities : ndarray of int64, shape (n,)
-        States of each variable.
-    weight : callable, optional
-        From pairs (k, 2) to the factors c_e > 0 of their penalties; pairs are compared by s_e / c_e. Default: all 1.
-    allowed : callable, optional
-        From pairs (k, 2) to whether each may be activated. Default: all may.
-
-    Attributes
-    ----------
-    n_tests : int
-        Scores computed.
-
-    Notes
-    -----
-    Memory: 40 bytes for each of the n (n - 1) / 2 pairs. Cost: a few passes over the pairs each time, and the scores
-    that bounds cannot spare.
+    Where variable i has drifted by δ_i since pair e = {i, j} was scored, s_e is at most its score then plus
+    (δ_i + δ_j) / (2 d_e), so that a pair whose bound stays below the best score is not scored again. Results are
+    exactly those of scoring everything anew. Pairs are compared by s_e / c_e, with the factors c_e > 0 of their
+    penalties that `weight` returns, all 1 by default. Memory: 40 bytes for each of the n (n - 1) / 2 pairs.
     """
 
     def __init__(
@@ -74,20 +53,20 @@ class ExhaustiveEdges:
         self._alive = np.ones(len(pairs), dtype=bool)
 
     def remove(self, pairs: np.ndarray) -> None:
-        """Take pairs (k, 2) out, say because they are active."""
+        """Take pairs (k, 2) out, for instance because they are active; unknown ones are ignored."""
         self._alive[self._positions(pairs)] = False
 
     def forget(self, pairs: np.ndarray) -> None:
-        """Have pairs (k, 2) scored anew, whatever the drift says."""
+        """Let pairs (k, 2) be scored anew, whatever the drift says."""
         self._scores[self._positions(pairs)] = np.inf
 
     def _positions(self, pairs: np.ndarray) -> np.ndarray:
         wanted = pairs[:, 0] * self._n + pairs[:, 1]
         numbers = self._pairs[:, 0].astype(np.int64) * self._n + self._pairs[:, 1]
         at = np.searchsorted(numbers, wanted)
-        found = at < len(numbers)
-        found[found] = numbers[at[found]] == wanted[found]
-        return at[found]
+        known = at < len(numbers)
+        known[known] = numbers[at[known]] == wanted[known]
+        return at[known]
 
     def violators(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
         """Return all pairs with s_e / c_e above `lam`, best first, and these ratios."""

@@ -7,58 +7,20 @@ from math import isqrt
 
 import numpy as np
 
-__all__ = ["RandomOrder", "RandomPairs", "ends_of", "id_of"]
-
 _ROUNDS = 4
 _GOLDEN = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 
 
 def id_of(pairs: np.ndarray, n_variables: int) -> np.ndarray:
-    """Return the numbers i n + j of pairs.
-
-    Parameters
-    ----------
-    pairs : ndarray of shape (k, 2), int64
-        Two different ids each, in either order.
-    n_variables : int
-        Number of variables n.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        The numbers.
-
-    Examples
-    --------
-    >>> id_of(np.array([[0, 2], [3, 1]]), 4).tolist()
-    [2, 7]
-    """
+    """Return the numbers i n + j, int64 (k,), of pairs (k, 2) of two different ids in either order."""
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     first, second = pairs[:, 0], pairs[:, 1]
     return np.minimum(first, second) * n_variables + np.maximum(first, second)
 
 
 def ends_of(ids: np.ndarray, n_variables: int) -> np.ndarray:
-    """Return the pairs that go by given numbers.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (k,), int64
-        Numbers i n + j.
-    n_variables : int
-        Number of variables n.
-
-    Returns
-    -------
-    ndarray of shape (k, 2), int64
-        The pairs, i < j.
-
-    Examples
-    --------
-    >>> ends_of(np.array([2, 7]), 4).tolist()
-    [[0, 2], [1, 3]]
-    """
+    """Return the pairs, int64 (k, 2), i < j, of the numbers i n + j."""
     pairs = np.empty((len(ids), 2), dtype=np.int64)
     np.floor_divide(ids, n_variables, out=pairs[:, 0])
     np.subtract(ids, pairs[:, 0] * n_variables, out=pairs[:, 1])
@@ -76,32 +38,11 @@ def _mixed(words: np.ndarray) -> np.ndarray:
 
 
 class RandomOrder:
-    """A pseudo-random permutation of 0, ..., size - 1 in constant memory.
+    """A pseudo-random permutation of 0, ..., size - 1 in constant memory; `size` is below 2**62.
 
-    Parameters
-    ----------
-    size : int
-        Number of things in order, below 2**62.
-    seed : int
-        Chooses the permutation; taken modulo 2**64.
-
-    Notes
-    -----
     A balanced Feistel network over pairs of digits to the base ⌈√size⌉; numbers that it sends beyond `size` go through
-    it again (cycle walking), which happens to few, as the square of the base is hardly larger than `size`. Cost: about
-    50 ns a number in arrays of some thousands, in both directions.
-
-    References
-    ----------
-    .. [1] Black, J. & Rogaway, P. (2002). Ciphers with arbitrary finite domains. CT-RSA 2002, LNCS 2271, methods 2
-       and 3.
-
-    Examples
-    --------
-    >>> order = RandomOrder(5, seed=1)
-    >>> values = order.value(np.arange(5))
-    >>> sorted(values.tolist()), order.position(values).tolist()
-    ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
+    it again (cycle walking), which happens to few, as the square of the base is hardly larger than `size` (Black and
+    Rogaway, 2002, methods 2 and 3). Cost: about 50 ns per number in arrays of some thousands, in both directions.
     """
 
     def __init__(self, size: int, seed: int):
@@ -113,23 +54,23 @@ class RandomOrder:
         self._keys = _mixed(counters)
 
     def value(self, positions: np.ndarray) -> np.ndarray:
-        """Return what stands at the positions, int64 of the same shape."""
-        return self._walk(positions, self._forward)
+        """Return the numbers at the positions, int64 of the same shape."""
+        return self._cycle(positions, self._forward)
 
     def position(self, values: np.ndarray) -> np.ndarray:
-        """Return where the values stand, int64 of the same shape."""
-        return self._walk(values, self._backward)
+        """Return the positions of the numbers, int64 of the same shape."""
+        return self._cycle(values, self._backward)
 
-    def _walk(self, numbers: np.ndarray, step) -> np.ndarray:
-        walked = step(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
+    def _cycle(self, numbers: np.ndarray, step) -> np.ndarray:
+        image = step(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
         size = np.uint64(self.size)
-        outside = np.flatnonzero(walked >= size)
+        outside = np.flatnonzero(image >= size)
         if len(outside) and not 0 <= np.min(numbers) <= np.max(numbers) < self.size:  # would never come back
             raise ValueError(f"numbers from {np.min(numbers)} to {np.max(numbers)} are not all below {self.size}")
         while len(outside):
-            walked[outside] = step(walked[outside])
-            outside = outside[walked[outside] >= size]
-        return walked.view(np.int64)
+            image[outside] = step(image[outside])
+            outside = outside[image[outside] >= size]
+        return image.view(np.int64)
 
     def _digit(self, digits: np.ndarray, key: np.uint64) -> np.ndarray:
         """Return pseudo-random digits, a function of the digits and the key."""
@@ -161,26 +102,8 @@ class RandomOrder:
 class RandomPairs:
     """All n (n - 1) / 2 pairs of variables in a pseudo-random order that takes no memory.
 
-    Parameters
-    ----------
-    n_variables : int
-        Number of variables n.
-    seed : int
-        Chooses the order.
-
-    Notes
-    -----
     Pairs are numbered row by row of the upper triangle, a short row of it folded behind a long one, so that a division
-    finds the pair; the numbers go through a :class:`RandomOrder`.
-
-    Examples
-    --------
-    >>> order = RandomPairs(4, seed=0)
-    >>> pairs = order.pair(np.arange(len(order)))
-    >>> sorted(map(tuple, pairs.tolist()))
-    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    >>> order.position(pairs).tolist()
-    [0, 1, 2, 3, 4, 5]
+    finds the pair; the numbers go through a `RandomOrder`.
     """
 
     def __init__(self, n_variables: int, seed: int):
@@ -193,18 +116,7 @@ class RandomPairs:
         return self._order.size
 
     def pair(self, positions: np.ndarray) -> np.ndarray:
-        """Return the pairs at the positions.
-
-        Parameters
-        ----------
-        positions : ndarray of shape (k,), int64
-            Numbers from 0 to n (n - 1) / 2 - 1.
-
-        Returns
-        -------
-        ndarray of shape (k, 2), int64
-            The pairs, i < j.
-        """
+        """Return the pairs, int64 (k, 2), i < j, at the positions from 0 to n (n - 1) / 2 - 1."""
         folded = self._order.value(positions)
         row = folded // self._width
         column = folded - row * self._width
@@ -216,18 +128,7 @@ class RandomPairs:
         return pairs
 
     def position(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the positions of pairs.
-
-        Parameters
-        ----------
-        pairs : ndarray of shape (k, 2), int64
-            Pairs, i < j.
-
-        Returns
-        -------
-        ndarray of shape (k,), int64
-            Where each pair stands in the order.
-        """
+        """Return the positions, int64 (k,), of pairs (k, 2), i < j."""
         first, second = pairs[:, 0], pairs[:, 1]
         last = self.n_variables - 1
         unfolded = first < (self.n_variables - self._odd) // 2

@@ -1,79 +1,51 @@
 """The pairs that were not tested yet, in the order of their tests, without a list of them.
 
 Whether a pair was seen follows from three things: its place in a random order of all pairs, of which a prefix was
-drawn; the turns that hubs have taken through their partners; and a set of pairs to be passed over, if there is one.
+drawn; the turns that hubs have taken through their partners; and the pairs that are excluded.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import numpy as np
 
 from pgmx.search.edges.random_pairs import RandomOrder, RandomPairs, ends_of, id_of
 
-__all__ = ["HubPartners", "PassedOver", "UnseenPairs"]
-
 _LEAST_WINDOW, _LARGEST_WINDOW = 64, 8192
 _OTHER_STREAM = 0x5851F42D4C957F2D  # sets the order of the nodes apart from that of the pairs
 
 
-class PassedOver:
-    """Pairs that are never tested: those of a rule or a collection, and those added later.
+class ExcludedPairs:
+    """Pairs that are never tested: those that a rule does not allow, always the same ones, and those added later."""
 
-    Parameters
-    ----------
-    skip : callable, collection of (i, j), or None
-        ``skip(pairs)`` with pairs int64 (k, 2), i < j, returns which to pass over, always the same of a pair.
-    n_variables : int
-        Number of variables.
-    """
-
-    def __init__(self, skip: Callable[[np.ndarray], np.ndarray] | Collection | None, n_variables: int):
+    def __init__(self, allowed: Callable[[np.ndarray], np.ndarray] | None, n_variables: int):
         self.n_variables = n_variables
-        self.rule = skip if callable(skip) else None
+        self.allowed = allowed
         self.ids = np.empty(0, dtype=np.int64)
-        if skip is not None and not callable(skip):
-            listed = skip if isinstance(skip, np.ndarray) else list(skip)
-            self.add(id_of(np.asarray(listed, dtype=np.int64).reshape(-1, 2), n_variables))
 
     def __bool__(self) -> bool:
-        return self.rule is not None or len(self.ids) > 0
+        return self.allowed is not None or len(self.ids) > 0
 
     def add(self, ids: np.ndarray) -> None:
-        """Pass over these pairs as well."""
+        """Exclude these pairs as well."""
         self.ids = np.union1d(self.ids, ids)
 
-    def __call__(self, ids: np.ndarray) -> np.ndarray:
-        """Return which of the pairs, int64 (k,), to pass over, bool (k,)."""
-        listed = np.zeros(len(ids), dtype=bool)
+    def contains(self, ids: np.ndarray) -> np.ndarray:
+        """Return which of the pairs, int64 (k,), are excluded, bool (k,)."""
+        excluded = np.zeros(len(ids), dtype=bool)
         if len(self.ids):
-            listed = self.ids[np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)] == ids
-        if self.rule is not None and len(ids):
-            listed |= np.asarray(self.rule(ends_of(ids, self.n_variables)), dtype=bool)
-        return listed
+            excluded = self.ids[np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)] == ids
+        if self.allowed is not None and len(ids):
+            excluded |= ~self.allowed(ends_of(ids, self.n_variables))
+        return excluded
 
 
 class HubPartners:
-    """In which order the edges of hubs are tested.
+    """In which order the edges of hubs are tested: `hubs` are the hubs, oldest first, `number` their numbers or -1.
 
     Partners of a hub come in one random order of all nodes, which each hub enters behind itself: partner number t of
-    hub h is at turn t. Edges of equal priority are tested by turn, then by the number of the hub (older hubs first),
-    so that new hubs catch up with the others and then all go at the same pace, as they would on average if the order of
-    their edges were random. An edge between two hubs belongs to the younger one, at the turn that is the older one's
-    number.
-
-    Parameters
-    ----------
-    n_variables : int
-        Number of variables n.
-    seed : int
-        Chooses the order.
-
-    Attributes
-    ----------
-    hubs : ndarray of int64
-        The hubs, oldest first.
-    number : ndarray of shape (n,), int64
-        The number of a hub, -1 for other nodes.
+    hub h is at turn t. Edges of equal priority are tested by turn, then by the number of the hub, so that new hubs
+    catch up and then all go at the same pace, as they would on average if the order of their edges were random. An edge
+    between two hubs belongs to the younger one, at the turn that is the older one's number.
     """
 
     def __init__(self, n_variables: int, seed: int):
@@ -89,7 +61,7 @@ class HubPartners:
         self.hubs = np.concatenate((self.hubs, hubs))
 
     def partner(self, hubs: np.ndarray, turns: np.ndarray) -> np.ndarray:
-        """Return who is met at a turn, from 0 to n - 2."""
+        """Return the partners of hubs at turns from 0 to n - 2."""
         places = self.rank[hubs] + turns + 1
         places[places >= self.n_variables] -= self.n_variables
         return self.nodes[places]
@@ -148,15 +120,15 @@ class _Turns:
         else:
             self.groups[-1] = members, progress + goes
 
-    def taken(self, hubs: np.ndarray, n_turns: int, n_variables: int) -> np.ndarray:
+    def turns_taken(self, hubs: np.ndarray, n_turns: int, n_variables: int) -> np.ndarray:
         """Return how many turns each node has taken; hubs in no group have taken all."""
-        taken = np.zeros(n_variables, dtype=np.int64)
-        taken[hubs] = n_turns
+        counts = np.zeros(n_variables, dtype=np.int64)
+        counts[hubs] = n_turns
         for members, progress in self.groups:
             turns, ahead = divmod(progress, len(members))
-            taken[members] = turns
-            taken[members[:ahead]] += 1
-        return taken
+            counts[members] = turns
+            counts[members[:ahead]] += 1
+        return counts
 
     def state(self, name: str) -> dict[str, np.ndarray]:
         return {
@@ -175,25 +147,15 @@ class _Turns:
 class UnseenPairs:
     """Pairs that were not tested yet: first those between hubs, then those of hubs, then all others at random.
 
-    Parameters
-    ----------
-    order : RandomPairs
-        The random order of all pairs.
-    partners : HubPartners
-        Shared with the queue of seen pairs; :meth:`add_hubs` is called after its ``add``.
-    passed_over : PassedOver
-        Pairs never to be returned.
-
-    Notes
-    -----
-    Memory: O(n), and a window of at most some thousand pairs that are worked out ahead. A pair costs O(1) but for
-    those that are passed over: a hub's turns with partners seen before, random pairs of which an end is a hub.
+    `partners` is shared with the queue of tested pairs; `add_hubs` is called after its `add`. Memory: O(n), and a
+    window of at most some thousand pairs that are computed ahead. A pair costs O(1) but for those that are skipped: a
+    hub's turns with partners met before, random pairs of which an end is a hub.
     """
 
-    def __init__(self, order: RandomPairs, partners: HubPartners, passed_over: PassedOver):
+    def __init__(self, order: RandomPairs, partners: HubPartners, excluded: ExcludedPairs):
         self.order = order
         self.partners = partners
-        self.passed_over = passed_over
+        self.excluded = excluded
         self.n_variables = order.n_variables
         self._meetings = _Turns()  # of young hubs with older ones
         self._visits = _Turns()  # of hubs with other nodes
@@ -203,47 +165,33 @@ class UnseenPairs:
 
     def add_hubs(self, hubs: np.ndarray) -> None:
         """Bring forward the pairs of new hubs, ascending by their numbers."""
-        self._settle()
+        self._advance()
         self._window_size = _LEAST_WINDOW
         self._visits.add(hubs)
         if self.partners.number[hubs[-1]] > 0:
             self._meetings.add(hubs)
 
-    def pass_over(self, ids: np.ndarray) -> None:
+    def exclude(self, ids: np.ndarray) -> None:
         """Never return these pairs."""
-        self._settle()
-        self.passed_over.add(ids)
+        self._advance()
+        self.excluded.add(ids)
 
     def take(self, count: int) -> np.ndarray:
         """Return the numbers of at least one of the next `count` pairs, which are seen now; none when all were."""
         while self._used == len(self._ids):
             if not self._open_window(count):
                 break
-        taken = self._ids[self._used : self._used + count]
-        self._used += len(taken)
-        return taken
+        ids = self._ids[self._used : self._used + count]
+        self._used += len(ids)
+        return ids
 
-    def give_back(self, count: int) -> None:
-        """Count as unseen again the last `count` pairs of the latest :meth:`take`."""
+    def put_back(self, count: int) -> None:
+        """Count as unseen again the last `count` pairs of the latest `take`."""
         self._used -= count
-
-    def seen(self, pairs: np.ndarray) -> np.ndarray:
-        """Return which pairs, int64 (k, 2), i < j, were taken or will be passed over, bool (k,)."""
-        self._settle()
-        number, n = self.partners.number, self.n_variables
-        visits = self._visits.taken(self.partners.hubs, n - 1, n)
-        swap = number[pairs[:, 0]] > number[pairs[:, 1]]
-        older, younger = np.where(swap, pairs.T[::-1], pairs.T)
-        seen = self.order.position(pairs) < self._drawn
-        seen |= self.partners.turn(older, younger) < visits[older]
-        seen |= self.partners.turn(younger, older) < visits[younger]
-        met = self._meetings.taken(self.partners.hubs, n, n)
-        seen |= (number[older] >= 0) & (number[older] < met[younger])
-        return seen | self.passed_over(id_of(pairs, n))
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what :meth:`restore` needs, beside the constructor's arguments."""
-        self._settle()
+        self._advance()
         return {
             "drawn": np.array(self._drawn),
             **self._meetings.state("meetings"),
@@ -257,15 +205,15 @@ class UnseenPairs:
         self._meetings.restore(state, "meetings")
         self._visits.restore(state, "visits")
 
-    # ---- windows: pairs worked out ahead, of which `_used` have been taken ----
+    # ---- windows: pairs computed ahead, of which `_used` have been taken ----
 
     def _close_window(self) -> None:
         self._ids = np.empty(0, dtype=np.int64)
         self._goes = np.empty(0, dtype=np.int64)  # goes of the source up to each of these pairs
         self._used = self._width = 0
 
-    def _settle(self) -> None:
-        """Move the source to where the pairs taken leave it, and forget the pairs worked out ahead."""
+    def _advance(self) -> None:
+        """Move the source to where the pairs taken leave it, and forget the pairs computed ahead."""
         if self._width:
             goes = self._width
             if self._used < len(self._ids):
@@ -283,8 +231,8 @@ class UnseenPairs:
         return int(self.partners.number[self._meetings.groups[-1][0][-1]])
 
     def _open_window(self, count: int) -> bool:
-        """Work out the next pairs; False when there is none left."""
-        self._settle()
+        """Compute the next pairs; False when there is none left."""
+        self._advance()
         size = max(2 * count, self._window_size)
         self._window_size = min(2 * self._window_size, _LARGEST_WINDOW)
         unseen: np.ndarray | None = None
@@ -300,28 +248,30 @@ class UnseenPairs:
         else:
             return False
         ids = id_of(pairs, self.n_variables)
-        if self.passed_over:
-            unseen = ~self.passed_over(ids) if unseen is None else unseen & ~self.passed_over(ids)
+        if self.excluded:
+            unseen = ~self.excluded.contains(ids) if unseen is None else unseen & ~self.excluded.contains(ids)
         self._width = len(ids)
-        kept = np.arange(len(ids)) if unseen is None else np.flatnonzero(unseen)
-        self._ids, self._goes = ids[kept], kept + 1
+        which = np.arange(len(ids)) if unseen is None else np.flatnonzero(unseen)
+        self._ids, self._goes = ids[which], which + 1
         return True
 
     def _next_meetings(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of hubs, and which of them are unseen."""
         young, turns = self._meetings.window(size, self._last_meeting())
         old = self.partners.hubs[turns]
-        visits = self._visits.taken(self.partners.hubs, self.n_variables - 1, self.n_variables)
+        visits = self._visits.turns_taken(self.partners.hubs, self.n_variables - 1, self.n_variables)
         unseen = (turns < self.partners.number[young]) & (self.partners.turn(old, young) >= visits[old])
-        return self._undrawn(young, old, unseen)
+        return self._pairs_not_drawn(young, old, unseen)
 
     def _next_visits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of a hub and another node, and which of them are unseen; those of two hubs have been."""
         hubs, turns = self._visits.window(size, self.n_variables - 1)
         others = self.partners.partner(hubs, turns)
-        return self._undrawn(hubs, others, self.partners.number[others] < 0)
+        return self._pairs_not_drawn(hubs, others, self.partners.number[others] < 0)
 
-    def _undrawn(self, first: np.ndarray, second: np.ndarray, unseen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _pairs_not_drawn(
+        self, first: np.ndarray, second: np.ndarray, unseen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         pairs = np.column_stack((np.minimum(first, second), np.maximum(first, second)))
         if self._drawn:  # a hub's turn with itself, which is not unseen, has no position
             unseen[unseen] = self.order.position(pairs[unseen]) >= self._drawn
