@@ -15,7 +15,7 @@ SOURCE = Path("cython_ext")
 KERNELS = {
     "data": ["_encode", "_rows", "_counts"],
     "statistics": ["_pair_tables", "_ranks"],
-    "scores": ["_families", "_gaussian", "_weighted"],
+    "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
     "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap"],
     "inference": ["_belief", "_gibbs"],
     "markov": ["_pseudolikelihood", "_bethe"],
@@ -52,6 +52,7 @@ def extensions() -> list[Extension]:
     if missing:
         raise FileNotFoundError(f"kernel sources are missing: {', '.join(missing)}")
     depends = sorted(str(path) for pattern in ("*.pxd", "*.h", "*.pyx") for path in SOURCE.rglob(pattern))
+    depends += sorted(str(path) for path in Path("pgmx", "_ext").glob("*.pxd"))
     return [
         Extension(
             f"pgmx._ext.{name}",
@@ -67,7 +68,7 @@ def extensions() -> list[Extension]:
 setup(
     ext_modules=cythonize(
         extensions(),
-        include_path=FOLDERS,
+        include_path=[".", *FOLDERS],  # ".": a class that several kernels share is cimported from pgmx._ext
         compiler_directives=DIRECTIVES,
         build_dir="build/cython",
         force=DEBUG,

@@ -34,6 +34,8 @@ from _workspace cimport (
     forget, keep, marginals_of, stride_of
 )
 
+from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
+
 cdef int SIMD = select_simd_level()
 
 # A cell with fewer rows than this share of N/512 is cheaper to count by its row list; one entry a SIMD level.
@@ -41,7 +43,6 @@ cdef double[4] LIST_SHARE
 LIST_SHARE[:] = [6.0, 2.0, 1.2, 0.45]
 
 cdef enum:
-    MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
     PLANES_MEMORY = 1 << 26     # bytes of planes that a level of the cell tree may hold
     GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
 
@@ -51,7 +52,7 @@ def natural_log(double x) -> float:
     return pgmx_log(x)
 
 
-cdef class FamilyScorer:
+cdef class FamilyScorer(Scorer):
     """Scores of the families of one coded table under one decomposable score.
 
     Parameters
@@ -80,15 +81,9 @@ cdef class FamilyScorer:
         Names of the variables, for messages.
     """
 
-    cdef readonly Py_ssize_t n
     cdef Workspace work
     cdef bint equivalent
-    cdef public Py_ssize_t max_indegree  # may be set between calls
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
-    cdef const uint8_t *allowed
-    cdef object names                   # for messages
-    cdef object _owners                 # these two keep the borrowed arrays alive
-    cdef object _allowed
 
     def __cinit__(
         self,
@@ -112,8 +107,10 @@ cdef class FamilyScorer:
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
+        cdef double whole
         cdef Py_ssize_t v
-        self.n = self.work.n = codes.shape[0]
+        self.set_up(codes.shape[0], allowed, max_indegree, names)
+        self.work.n = self.n
         self.work.table.n_rows = codes.shape[1]
         self.work.table.n_words = planes.shape[1]
         if codes.dtype == np.uint8:
@@ -122,19 +119,16 @@ cdef class FamilyScorer:
         else:
             wide = codes
             self.work.table.codes16 = &wide[0, 0]
-        self._owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.work.table.cards = &cardinalities[0]
         self.work.table.plane_offsets = &plane_offsets[0]
         self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
         self.work.marginals = &marginals[0]
         self.equivalent = equivalent
-        self.max_indegree = max_indegree
-        self.names = names
         self.work.memory = memory
         if pairs is not None and pairs.shape[0] > 0:
             self.work.pairs = &pairs[0, 0]
             self.work.pair_width = pairs.shape[1]
-        self.restrict(allowed)
         init_terms(
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
@@ -154,6 +148,8 @@ cdef class FamilyScorer:
             self.self_terms[v] = sum_terms(
                 cell_terms(&self.work.terms, 1, cardinalities[v]), marginals_of(&self.work, v), cardinalities[v]
             )
+            whole = term(config_terms(&self.work.terms, 1, cardinalities[v]), self.work.terms.n_rows)
+            self.alone[v] = self.self_terms[v] - whole - penalty * (cardinalities[v] - 1)
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -182,20 +178,6 @@ cdef class FamilyScorer:
 
     # ---- what Python calls ----
 
-    def restrict(self, const uint8_t[:, ::1] allowed):
-        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all.
-
-        What is kept of a child serves on: a candidate that it lacks has the row counted in full.
-        """
-        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
-            raise ValueError(
-                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
-            )
-        self._allowed = allowed
-        self.allowed = NULL
-        if allowed is not None:
-            self.allowed = &allowed[0, 0]
-
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
         """Return ``(keys, counts)`` of the cells that occur, ascending: uint64 and uint32 arrays.
 
@@ -209,44 +191,12 @@ cdef class FamilyScorer:
         self.find_cells(&row, child, &parents[0], parents.shape[0])
         return np.array(<const uint64_t[:row.n_cells]>row.keys), np.array(<const uint32_t[:row.n_cells]>row.counts)
 
-    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
-        """Return the score of ``child`` with ``parents`` (ascending ids). Cost: one cell tree."""
-        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
-        return self.score_family(child, p, parents.shape[0])
-
-    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
-        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``.
-
-        ``gains[child, u]`` is the gain of deleting u where u is a parent, of adding it otherwise; -inf where it cannot
-        be added (the child itself, single-state variables, arcs not allowed).
-        """
-        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
-        cdef Py_ssize_t k = parents.shape[0]
-        cdef double score
-        with nogil:
-            score = self.compute_row(child, p, k, &gains[child, 0])
-        return score
-
-    def start(self, double[:, ::1] gains, double[::1] scores):
-        """Fill ``gains`` and ``scores`` for the graph without arcs; one table a pair."""
-        cdef Py_ssize_t a, b
-        with nogil:
-            for a in range(self.n):
-                scores[a] = self.score_alone(a)
-                gains[a, a] = -INFINITY
-                for b in range(a + 1, self.n):
-                    self.pair_gains(a, b, &gains[a, b], &gains[b, a])
-
     # ---- scores of single families ----
-
-    cdef double score_alone(self, Py_ssize_t v) except? -1 nogil:
-        cdef double whole = term(config_terms(&self.work.terms, 1, self.work.table.cards[v]), self.work.terms.n_rows)
-        return self.self_terms[v] - whole - self.work.terms.penalty * (self.work.table.cards[v] - 1)
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef Row row
         if k == 0:
-            return self.score_alone(child)
+            return self.alone[child]
         self.find_cells(&row, child, parents, k)
         return row.score
 
@@ -260,12 +210,7 @@ cdef class FamilyScorer:
         for i in range(k):
             row.q *= self.work.table.cards[parents[i]]
         if row.q * row.r > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
-            with gil:
-                name = child if self.names is None else self.names[child]
-                raise ValueError(
-                    f"variable {name!r} has {k} parents with {row.q:.3g} joint states, too many to number; "
-                    "set max_indegree, or start from a sparser graph"
-                )
+            self.refuse_cells(child, k, row.q)
         build_cells(&self.work.cells, &self.work.table, parents, k, child, marginals_of(&self.work, parents[0]))
         row.n_cells = self.work.cells.nodes[self.work.cells.current].size
         row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
@@ -347,11 +292,10 @@ cdef class FamilyScorer:
         else:
             of_a[0] = self.directed_gain(joint, counts, size, a, b)
             of_b[0] = self.directed_gain(joint, counts, size, b, a)
-        if self.allowed != NULL:
-            if not self.allowed[a * self.n + b]:
-                of_a[0] = -INFINITY
-            if not self.allowed[b * self.n + a]:
-                of_b[0] = -INFINITY
+        if not self.is_allowed(a, b):
+            of_a[0] = -INFINITY
+        if not self.is_allowed(b, a):
+            of_b[0] = -INFINITY
         return 0
 
     cdef double directed_gain(
@@ -365,23 +309,17 @@ cdef class FamilyScorer:
                 shared += of_parent[i] > 0
             joint = sum_terms(cell_terms(&self.work.terms, shared, r), counts, size)
         joint -= sum_terms(config_terms(&self.work.terms, shared, r), of_parent, q)
-        return joint - self.work.terms.penalty * q * (r - 1) - self.score_alone(child)
+        return joint - self.work.terms.penalty * q * (r - 1) - self.alone[child]
 
     # ---- the row of a child ----
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
         cdef Py_ssize_t u, n_candidates
-        cdef double other
         if k == 0:
             forget(&self.work, child)
-            gains[child] = -INFINITY
-            for u in range(self.n):
-                if u < child:
-                    self.pair_gains(u, child, &other, &gains[u])
-                elif u > child:
-                    self.pair_gains(child, u, &gains[u], &other)
-            return self.score_alone(child)
+            self.row_without_parents(child, gains)
+            return self.alone[child]
         self.find_cells(&row, child, parents, k)
         for u in range(self.n):
             gains[u] = -INFINITY
@@ -401,7 +339,7 @@ cdef class FamilyScorer:
         cdef Py_ssize_t i
         if u == row.child or row.r < 2 or self.work.table.cards[u] < 2:
             return False
-        if self.allowed != NULL and not self.allowed[row.child * self.n + u]:
+        if not self.is_allowed(row.child, u):
             return False
         if row.q * row.r * self.work.table.cards[u] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             return False
@@ -476,16 +414,11 @@ cdef class FamilyScorer:
     cdef int score_untabled(self, Row *row, double *gains) except -1 nogil:
         # Candidates without a table get a cell tree each; comes last, for it uses the buffers of the cells.
         cdef int *wider
-        cdef Py_ssize_t u, i, k = row.k
+        cdef Py_ssize_t u, k = row.k
         for u in range(self.n):
             if self.has_table(row, u) or not self.may_add(row, u):
                 continue
             wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
-            i = k
-            while i > 0 and row.parents[i - 1] > u:
-                wider[i] = row.parents[i - 1]
-                i -= 1
-            wider[i] = <int>u
-            memcpy(wider, row.parents, i * sizeof(int))
+            insert_parent(wider, row.parents, k, u)
             gains[u] = self.score_family(row.child, wider, k + 1) - row.score
         return 0

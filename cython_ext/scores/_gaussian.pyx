@@ -20,12 +20,14 @@ References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritz
 variances from the inverse).
 """
 
-from libc.math cimport INFINITY, fabs, rint, sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from _buffers cimport Buffer, release, reserve
+
+from pgmx._ext._scorer cimport Scorer
 
 
 cdef extern from "_special.h" nogil:
@@ -46,7 +48,7 @@ cdef struct Kept:                       # the rows of Z of a child
     size_t n_bytes                      # of the two blocks
 
 
-cdef class GaussianScorer:
+cdef class GaussianScorer(Scorer):
     """Scores of the families of one correlation matrix.
 
     Parameters
@@ -69,16 +71,11 @@ cdef class GaussianScorer:
         Names of the variables, for messages.
     """
 
-    cdef readonly Py_ssize_t n
-    cdef public Py_ssize_t max_indegree  # may be set between calls
     cdef const double *correlation
-    cdef const uint8_t *allowed
-    cdef double half_rows, cost, unit   # gains are multiples of 1 / unit
-    cdef double *alone
+    cdef double half_rows, cost
     cdef Kept *kept
     cdef size_t memory, held
     cdef Buffer[N_SCRATCH] scratch
-    cdef object names, _owners, _allowed
 
     def __cinit__(
         self,
@@ -93,28 +90,18 @@ cdef class GaussianScorer:
         names=None,
     ):
         cdef Py_ssize_t v
-        cdef double largest = 1.0
-        self.n = correlation.shape[0]
+        self.set_up(correlation.shape[0], allowed, max_indegree, names)
         self.correlation = &correlation[0, 0]
-        self._owners = correlation
+        self.owners = correlation
         self.half_rows = n_rows / 2
         self.cost = cost
-        self.max_indegree = max_indegree
         self.memory = memory
-        self.names = names
-        self.restrict(allowed)
-        self.alone = <double *>calloc(self.n, sizeof(double))
         self.kept = <Kept *>calloc(self.n, sizeof(Kept))
-        if not (self.alone and self.kept):
+        if not self.kept:
             raise MemoryError("cannot allocate the Gaussian scorer")
         for v in range(self.n):
             self.alone[v] = -self.half_rows * (LOG_2_PI + pgmx_log(variances[v]) + 1) - 2 * cost
-            largest = max(largest, fabs(self.alone[v]))
-        # ten digits of the largest score, and five decimals where that is finer: rounding errors break no tie
-        self.unit = 1e10
-        while self.unit > 1e5 and largest > 1.0:
-            self.unit /= 10
-            largest /= 10
+        self.choose_unit(1e10)
         reserve(&self.scratch[OWN], self.n * sizeof(double))
         reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
 
@@ -125,61 +112,13 @@ cdef class GaussianScorer:
                 free(self.kept[i].parents)
                 free(self.kept[i].rows)
         free(self.kept)
-        free(self.alone)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
-
-    # ---- what Python calls ----
-
-    def restrict(self, const uint8_t[:, ::1] allowed):
-        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
-        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
-            raise ValueError(
-                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
-            )
-        self._allowed = allowed
-        self.allowed = NULL
-        if allowed is not None:
-            self.allowed = &allowed[0, 0]
-
-    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
-        """Return the score of ``child`` with ``parents`` (ascending ids). Cost: k^3 / 6."""
-        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
-        return self.score_of(child, parents.shape[0], self.left_of(child, p, parents.shape[0]))
-
-    def start(self, double[:, ::1] gains, double[::1] scores):
-        """Fill ``gains`` and ``scores`` for the graph without arcs; one number a pair serves both directions."""
-        cdef Py_ssize_t a, b
-        with nogil:
-            for a in range(self.n):
-                scores[a] = self.alone[a]
-                gains[a, a] = -INFINITY
-                for b in range(a + 1, self.n):
-                    gains[a, b] = gains[b, a] = self.gain_of_adding(self.correlation[a * self.n + b], 1.0, 1.0)
-                for b in range(self.n):
-                    if not self.may_add(a, b, 0):
-                        gains[a, b] = -INFINITY
-
-    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
-        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``.
-
-        ``gains[child, u]`` is the gain of deleting u where u is a parent, of adding it otherwise; -inf where it cannot
-        be added (the child itself, arcs not allowed, variables that are nearly combinations of others).
-        """
-        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
-        cdef Py_ssize_t k = parents.shape[0]
-        cdef double score
-        with nogil:
-            score = self.compute_row(child, p, k, &gains[child, 0])
-        return score
 
     # ---- formulas ----
 
     cdef double score_of(self, Py_ssize_t child, Py_ssize_t k, double left) noexcept nogil:
         return self.alone[child] - (self.half_rows * pgmx_log(left) + self.cost * k if k > 0 else 0.0)
-
-    cdef double rounded(self, double gain) noexcept nogil:
-        return rint(gain * self.unit) / self.unit
 
     cdef double gain_of_adding(self, double covariance, double left, double left_of_parent) noexcept nogil:
         # Symmetric in child and parent.
@@ -187,10 +126,10 @@ cdef class GaussianScorer:
         if left_of_parent < SMALLEST or left < SMALLEST or not (1.0 - share) * left >= SMALLEST \
                 or not (1.0 - share) * left_of_parent >= SMALLEST:
             return -INFINITY
-        return self.rounded(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
+        return self.round_gain(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
 
     cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k) noexcept nogil:
-        return u != child and k < self.max_indegree and (self.allowed == NULL or self.allowed[child * self.n + u])
+        return u != child and k < self.max_indegree and self.is_allowed(child, u)
 
     cdef int refuse(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t culprit) except -1 with gil:
         names = range(self.n) if self.names is None else self.names
@@ -199,6 +138,15 @@ cdef class GaussianScorer:
             f"{names[culprit]!r} is a combination of others among {names[child]!r} and its parents {family!r}, to ten "
             "digits: drop one of these columns, or start from a graph that does not join them"
         )
+
+    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        return self.score_of(child, k, self.left_of(child, parents, k))
+
+    cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
+        cdef double gain = self.gain_of_adding(self.correlation[a * self.n + b], 1.0, 1.0)
+        of_a[0] = gain if self.may_add(a, b, 0) else -INFINITY
+        of_b[0] = gain if self.may_add(b, a, 0) else -INFINITY
+        return 0
 
     # ---- factors ----
 
@@ -321,5 +269,5 @@ cdef class GaussianScorer:
                 slope += column[i] * rows[i * n + child]
                 precision += column[i] * column[i]
             total = slope * slope / (precision * left)
-            gains[parents[d]] = self.rounded(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
+            gains[parents[d]] = self.round_gain(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
         return 0

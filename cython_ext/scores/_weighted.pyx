@@ -11,7 +11,7 @@ Thread-safety: one scorer serves one thread at a time; the row methods release t
 References: Koller & Friedman (2009), section 18.4.3 (decomposable scores).
 """
 
-from libc.math cimport INFINITY, fabs, rint
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport bsearch, calloc, free, qsort
 from libc.string cimport memcpy, memset
@@ -22,6 +22,8 @@ from _buffers cimport Buffer, release, reserve
 from _cells cimport compare_u64
 from _merge cimport Merge, free_merge, merge_cells
 
+from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
+
 
 cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
@@ -29,7 +31,6 @@ cdef extern from "_special.h" nogil:
 
 
 cdef enum:
-    MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
     TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
     COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
     CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, N_SCRATCH
@@ -73,7 +74,7 @@ cdef void add_weights(
         table[i] = (table[i] + second[i]) + (third[i] + fourth[i])
 
 
-cdef class WeightedFamilyScorer:
+cdef class WeightedFamilyScorer(Scorer):
     """Scores of the families of one coded table with row weights, under one decomposable score.
 
     Parameters
@@ -96,21 +97,16 @@ cdef class WeightedFamilyScorer:
         Names of the variables, for messages.
     """
 
-    cdef readonly Py_ssize_t n
-    cdef public Py_ssize_t max_indegree  # may be set between calls
     cdef Py_ssize_t n_rows
     cdef const uint8_t *codes8          # one of the two is NULL
     cdef const uint16_t *codes16
     cdef const int64_t *cards
     cdef const double *weights
-    cdef const uint8_t *allowed
     cdef bint dirichlet, per_cell, observed, equivalent
-    cdef double prior, penalty, total, unit     # gains are multiples of 1 / unit
-    cdef double *alone
+    cdef double prior, penalty, total
     cdef Merge merge
     cdef Buffer[N_SCRATCH] scratch
     cdef Py_ssize_t n_cells, n_configs          # of the family that was numbered last
-    cdef object names, _owners, _allowed
 
     def __cinit__(
         self,
@@ -130,55 +126,33 @@ cdef class WeightedFamilyScorer:
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
-        cdef double largest = 1.0
         cdef Py_ssize_t v
-        self.n, self.n_rows = codes.shape
+        self.set_up(codes.shape[0], allowed, max_indegree, names)
+        self.n_rows = codes.shape[1]
         if codes.dtype == np.uint8:
             narrow = codes
             self.codes8 = &narrow[0, 0]
         else:
             wide = codes
             self.codes16 = &wide[0, 0]
-        self._owners = (codes, cardinalities, weights)
+        self.owners = (codes, cardinalities, weights)
         self.cards = &cardinalities[0]
         self.weights = &weights[0]
         self.dirichlet, self.per_cell, self.observed = dirichlet, per_cell, observed
         self.prior, self.penalty, self.equivalent = prior, penalty, equivalent
-        self.max_indegree, self.names = max_indegree, names
-        self.restrict(allowed)
-        self.alone = <double *>calloc(self.n, sizeof(double))
-        if self.alone == NULL:
-            raise MemoryError("cannot allocate the weighted scorer")
         for v in range(self.n):
             self.number_cells(NULL, 0, v)
             self.total = self.weigh_cells()
             self.alone[v] = self.score_cells(1.0, v)
-            largest = max(largest, fabs(self.alone[v]))
-        # twelve digits of the largest score, and five decimals where that is finer: rounding errors break no tie
-        self.unit = 1e12
-        while self.unit > 1e5 and largest > 1.0:
-            self.unit /= 10
-            largest /= 10
+        self.choose_unit(1e12)
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        free(self.alone)
         free_merge(&self.merge)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
     # ---- what Python calls ----
-
-    def restrict(self, const uint8_t[:, ::1] allowed):
-        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
-        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
-            raise ValueError(
-                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
-            )
-        self._allowed = allowed
-        self.allowed = NULL
-        if allowed is not None:
-            self.allowed = &allowed[0, 0]
 
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
         """Return ``(keys, weights)`` of the cells that occur, ascending: uint64 and float64 arrays.
@@ -190,43 +164,12 @@ cdef class WeightedFamilyScorer:
         weights = np.array(<const double[:self.n_cells]><const double *>self.scratch[WEIGHTS].data)
         return keys[weights > 0], weights[weights > 0]
 
-    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
-        """Return the score of ``child`` with ``parents`` (ascending ids). Cost: a pass over the rows a variable."""
-        return self.score_family(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
-
-    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
-        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``.
-
-        ``gains[child, u]`` is the gain of deleting u where u is a parent, of adding it otherwise; -inf where it cannot
-        be added (the child itself, single-state variables, arcs not allowed).
-        """
-        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
-        cdef Py_ssize_t k = parents.shape[0]
-        cdef double score
-        with nogil:
-            score = self.compute_row(child, p, k, &gains[child, 0])
-        return score
-
-    def start(self, double[:, ::1] gains, double[::1] scores):
-        """Fill ``gains`` and ``scores`` for the graph without arcs; one table a pair."""
-        cdef Py_ssize_t a, b
-        with nogil:
-            for a in range(self.n):
-                scores[a] = self.alone[a]
-                gains[a, a] = -INFINITY
-                self.number_cells(NULL, 0, a)
-                for b in range(a + 1, self.n):
-                    self.pair_gains(a, b, &gains[a, b], &gains[b, a])
-
     # ---- formulas ----
 
     cdef inline double term(self, double a, double n) noexcept nogil:
         if n < 1e-300:
             return 0.0
         return pgmx_log_rising_real(a, n) if self.dirichlet else n * pgmx_log(n)
-
-    cdef inline double rounded(self, double gain) noexcept nogil:
-        return rint(gain * self.unit) / self.unit
 
     cdef double score_sums(
         self, const double *cells, Py_ssize_t n, const double *configs, Py_ssize_t m, double q, Py_ssize_t child
@@ -345,12 +288,7 @@ cdef class WeightedFamilyScorer:
         for i in range(k):
             q *= self.cards[parents[i]]
         if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
-            with gil:
-                name = child if self.names is None else self.names[child]
-                raise ValueError(
-                    f"variable {name!r} has {k} parents with {q:.3g} joint states, too many to number; "
-                    "set max_indegree, or start from a sparser graph"
-                )
+            self.refuse_cells(child, k, q)
         self.number_cells(parents, k, child)
         self.weigh_cells()
         return q
@@ -376,8 +314,11 @@ cdef class WeightedFamilyScorer:
     cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u) noexcept nogil:
         return (
             u != child and self.cards[u] > 1 and self.cards[child] > 1
-            and (self.allowed == NULL or self.allowed[child * self.n + u])
+            and self.is_allowed(child, u)
         )
+
+    cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
+        return self.number_cells(NULL, 0, a)
 
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
@@ -401,28 +342,16 @@ cdef class WeightedFamilyScorer:
                     sums_a[i] += table[s * c + i]
         if self.equivalent or to_a:
             score = self.score_wider(a, NULL, 0, b) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
-            of_a[0] = self.rounded(score - self.alone[a])
+            of_a[0] = self.round_gain(score - self.alone[a])
         if self.equivalent:
             of_b[0] = of_a[0] if to_b else -INFINITY
         elif to_b:
             score = self.score_wider(b, NULL, 0, a) if wide \
                 else self.score_sums(table, rb * c, sums_a, c, self.cards[a], b)
-            of_b[0] = self.rounded(score - self.alone[b])
+            of_b[0] = self.round_gain(score - self.alone[b])
         if not to_a:
             of_a[0] = -INFINITY
         return self.number_cells(NULL, 0, a) if wide else 0
-
-    cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
-        cdef double other
-        cdef Py_ssize_t u
-        gains[child] = -INFINITY
-        for u in range(child):
-            self.number_cells(NULL, 0, u)
-            self.pair_gains(u, child, &other, &gains[u])
-        self.number_cells(NULL, 0, child)
-        for u in range(child + 1, self.n):
-            self.pair_gains(child, u, &gains[u], &other)
-        return 0
 
     cdef double score_without(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t d, double q) \
             except? -1 nogil:
@@ -463,12 +392,7 @@ cdef class WeightedFamilyScorer:
     cdef double score_wider(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t u) except? -1 nogil:
         # The same through cells of its own.
         cdef int *wider = <int *>reserve(&self.scratch[WIDER], (k + 1) * sizeof(int))
-        cdef Py_ssize_t i = k
-        while i > 0 and parents[i - 1] > u:
-            wider[i] = parents[i - 1]
-            i -= 1
-        wider[i] = <int>u
-        memcpy(wider, parents, i * sizeof(int))
+        insert_parent(wider, parents, k, u)
         return self.score_family(child, wider, k + 1)
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
@@ -484,14 +408,14 @@ cdef class WeightedFamilyScorer:
         for u in range(self.n):
             gains[u] = -INFINITY
             if i < k and parents[i] == u:
-                gains[u] = self.rounded(self.score_without(child, parents, k, i, q) - score)
+                gains[u] = self.round_gain(self.score_without(child, parents, k, i, q) - score)
                 i += 1
             elif k < self.max_indegree and self.may_add(child, u) and q * self.cards[u] <= limit:
                 if self.n_cells * self.cards[u] <= TABLE_MEMORY // 8:
-                    gains[u] = self.rounded(self.score_with(child, u, q) - score)
+                    gains[u] = self.round_gain(self.score_with(child, u, q) - score)
                 else:
                     later[n_later] = <int>u
                     n_later += 1
         for i in range(n_later):    # these take the buffers of the cells
-            gains[later[i]] = self.rounded(self.score_wider(child, parents, k, later[i]) - score)
+            gains[later[i]] = self.round_gain(self.score_wider(child, parents, k, later[i]) - score)
         return score

@@ -1,0 +1,115 @@
+"""What the compiled scorers share: the interface of a source of gains, the mask of arcs, rounding, and refusals.
+
+A scorer is a subclass that defines the score of a family, the row of gains of a child with parents, and the gains of a
+pair of parentless variables. The interface is documented in :class:`pgmx.scores.gains.GainSource`.
+Thread-safety: one scorer serves one thread at a time; ``start`` and ``rescore`` release the GIL.
+"""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport calloc, free
+
+
+cdef class Scorer:
+    """Base of the compiled scorers; it scores nothing itself."""
+
+    def __dealloc__(self):
+        free(self.alone)
+
+    cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1:
+        self.n, self.max_indegree, self.names = n, max_indegree, names
+        self.restrict(allowed)
+        self.alone = <double *>calloc(n, sizeof(double))
+        if self.alone == NULL:
+            raise MemoryError(f"cannot allocate a scorer of {n} variables")
+        return 0
+
+    # ---- what Python calls ----
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
+        if allowed is not None and (allowed.shape[0] != self.n or allowed.shape[1] != self.n):
+            raise ValueError(
+                f"allowed must have the shape {(self.n, self.n)}, got {(allowed.shape[0], allowed.shape[1])}"
+            )
+        self.mask = allowed
+        self.allowed = NULL
+        if allowed is not None:
+            self.allowed = &allowed[0, 0]
+
+    def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
+        """Return the score of ``child`` with ``parents`` (ascending ids)."""
+        return self.score_family(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
+
+    def start(self, double[:, ::1] gains, double[::1] scores):
+        """Fill ``gains`` and ``scores`` for the graph without arcs; each pair of variables is counted once."""
+        cdef Py_ssize_t a, b
+        with nogil:
+            for a in range(self.n):
+                scores[a] = self.alone[a]
+                gains[a, a] = -INFINITY
+                self.prepare_pairs(a)
+                for b in range(a + 1, self.n):
+                    self.pair_gains(a, b, &gains[a, b], &gains[b, a])
+
+    def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
+        """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``."""
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t k = parents.shape[0]
+        cdef double score
+        with nogil:
+            score = self.compute_row(child, p, k, &gains[child, 0])
+        return score
+
+    # ---- what a scorer calls ----
+
+    cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
+        cdef double other
+        cdef Py_ssize_t u
+        gains[child] = -INFINITY
+        for u in range(child):
+            self.prepare_pairs(u)
+            self.pair_gains(u, child, &other, &gains[u])
+        self.prepare_pairs(child)
+        for u in range(child + 1, self.n):
+            self.pair_gains(child, u, &gains[u], &other)
+        return 0
+
+    cdef void choose_unit(self, double finest) noexcept:
+        # Gains keep so many digits of the largest score, and five decimals where that is finer: rounding errors break
+        # no tie.
+        cdef double largest = 1.0
+        cdef Py_ssize_t v
+        for v in range(self.n):
+            largest = max(largest, fabs(self.alone[v]))
+        self.unit = finest
+        while self.unit > 1e5 and largest > 1.0:
+            self.unit /= 10
+            largest /= 10
+
+    cdef int refuse_cells(self, Py_ssize_t child, Py_ssize_t k, double q) except -1 with gil:
+        name = child if self.names is None else self.names[child]
+        raise ValueError(
+            f"variable {name!r} has {k} parents with {q:.3g} joint states, too many to number; "
+            "set max_indegree, or start from a sparser graph"
+        )
+
+    # ---- what a scorer defines ----
+
+    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        with gil:
+            raise NotImplementedError("a compiled scorer defines score_family")
+
+    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        # Fills the gains of a child and returns its family score.
+        with gil:
+            raise NotImplementedError("a compiled scorer defines compute_row")
+
+    cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
+        # Called before the pairs of which a is the first.
+        return 0
+
+    cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
+        # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b.
+        with gil:
+            raise NotImplementedError("a compiled scorer defines pair_gains")

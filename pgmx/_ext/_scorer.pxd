@@ -1,0 +1,46 @@
+# The base of the compiled scorers. It stands beside the built kernels because Cython imports a shared class by the name
+# under which it was cimported, which must therefore be the full one: `from pgmx._ext._scorer cimport Scorer`.
+
+from libc.math cimport rint
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+
+cdef enum:
+    MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
+
+
+cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_ssize_t u) noexcept nogil:
+    # Writes the k ascending parents and u, ascending.
+    cdef Py_ssize_t i = k
+    while i > 0 and parents[i - 1] > u:
+        wider[i] = parents[i - 1]
+        i -= 1
+    wider[i] = <int>u
+    memcpy(wider, parents, i * sizeof(int))
+
+
+cdef class Scorer:
+    cdef readonly Py_ssize_t n
+    cdef public Py_ssize_t max_indegree     # may be set between calls
+    cdef double *alone                      # scores of the families without parents
+    cdef const uint8_t *allowed             # (n, n), NULL where all arcs are
+    cdef double unit                        # rounded gains are multiples of 1 / unit
+    cdef object names, owners, mask         # names for messages; the other two keep borrowed arrays alive
+
+    cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1
+    cdef void choose_unit(self, double finest) noexcept
+    cdef int refuse_cells(self, Py_ssize_t child, Py_ssize_t k, double q) except -1 with gil
+    cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil
+
+    # what a scorer defines
+    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
+    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
+    cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil
+    cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil
+
+    cdef inline bint is_allowed(self, Py_ssize_t child, Py_ssize_t parent) noexcept nogil:
+        return self.allowed == NULL or self.allowed[child * self.n + parent]
+
+    cdef inline double round_gain(self, double gain) noexcept nogil:
+        return rint(gain * self.unit) / self.unit
