@@ -82,7 +82,7 @@ ORDER = {
     "pgmx/plotting": ["crossings marks strengths", "edge_styles history layout paths", "curves draw"],
     "pgmx/runs": ["fingerprint progress", "checkpoint", "run"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "registry", "binding"],
-    "pgmx/scores/binding": ["scoring", "foreign native", "resolve"],
+    "pgmx/scores/binding": ["scoring sending", "discrete foreign gaussian", "resolve"],
     "pgmx/scores/discrete": ["terms", "base observed_cells", "aic bde bdeu bds bic k2 log_likelihood"],
     "pgmx/scores/gaussian": ["base", "aic bic log_likelihood"],
     "pgmx/search": ["edges knowledge", "forest", "dag"],

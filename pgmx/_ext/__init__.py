@@ -1,10 +1,23 @@
-"""Compiled kernels, built from ``cython_ext/``."""
+"""Compiled kernels, built from ``cython_ext/``, where each folder serves one package.
+
+- `data`: `_encode` columns to state codes, `_rows` rows of them, `_counts` bit planes and their counts
+- `statistics`: `_pair_tables` cells of pairs of variables, `_ranks` rank correlations
+- `scores`: `_scorer` the base of the sources of gains: `_families` states, `_weighted` states with row weights,
+  `_gaussian` a correlation matrix
+- `search`: `_dag_moves` legal moves of a directed graph, `_spanning` and `_branching` forests of maximum weight,
+  `_edge_heap` a priority queue of edges
+- `inference`: `_belief` messages, `_gibbs` draws
+- `markov`: `_pseudolikelihood` and `_bethe`, losses of Markov networks
+- `gaussian`: `_gram_lasso` lasso from a covariance matrix, `_clime` linear programmes of precision columns
+
+`common` holds the headers of several folders. A kernel is imported when it is first asked for.
+"""
 
 import importlib
 
 
 def __getattr__(name: str):
-    """Import the kernel ``name``, or say how to build it."""
+    """Import the kernel ``name``; an ImportError explains how to build it."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:

@@ -4,6 +4,9 @@ import numpy as np
 
 from pgmx.data.table import DiscreteTable
 
+#: Rows are repeated where integer weights add up to at most so many times their number, else weighted one by one.
+MOST_REPETITIONS = 4
+
 
 def check_row_weights(sample_weight, n_rows: int) -> np.ndarray | None:
     """Return the weights as an array, None where all are 1, or raise ValueError."""
@@ -40,3 +43,22 @@ def weights_of_complete_rows(weights: np.ndarray | None, data, missing: str) -> 
     if not (of_complete > 0).any():
         raise ValueError("all rows without missing cells have the sample_weight zero: no row is left to learn from")
     return of_complete
+
+
+def combine_weights(
+    table: DiscreteTable, weights: np.ndarray | None, factors: np.ndarray
+) -> tuple[DiscreteTable, np.ndarray | None]:
+    """Return a table and the products of both weights of its rows, None where rows could be repeated instead."""
+    products = np.asarray(factors) if weights is None else weights * np.asarray(factors)
+    counts = to_repetitions(products)
+    if counts is not None and counts.sum() <= MOST_REPETITIONS * len(counts):
+        return (table if (counts == 1).all() else table.repeat_rows(counts)), None
+    return table, np.ascontiguousarray(products, dtype=np.float64)
+
+
+def to_repetitions(weights: np.ndarray) -> np.ndarray | None:
+    """Return weights as integers, None where they are not whole."""
+    weights = np.asarray(weights)
+    if weights.dtype.kind == "f" and not ((weights == np.floor(weights)) & (weights < 2**53)).all():
+        return None
+    return weights.astype(np.int64)

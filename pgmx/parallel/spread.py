@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -153,7 +152,7 @@ def one_blas_thread():
 def _spread(task: Task, data, n: int, n_jobs, deadline: float) -> Iterator[tuple[int, Any]]:
     n_workers = min(effective_n_jobs(n_jobs), n)
     first, prefer = 0, "threads"
-    if n_workers == 1 or _shares_memory(prefer):
+    if n_workers == 1 or shares_memory(prefer):
         began = perf_counter()
         yield from _run(task, data, range(1 if n_workers > 1 else n), deadline)
         if n_workers == 1:
@@ -163,7 +162,7 @@ def _spread(task: Task, data, n: int, n_jobs, deadline: float) -> Iterator[tuple
         if seconds < SHORT_TASK and seconds * n > PROCESSES_PAY:
             prefer = "processes"
     blocks = (range(*block) for block in blocks_of(first, n, n_workers))
-    with sendable(data, _shares_memory(prefer)) as sent:
+    with sendable(data, shares_memory(prefer)) as sent:
         backend, _ = get_active_backend(prefer=prefer)
         return_as = "generator_unordered" if backend.supports_return_generator else "list"
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=return_as, batch_size=1, pre_dispatch="all")
@@ -202,7 +201,8 @@ def _run_block(task: Task, data, numbers, deadline: float) -> list[tuple[int, An
         return list(_run(task, data, numbers, deadline))
 
 
-def _shares_memory(prefer: str) -> bool:
+def shares_memory(prefer: str) -> bool:
+    """Return whether the workers of the active joblib backend share memory."""
     backend, _ = get_active_backend(prefer=prefer)
     return getattr(backend, "supports_sharedmem", False)
 
@@ -234,16 +234,3 @@ def _is_large(data) -> bool:
     if isinstance(data, SharedArrays):
         return bool(data.large())
     return isinstance(data, DiscreteTable) and data.path is None and data.codes.nbytes > SENT_AS_ARRAYS
-
-
-@contextmanager
-def sendable_scoring(scoring, n_jobs) -> Iterator[Any]:
-    """Give a score bound to data as it travels best to `n_jobs` workers; the same one where they share memory."""
-    table = getattr(scoring, "table", None)
-    if table is None or effective_n_jobs(n_jobs) == 1:
-        yield scoring
-        return
-    with sendable(table, _shares_memory("threads")) as sent:
-        twin = copy(scoring)
-        twin.table = sent
-        yield twin

@@ -1,13 +1,21 @@
-"""The pgmpy face of every compiled score."""
+"""The interface of pgmpy over every compiled score."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
 
-class CompiledScore(BaseStructureScore):
+class FamilyScorer(Protocol):
+    """What scores single families of ids, `parents` ascending int32: any source of gains, for one."""
+
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of `child` with `parents`."""
+
+
+class CompiledScore(BaseStructureScore, ABC):
     """Base of the scores whose families a compiled scorer serves.
 
     A subclass reads the data in its constructor, calls ``_set_variables`` there, and makes its scorer in
@@ -17,12 +25,12 @@ class CompiledScore(BaseStructureScore):
     def _set_variables(self, names: Iterable[Hashable]) -> None:
         self.variables = list(names)
         self._ids = {name: i for i, name in enumerate(self.variables)}
-        self._scorer: Any = None
-        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._scorer: FamilyScorer | None = None
+        self._family_scores: dict[tuple[int, tuple[int, ...]], float] = {}
 
-    def _make_scorer(self):
-        """Return an object with ``family_score(child, parents)`` on ids."""
-        raise TypeError(f"{type(self).__name__} makes no scorer; use one of the scores in pgmx.scores")
+    @abstractmethod
+    def _make_scorer(self) -> FamilyScorer:
+        """Return what scores the families, on ids."""
 
     def local_score(self, variable: Hashable, parents: Iterable[Hashable]) -> float:
         """Return the score of one family.
@@ -42,20 +50,20 @@ class CompiledScore(BaseStructureScore):
         Raises
         ------
         ValueError
-            If a name is not a column of the data, a parent is given twice, or the child is its own parent.
+            If a name is not a column of the data, a parent is listed twice, or the child is its own parent.
 
         Notes
         -----
-        Results are remembered.
+        Each family is scored once.
         """
         parents = tuple(parents)
         family = (self._id(variable), tuple(sorted(self._id(parent) for parent in parents)))
-        if family not in self._known:
-            self._known[family] = self._local_score(variable, parents)
-        return self._known[family]
+        if family not in self._family_scores:
+            self._family_scores[family] = self._local_score(variable, parents)
+        return self._family_scores[family]
 
     def _local_score(self, variable: Hashable, parents: tuple[Hashable, ...]) -> float:
-        """Score a family: pgmpy's place for a subclass to put its own formula."""
+        """Score a family; where a subclass of a pgmpy score overrides the formula."""
         child, ids = self._id(variable), sorted(self._id(parent) for parent in parents)
         if child in ids or len(set(ids)) < len(ids):
             raise ValueError(f"parents {list(parents)!r} of {variable!r} must be distinct and other variables")
@@ -65,7 +73,7 @@ class CompiledScore(BaseStructureScore):
 
     @classmethod
     def is_compiled(cls) -> bool:
-        """Tell whether no subclass has put a formula of its own in place of the compiled one."""
+        """Return whether no subclass overrides the compiled formula."""
         return cls.local_score is CompiledScore.local_score and cls._local_score is CompiledScore._local_score
 
     def _id(self, name: Hashable) -> int:
@@ -74,6 +82,6 @@ class CompiledScore(BaseStructureScore):
         except (KeyError, TypeError):
             raise ValueError(f"{name!r} is not a variable of the data; the columns are {self.variables!r}") from None
 
-    def __getstate__(self):
-        # compiled scorers do not travel; the copy makes its own on first use
+    def __getstate__(self) -> dict[str, Any]:
+        # compiled scorers cannot be pickled; the copy makes its own on first use
         return {**self.__dict__, "_scorer": None}

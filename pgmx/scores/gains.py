@@ -1,48 +1,45 @@
-"""Where a search gets its gains from.
-
-A source of gains has two methods, which the compiled ``FamilyScorer`` and :class:`FunctionGains` share:
-
-``start(gains, scores)``
-    Fill ``gains[child, u]``, what adding u to the parentless child gains, and ``scores[child]``.
-``rescore(child, parents, gains) -> float``
-    Fill ``gains[child]`` for a child with `parents` (gain of deleting u where u is a parent, else of adding it, -inf
-    where it cannot be added) and return its family score.
-"""
+"""Where a search gets its gains from: the interface, and two sources beside the compiled scorers."""
 
 from collections.abc import Callable, Sequence
 from math import ceil, inf, isfinite, log10
 from time import perf_counter
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-#: Bytes of rows that a search keeps which goes back to graphs it has left.
+#: Bytes of rows that a search keeps where it returns to earlier graphs.
 ROW_MEMORY = 1 << 27
+
+
+class GainSource(Protocol):
+    """Scores of families, and what each change of one arc gains; variables are ids from 0 to n - 1.
+
+    A gain of -inf stands for an arc that cannot be added: a self loop, an arc that is not allowed, a child with
+    `max_indegree` parents. `parents` are ascending int32. A source serves one thread at a time.
+    """
+
+    def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
+        """Fill ``gains[child, u]``, what adding u to the parentless child gains, and ``scores[child]``; float64."""
+
+    def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
+        """Fill ``gains[child]`` and return the family score of `child` with `parents`.
+
+        ``gains[child, u]`` is the gain of deleting u where u is a parent, else of adding it.
+        """
+
+    def restrict(self, allowed: np.ndarray | None) -> None:
+        """Replace the mask of arcs, uint8 (n, n), ``allowed[child, parent] == 0`` for none; None allows all."""
+
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of `child` with `parents`."""
 
 
 class FunctionGains:
     """Gains from any decomposable score given as a function, each family scored once.
 
-    Parameters
-    ----------
-    n : int
-        Number of variables.
-    local_score : callable
-        ``local_score(child, parents) -> float`` on ids, `parents` an ascending tuple.
-    allowed : uint8 ndarray of shape (n, n), optional
-        ``allowed[child, parent] == 0`` keeps an arc out; its family is never scored.
-    max_indegree : int, optional
-        A child with so many parents gets no gains of additions.
-    deadline : float, default=inf
-        Reading of ``time.perf_counter`` after which no further addition is scored.
-    names : sequence, optional
-        Names of the variables, for messages.
-
-    Notes
-    -----
-    Cost: n² scores to start, n for each child that a move changes; one float is kept for each family seen. Gains are
-    rounded to ten digits of the largest score, and to 1e-5 where that is finer, so that ties which rounding errors
-    break, by the order of the rows for one, stay ties.
+    ``local_score(child, parents)`` takes ids, `parents` an ascending tuple. No addition is scored after `deadline`, a
+    reading of ``time.perf_counter``. Cost: n² scores to start, n for each child that a move changes. Gains are rounded
+    to ten digits of the largest score, and to 1e-5 where that is finer, so that rounding errors break no ties.
     """
 
     def __init__(
@@ -59,8 +56,8 @@ class FunctionGains:
         self.local_score = local_score
         self.allowed = allowed
         self.max_indegree = n if max_indegree is None else max_indegree
-        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
-        sizes = [abs(self.family_score(v, ())) for v in range(n)]
+        self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
+        sizes = [abs(self._score(v, ())) for v in range(n)]
         largest = max([size for size in sizes if isfinite(size)], default=1.0)
         self._decimals = max(10 - ceil(log10(max(largest, 1.0))), 5)
         self.deadline = deadline
@@ -74,7 +71,7 @@ class FunctionGains:
     def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
         """Fill the gains of `child` and return its family score."""
         family = tuple(parents.tolist())
-        now = self.family_score(child, family)
+        now = self._score(child, family)
         if not isfinite(now):
             raise ValueError(
                 f"{self.names[child]!r} with the parents {[self.names[p] for p in family]!r} has the score {now}: a "
@@ -83,13 +80,13 @@ class FunctionGains:
         row = gains[child]
         row[:] = -np.inf
         for parent in family:
-            row[parent] = self.family_score(child, tuple(p for p in family if p != parent)) - now
+            row[parent] = self._score(child, tuple(p for p in family if p != parent)) - now
         if len(family) < self.max_indegree:
             for u in range(self.n):
                 if perf_counter() > self.deadline:
                     break
                 if u != child and u not in family and (self.allowed is None or self.allowed[child, u]):
-                    row[u] = self.family_score(child, tuple(sorted((*family, u)))) - now
+                    row[u] = self._score(child, tuple(sorted((*family, u)))) - now
         np.round(row, self._decimals, out=row)
         return now
 
@@ -97,28 +94,25 @@ class FunctionGains:
         """Replace the mask of allowed arcs; None allows all."""
         self.allowed = allowed
 
-    def family_score(self, child: int, parents: tuple[int, ...]) -> float:
-        """Return the remembered score of a family."""
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of a family."""
+        return self._score(child, tuple(parents.tolist()))
+
+    def _score(self, child: int, parents: tuple[int, ...]) -> float:
         family = (child, parents)
-        if family not in self._known:
-            self._known[family] = float(self.local_score(child, parents))
-        return self._known[family]
+        if family not in self._scores:
+            self._scores[family] = float(self.local_score(child, parents))
+        return self._scores[family]
 
 
-class RememberedRows:
+class RowCache:
     """Gains of another source, each row kept for the next time the same child has the same parents.
 
-    A search that takes arcs out and puts them back asks for most rows many times.
-
-    Parameters
-    ----------
-    source : FamilyScorer, FunctionGains or another source
-        Where rows come from.
-    memory : int, default=2**27
-        Bytes of rows that are kept; beyond it the rows kept longest are dropped.
+    A search that deletes arcs and adds them again asks for most rows many times. At most `memory` bytes of rows are
+    kept; the oldest are dropped.
     """
 
-    def __init__(self, source, memory: int = ROW_MEMORY):
+    def __init__(self, source: GainSource, memory: int = ROW_MEMORY):
         self.source = source
         self.memory = memory
         self._rows: dict[tuple[int, bytes], tuple[np.ndarray, float]] = {}
@@ -135,17 +129,20 @@ class RememberedRows:
     def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
         """Fill the gains of `child` and return its family score."""
         key = (child, parents.tobytes())
-        kept = self._rows.get(key)
-        if kept is not None:
-            gains[child] = kept[0]
-            return kept[1]
+        if key in self._rows:
+            gains[child], score = self._rows[key]
+            return score
         score = self.source.rescore(child, parents, gains)
         while self._rows and len(self._rows) * 8 * gains.shape[1] >= self.memory:
             del self._rows[next(iter(self._rows))]
         self._rows[key] = (gains[child].copy(), score)
         return score
 
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of a family."""
+        return self.source.family_score(child, parents)
 
-def remembered(make_source: Callable[[], Any]) -> RememberedRows:
+
+def cache_rows(make_source: Callable[[], GainSource]) -> RowCache:
     """Return a new source whose rows are kept."""
-    return RememberedRows(make_source())
+    return RowCache(make_source())

@@ -1,4 +1,4 @@
-"""Prior probabilities of graphs, as what a move changes in their logarithm."""
+"""Prior probabilities of graphs, in the form of what a move changes in their logarithm."""
 
 from dataclasses import dataclass
 from math import isfinite, log
@@ -9,10 +9,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class StructurePrior:
-    """Base of the structure priors; as it is, all graphs are alike.
+    """Base of the structure priors; unless a subclass says otherwise, all graphs are equally likely.
 
-    A prior changes by what a move does to the number of edges, `bonus`, and by what each free parameter of a family
-    costs, `parameter_cost`; both are O(1).
+    What a move changes in a prior is `bonus`, which goes by the number of edges, and `parameter_cost` for each free
+    parameter of a family; both are O(1).
     """
 
     @property
@@ -121,7 +121,7 @@ class ParameterPrior(StructurePrior):
     Parameters
     ----------
     cost : float
-        Nats a free parameter costs, not negative.
+        Nats per free parameter, not negative.
 
     Raises
     ------
@@ -146,11 +146,11 @@ class ParameterPrior(StructurePrior):
         return float(self.cost)
 
 
-def _is_number(value) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
 
 
-def check_structure_prior(prior) -> None:
+def check_structure_prior(prior: object) -> None:
     """Raise TypeError where `prior` is neither None nor a structure prior."""
     if prior is not None and not isinstance(prior, StructurePrior):
         raise TypeError(

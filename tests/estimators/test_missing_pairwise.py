@@ -113,7 +113,7 @@ def test_weights_are_repeated_rows(rng):
     states = {name: [0, 1, 2] if name in "be" else [0, 1] for name in data}
     mine = resolved("bic", data, sample_weight=weights, state_names=states)
     repeated = resolved("bic", data.loc[data.index.repeat(weights)].reset_index(drop=True), state_names=states)
-    fewer = resolved("bic", data, state_names=states).resampled(weights)
+    fewer = resolved("bic", data, state_names=states).reweight(weights)
     for family in [(0, ()), (1, (0,)), (3, (1, 2))]:
         assert mine.local_score(*family) == pytest.approx(repeated.local_score(*family), rel=1e-10)
         assert fewer.local_score(*family) == mine.local_score(*family)

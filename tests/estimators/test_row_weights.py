@@ -14,8 +14,9 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.other_scores import gaussian_score, weighted_score
 from pgmx.data import encode, open_frame
 from pgmx.scores import BDeu, BICGauss, ParameterPrior
-from pgmx.scores.binding.native import GaussianScoring, WeightedScoring
-from pgmx.scores.binding.resolve import DiscreteScoring, resolve_scoring
+from pgmx.scores.binding.discrete import DiscreteScoring, WeightedScoring
+from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.discrete.bde import BDe
 
 DISCRETE = ["ll", "aic", "bic", "k2", "bdeu", "bds"]
@@ -158,8 +159,8 @@ def test_resampled(name, rng):
     scoring = resolved(name, data, structure_prior=ParameterPrior(0.5))
     for drawn in (weights, fractional):
         expected = resolved(name, data, sample_weight=drawn, structure_prior=ParameterPrior(0.5))
-        assert_same(scoring.resampled(drawn), expected, rtol=0)
-    twice = scoring.resampled(fractional).resampled(weights)
+        assert_same(scoring.reweight(drawn), expected, rtol=0)
+    twice = scoring.reweight(fractional).reweight(weights)
     once = resolved(name, data, sample_weight=fractional * weights, structure_prior=ParameterPrior(0.5))
     assert_same(twice, once, rtol=1e-12)
 
@@ -167,12 +168,12 @@ def test_resampled(name, rng):
 def test_pgmpys_scores_are_resampled_by_whole_weights(rng):
     data = mixed_frame(0)
     weights = rng.multinomial(len(data), np.full(len(data), 1 / len(data)))
-    mine = resolved(None, data).resampled(weights)
+    mine = resolved(None, data).reweight(weights)
     theirs = pgmpy_scores.BICCondGauss(mine.score.data)
     assert len(mine.score.data) == len(data)
     assert mine.local_score(1, (0,)) == theirs.local_score("x", ("kind",))
     with pytest.raises(ValueError, match="BICCondGauss takes no row weights"):
-        resolved(None, data).resampled(weights + 0.5)
+        resolved(None, data).reweight(weights + 0.5)
 
 
 @pytest.mark.parametrize("name", ["bic", "bds", "bic-g", "bic-cg", "bic instance", "bde instance"])
@@ -265,7 +266,7 @@ def test_pgmpys_instances_take_no_weights():
 def test_the_table_and_the_weights_are_not_touched(rng):
     table, weights = encode(dependent_frame(0)), rng.exponential(size=300)
     before = table.codes.copy(), weights.copy()
-    numbers(resolved("bic", table, sample_weight=weights).resampled(np.arange(300)))
+    numbers(resolved("bic", table, sample_weight=weights).reweight(np.arange(300)))
     np.testing.assert_array_equal(table.codes, before[0])
     np.testing.assert_array_equal(weights, before[1])
     assert isinstance(resolved("bic-g", gaussian_frame(0)), GaussianScoring)

@@ -1,7 +1,6 @@
 """Score instances as pgmpy objects: parameters, copies, state names, and refusals."""
 
 import copy
-import inspect
 import math
 import pickle
 
@@ -12,6 +11,7 @@ from pgmpy import structure_score as theirs
 from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import clone
 
+from helpers.signatures import untyped_parameters
 from pgmx import scores as ours
 from pgmx.data import DiscreteTable, encode
 from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
@@ -38,7 +38,7 @@ def score(name, frame):
 def test_is_a_pgmpy_score(name, score):
     assert isinstance(score, BaseStructureScore)
     pgmpy = getattr(theirs, name)
-    assert inspect.signature(type(score)) == inspect.signature(pgmpy)
+    assert untyped_parameters(type(score)) == untyped_parameters(pgmpy)
     assert score.get_tags() == {**pgmpy.get_class_tags(), **score.get_tags()}
     assert score.get_tag("name") == pgmpy.get_class_tag("name")
     assert score.get_tag("supported_datatype") == "discrete"
@@ -151,8 +151,8 @@ def test_data_that_are_not_discrete(name, column, message):
 
 
 def test_the_base_class_says_what_it_lacks(frame):
-    with pytest.raises(TypeError, match="DiscreteScore does not say its terms"):
-        ours.DiscreteScore(frame).local_score("A", ())
+    with pytest.raises(TypeError, match="abstract class DiscreteScore with abstract method.? terms"):
+        ours.DiscreteScore(frame)
 
 
 def test_names_of_scores():

@@ -9,7 +9,7 @@ from helpers.climb_problems import arcs, integer_score
 from helpers.coded_tables import SCORES, make_scorer, random_codes
 from helpers.move_queues import random_dag
 from oracles.graphs import is_acyclic
-from pgmx.scores.gains import FunctionGains, RememberedRows
+from pgmx.scores.gains import FunctionGains, RowCache
 from pgmx.search.dag.state import DagState, candidate_parents
 
 
@@ -97,7 +97,7 @@ def test_integer_scores(data):
 
     def make_source():
         source = FunctionGains(n, integer_score(seed))
-        return RememberedRows(source, memory=400) if remember else source
+        return RowCache(source, memory=400) if remember else source
 
     options = data.draw(options_of(n, rng))
     stir(DagState(make_source(), n, **options), rng, make_source, options, 25)

@@ -1,6 +1,5 @@
 """What all learners of directed acyclic graphs hand back."""
 
-import pickle
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -12,7 +11,9 @@ from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.estimators.base import BaseStructureLearner, get_metrics
 from pgmx.estimators.results import LazyResults
 from pgmx.models import cpdag, to_dag, to_pdag
-from pgmx.scores.binding.resolve import Scoring, resolve_scoring
+from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.binding.sending import StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
 
 #: What every learner of a directed graph can be told about its edges, for `_parameter_constraints`.
@@ -41,7 +42,7 @@ class DagLearner(LazyResults, BaseStructureLearner):
     ``_set_graph`` last in its ``_fit``; graphs and networks are then made from the arrays when they are asked for.
     """
 
-    _scoring: Any  # a Scoring; packed as bytes in a learner that comes out of a pickle, until it is needed
+    _scoring: StoredScoring
 
     def _problem(self, opened: Frame | DiscreteTable, sample_weight) -> Problem:
         """Bind the score to the data and translate what is known; contradictions are found here."""
@@ -66,7 +67,7 @@ class DagLearner(LazyResults, BaseStructureLearner):
 
     def _set_graph(self, scoring: Scoring, constraints: EdgeConstraints, edges: np.ndarray) -> None:
         self.edges_ = edges
-        self._scoring = scoring
+        self._scoring = StoredScoring(scoring)
         self._names = scoring.names
         self._directed = constraints.forces_direction([(tail, head) for tail, head in edges.tolist()])
         self._wants_dag = self.return_type.lower() == "dag"
@@ -94,23 +95,14 @@ class DagLearner(LazyResults, BaseStructureLearner):
         return self._make_once("model", self._make_model)
 
     def _make_model(self):
-        if isinstance(self._scoring, bytes):
-            try:
-                self._scoring = pickle.loads(self._scoring)
-            except FileNotFoundError as error:
-                raise FileNotFoundError(
-                    f"model_ is made from the coded table, whose file is gone ({error}); ask for model_ before the "
-                    "learner is pickled, or learn from a file of pgmx.data.write_table and keep it"
-                ) from error
-        return self._scoring.model(self.edges_.tolist())
-
-    def __getstate__(self):
-        """Pack a score on a mapped table apart: a file that is gone takes nothing but `model_` with it."""
-        state = {**super().__getstate__()}
-        scoring = state.get("_scoring")
-        if any(getattr(getattr(scoring, name, None), "path", None) for name in ("table", "data")):
-            state["_scoring"] = pickle.dumps(scoring)
-        return state
+        try:
+            scoring = self._scoring.get()
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"model_ is made from the coded table, whose file is gone ({error}); ask for model_ before the "
+                "learner is pickled, or learn from a file of pgmx.data.write_table and keep it"
+            ) from error
+        return scoring.model(self.edges_.tolist())
 
     @property
     def adjacency_matrix_(self):

@@ -17,11 +17,11 @@ from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Problem
 from pgmx.graphs.cycles import find_cycle
-from pgmx.parallel.spread import sendable_scoring
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SearchProgress
 from pgmx.runs.run import Run
-from pgmx.scores.gains import ROW_MEMORY, remembered
+from pgmx.scores.binding.sending import send_scoring
+from pgmx.scores.gains import ROW_MEMORY, cache_rows
 from pgmx.search.dag.course import ClimbLimits, Course, Stopped
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.starts import grow_at_random, grow_tree
@@ -112,7 +112,7 @@ class SearchLearner(DagLearner):
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             found = self._problem(opened, sample_weight)
             permutation, seed = random_draws(len(found.names), self.random_state)
-            with sendable_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
+            with send_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
                 edges = self._find(found._replace(scoring=scoring), permutation, seed, run)
         self._set_graph(found.scoring, found.constraints, edges)
         self.stopped_by_ = run.stopped_by
@@ -169,7 +169,7 @@ class SearchLearner(DagLearner):
         )
         return DagProblem(
             n=n,
-            make_source=partial(remembered, make_gains) if self._goes_back() else make_gains,
+            make_source=partial(cache_rows, make_gains) if self._goes_back() else make_gains,
             limits=limits,
             permutation=permutation,
             start=self._start_edges(found.names, found.constraints, limits.max_indegree),

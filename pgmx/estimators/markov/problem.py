@@ -10,10 +10,9 @@ import numpy as np
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
-from pgmx.data.weights import check_row_weights, weights_of_complete_rows
+from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.scores.binding.scoring import weighted_rows
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
 from pgmx.search.knowledge.pairs import PairKnowledge
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
@@ -127,7 +126,7 @@ def code_rows(
     weights = weights_of_complete_rows(check_row_weights(sample_weight, opened.n_rows), opened, missing)
     with errors_without_scores():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
-    return (table, None) if weights is None else weighted_rows(table, None, weights)
+    return (table, None) if weights is None else combine_weights(table, None, weights)
 
 
 def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None:

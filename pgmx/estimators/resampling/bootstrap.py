@@ -17,6 +17,7 @@ from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run
+from pgmx.scores.binding.sending import StoredScoring
 
 
 class BootstrapStructure(DagLearner):
@@ -194,7 +195,8 @@ class BootstrapStructure(DagLearner):
         with bar:
             done = self._resample(resampler, data, run)
         self._counts = count_pairs(len(names), [marks for _, marks in done])
-        self._names, self._kind, self._scoring, self._results = names, done[0][0], scoring, {}
+        self._scoring, self._has_model = StoredScoring(scoring), scoring is not None
+        self._names, self._kind, self._results = names, done[0][0], {}
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(done)
         self.converged_ = len(done) == self.n_resamples
@@ -270,7 +272,7 @@ class BootstrapStructure(DagLearner):
 
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()
-        if self._kind == "graph" or (attribute == "model_" and self._scoring is None):
+        if self._kind == "graph" or (attribute == "model_" and not self._has_model):
             raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} gives no network")
 
     @property

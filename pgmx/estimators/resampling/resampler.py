@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.weights import check_row_weights
+from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import Scoring, resolve_scoring
-from pgmx.scores.binding.scoring import MOST_REPETITIONS
+from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.registry import GAUSSIAN_SCORES, PGMPY_SCORES

@@ -1,27 +1,38 @@
 """Scores of pgmpy and of users, bound to data and called family by family."""
 
-import pickle
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.data import DiscreteTable
+from pgmx.data.weights import to_repetitions
 from pgmx.models import fit_discrete, to_linear_gaussian
-from pgmx.scores.binding.scoring import WithPrior, as_repetitions, function_gains
+from pgmx.scores.binding.scoring import FunctionMixin
+from pgmx.scores.binding.sending import strip_cache
+from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class FunctionScoring(WithPrior):
+
+class FunctionScoring(FunctionMixin):
     """Any other pgmpy score, called family by family.
 
-    `data` is what parameters are fitted to: a coded table for a discrete score, a frame for any other.
+    Parameters are fitted to `data`: a coded table for a discrete score, a frame for any other.
     """
 
     equivalent = False  # unknown
 
-    def __init__(self, score: BaseStructureScore, names: list, data, structure_prior: StructurePrior | None = None):
+    def __init__(
+        self,
+        score: BaseStructureScore,
+        names: list,
+        data: "DiscreteTable | pd.DataFrame",
+        structure_prior: StructurePrior | None = None,
+    ):
         self.score = score
         self.score_name = type(score).__name__
         self.names = names
@@ -30,11 +41,11 @@ class FunctionScoring(WithPrior):
         if self.parameter_cost:
             raise ValueError(
                 f"structure_prior={structure_prior!r} needs the number of parameters of a family, which "
-                f"{self.score_name} does not tell: use EdgePrior(c), or one of pgmx's scores"
+                f"{self.score_name} does not state: use EdgePrior(c), or one of pgmx's scores"
             )
 
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
-        """Return the score of a family of ids, or say which one has none."""
+        """Return the score of a family of ids; an error names a family that has none."""
         family = tuple(self.names[p] for p in parents)
         value = self.score.local_score(self.names[child], family)
         if np.isnan(value) or value == np.inf:
@@ -44,13 +55,15 @@ class FunctionScoring(WithPrior):
             )
         return value
 
-    def gains(self, *, allowed, max_indegree, deadline, n_jobs):
-        """Return the remembered scores as a source of gains; `n_jobs` does not apply."""
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return a source of gains that scores each family once; `n_jobs` does not apply."""
         if self.score is None:
             raise ValueError(f"{self.score_name} cannot be sent to another process: use n_jobs=1")
-        return function_gains(self, allowed, max_indegree, deadline)
+        return super().gains(allowed=allowed, max_indegree=max_indegree, deadline=deadline, n_jobs=n_jobs)
 
-    def model(self, edges):
+    def model(self, edges: list) -> Any:
         """Return a discrete network for states, a linear Gaussian one for floats."""
         if isinstance(self.data, DiscreteTable):
             return fit_discrete(self.data, edges)
@@ -61,43 +74,31 @@ class FunctionScoring(WithPrior):
             )
         return to_linear_gaussian(self.data, self.names, edges)
 
-    def resampled(self, weights) -> "FunctionScoring":
+    def reweight(self, weights: np.ndarray) -> "FunctionScoring":
         """Return the same score made from repeated rows."""
-        whole = as_repetitions(weights)
-        theirs: Any = getattr(self.score, "data", None)
-        if whole is None or not hasattr(theirs, "iloc"):
+        whole = to_repetitions(weights)
+        frame: Any = getattr(self.score, "data", None)
+        if whole is None or not hasattr(frame, "iloc"):
             raise ValueError(
                 f"{self.score_name} takes no row weights: use one of pgmx's scores"
                 + ("" if whole is None else ", or a score that keeps its frame as `data`")
             )
         rows = np.repeat(np.arange(len(whole)), whole)
         try:
-            options = {**self.score.get_params(deep=False), "data": theirs.iloc[rows].reset_index(drop=True)}
+            options = {**self.score.get_params(deep=False), "data": frame.iloc[rows].reset_index(drop=True)}
             score = type(self.score)(**options)
         except (AttributeError, TypeError) as error:
             raise ValueError(
-                f"{self.score_name} cannot be made from other rows, for its constructor and its attributes do not "
+                f"{self.score_name} cannot be made from other rows, because its constructor and its attributes do not "
                 f"agree ({error}): keep every argument under its own name"
             ) from error
         data = self.data.repeat_rows(whole) if isinstance(self.data, DiscreteTable) else options["data"]
         return FunctionScoring(score, self.names, data, self.structure_prior)
 
-    def __getstate__(self):
-        return {**self.__dict__, "score": _portable(self.score)}
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "score": strip_cache(self.score)}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.score is not None:
             self.score._cached_local_score = lru_cache(maxsize=10000)(self.score._local_score)
-
-
-def _portable(score):
-    """Return a copy of any score without what cannot be pickled, None where that is not enough."""
-    state = {name: value for name, value in vars(score).items() if name != "_cached_local_score"}
-    try:
-        pickle.dumps((type(score), {name: value for name, value in state.items() if name != "data"}))
-    except Exception:  # whatever a foreign object raises: its class is local, it holds a lock or a file
-        return None
-    bare = object.__new__(type(score))
-    bare.__dict__.update(state)
-    return bare

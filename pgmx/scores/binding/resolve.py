@@ -1,64 +1,65 @@
-"""From a user's `scoring_method` and data to a source of gains."""
+"""From a user's `scoring_method` and data to a score bound to them."""
 
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.weights import check_row_weights, weights_of_complete_rows
+from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
+from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.foreign import FunctionScoring
-from pgmx.scores.binding.native import CountedScoring, DiscreteScoring, GaussianScoring, WeightedScoring
-from pgmx.scores.binding.scoring import Scoring, weighted_rows
+from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.observed_cells import NodeAverage, node_average_penalty
-from pgmx.scores.gaussian.base import GaussianScore, numeric_columns, warn_of_copies
-from pgmx.scores.priors import check_structure_prior
+from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copies
+from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
 from pgmx.statistics import Moments, moments
-
-__all__ = ["DiscreteScoring", "Scoring", "resolve_scoring"]
 
 #: Names that have a meaning where cells are missing pair by pair.
 PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
 
 
 def resolve_scoring(
-    scoring_method,
+    scoring_method: str | BaseStructureScore | None,
     data: Frame | DiscreteTable,
     *,
-    state_names,
-    missing,
-    n_jobs,
-    sample_weight=None,
-    structure_prior=None,
+    state_names: Mapping[Hashable, Sequence] | None,
+    missing: str,
+    n_jobs: int | None,
+    sample_weight: ArrayLike | None = None,
+    structure_prior: StructurePrior | None = None,
 ) -> Scoring:
-    """Return the score that `scoring_method` means for `data`.
+    """Bind the score that `scoring_method` means for `data`.
 
     None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional Gaussian BIC for
-    floats beside states. `sample_weight` counts row i as so many rows; `structure_prior` takes the place of the prior
-    that a score has of its own.
+    floats beside states. `sample_weight` counts row i as that many rows; `structure_prior` replaces the prior of
+    the score itself.
     """
     check_structure_prior(structure_prior)
     weights = check_row_weights(sample_weight, data.n_rows)
     options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(scoring_method, BaseStructureScore):
-        return _of_instance(scoring_method, data, options, weights, structure_prior)
+        return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
     _check_pairwise(name, data, missing)
     weights = weights_of_complete_rows(weights, data, missing)
     if name in DISCRETE_SCORES:
-        return _discrete(name, encode(data, **options), weights, structure_prior)
+        return _bind_discrete(name, encode(data, **options), weights, structure_prior)
     if name in GAUSSIAN_SCORES:
-        frame = numeric_columns(data, missing=missing, asked_for=f"scoring_method={name!r}")
-        score = GAUSSIAN_SCORES[name].of_moments(moments(frame, weights), list(frame.columns))
+        frame = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
+        score = GAUSSIAN_SCORES[name].from_moments(moments(frame, weights), list(frame.columns))
         warn_of_copies(score.moments, score.variables)
-        return GaussianScoring(score, frame, structure_prior, weights=weights, found=score.moments)
+        return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
     _refuse_weights(name, weights)
-    return _of_pgmpy_name(name, data, options, structure_prior)
+    return _bind_pgmpy_name(name, data, options, structure_prior)
 
 
 def _default_name(data) -> str:
@@ -68,38 +69,38 @@ def _default_name(data) -> str:
     return "bic-g" if len(floats) == data.n_columns else "bic-cg"
 
 
-def _discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
+def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
     marked = table.missing_codes >= 0
     score = DISCRETE_SCORES[name](table)
     if not marked.any():
-        return _weighted(score, table, weights, structure_prior)
+        return _bind_terms(score, table, weights, structure_prior)
     unknown = [table.columns[v] for v in np.flatnonzero(marked & (table.cardinalities == 1))]
     if unknown:
         raise ValueError(f"columns {join_names(unknown)} have no known cell: drop them")
     if weights is not None:
-        table, weights = weighted_rows(table, None, weights)
-    formula = partial(_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
-    return CountedScoring(score, formula, table, structure_prior, weights=weights)
+        table, weights = combine_weights(table, None, weights)
+    formula = partial(_make_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
+    return FormulaScoring(score, formula, table, structure_prior, weights=weights)
 
 
-def _node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
+def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
     return NodeAverage(cards, missing_codes, n_rows, node_average_penalty(name, n_rows))
 
 
-def _whatever_rows(formula, n_rows: float):
+def _ignore_rows(formula, n_rows: float):
     return formula
 
 
-def _weighted(score: DiscreteScore, table: DiscreteTable, weights, structure_prior) -> DiscreteScoring:
+def _bind_terms(score: DiscreteScore, table: DiscreteTable, weights, structure_prior) -> DiscreteScoring:
     if weights is not None:
-        table, weights = weighted_rows(table, None, weights)
+        table, weights = combine_weights(table, None, weights)
     if weights is not None:
         return WeightedScoring(score, table, weights, structure_prior)
     return DiscreteScoring(score, table, structure_prior)
 
 
-def _of_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring:
-    frame = _numbers_and_states(data, options["missing"], integers_as_categories=True)
+def _bind_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring:
+    frame = _make_frame(data, options["missing"], integers_as_categories=True)
     constant = [
         column for column in frame if frame[column].dtype.kind in "fiu" and np.ptp(frame[column].to_numpy(float)) == 0
     ]
@@ -108,7 +109,7 @@ def _of_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring
     return FunctionScoring(PGMPY_SCORES[name](frame), list(frame.columns), frame, structure_prior)
 
 
-def _of_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
+def _bind_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
     if options["missing"] == "pairwise" or _is_marked(data):
         raise ValueError(
             f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
@@ -116,28 +117,28 @@ def _of_instance(score: BaseStructureScore, data, options, weights, structure_pr
         )
     weights = weights_of_complete_rows(weights, data, options["missing"])
     if isinstance(score, DiscreteScore) and score.is_compiled():
-        table = _coded_like(score, data, options)
+        table = _code_as(score, data, options)
         _check_same_table(score, table)
         if not isinstance(score, BDe):
-            return _weighted(score, table, weights, structure_prior)
+            return _bind_terms(score, table, weights, structure_prior)
         if weights is not None:
-            table, weights = weighted_rows(table, None, weights)
-        formula = partial(_whatever_rows, score.formula(table))
-        return CountedScoring(score, formula, table, structure_prior, weights=weights, equivalent=True)
+            table, weights = combine_weights(table, None, weights)
+        formula = partial(_ignore_rows, score.formula(table))
+        return FormulaScoring(score, formula, table, structure_prior, weights=weights, equivalent=True)
     if isinstance(score, GaussianScore) and score.is_compiled():
-        frame = numeric_columns(data, missing=options["missing"], asked_for=type(score).__name__)
+        frame = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
         _check_same_moments(score, list(frame.columns), moments(frame))
         warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights)
     _refuse_weights(type(score).__name__, weights)
-    frame = _numbers_and_states(data, options["missing"])
-    theirs: Any = getattr(score, "data", None)
-    _check_same(score, list(frame.columns), len(frame), len(frame) if theirs is None else len(theirs))
-    for name in frame if theirs is not None else ():
-        if not np.array_equal(theirs[name].to_numpy(), frame[name].to_numpy()):
-            raise _other_data(name)
+    frame = _make_frame(data, options["missing"])
+    data_of_score: Any = getattr(score, "data", None)
+    _check_same(score, list(frame.columns), len(frame), len(frame) if data_of_score is None else len(data_of_score))
+    for name in frame if data_of_score is not None else ():
+        if not np.array_equal(data_of_score[name].to_numpy(), frame[name].to_numpy()):
+            raise _data_differ(name)
     discrete = score.get_class_tag("supported_datatype") == "discrete"
-    fitted_to = _coded_like(score, data, options) if discrete else frame
+    fitted_to = _code_as(score, data, options) if discrete else frame
     return FunctionScoring(score, list(frame.columns), fitted_to, structure_prior)
 
 
@@ -166,13 +167,13 @@ def _check_pairwise(name: str, data, missing: str) -> None:
 # ---- data that a score was made from ----
 
 
-def _coded_like(score, data, options) -> DiscreteTable:
+def _code_as(score, data, options) -> DiscreteTable:
     """Return the data coded with the states that the score knows."""
     states = getattr(score, "state_names", None)
     return data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": states})
 
 
-def _numbers_and_states(data, missing: str, *, integers_as_categories: bool = False):
+def _make_frame(data, missing: str, *, integers_as_categories: bool = False):
     if isinstance(data, DiscreteTable):
         return data.to_pandas()
     return data.to_pandas(missing=missing, integers_as_categories=integers_as_categories)
@@ -186,28 +187,29 @@ def _check_same_table(score: DiscreteScore, table: DiscreteTable) -> None:
         v = score.table.index(name)
         same_states = table.states[table.index(name)] == score.table.states[v]
         if not same_states or not np.array_equal(column, score.table.codes[v]):
-            raise _other_data(name)
+            raise _data_differ(name)
 
 
-def _check_same_moments(score: GaussianScore, names: list, found: Moments) -> None:
-    _check_same(score, names, int(found.n), int(score.moments.n))
+def _check_same_moments(score: GaussianScore, names: list, sample_moments: Moments) -> None:
+    _check_same(score, names, int(sample_moments.n), int(score.moments.n))
     order = [score.variables.index(name) for name in names]
     theirs = score.moments.mean[order], score.moments.cross[np.ix_(order, order)]
-    scale = np.sqrt(np.maximum(found.cross.diagonal(), theirs[1].diagonal()))
-    off = np.abs(found.mean - theirs[0]) > 1e-9 * (scale + np.abs(found.mean))
-    off |= (np.abs(found.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
+    scale = np.sqrt(np.maximum(sample_moments.cross.diagonal(), theirs[1].diagonal()))
+    off = np.abs(sample_moments.mean - theirs[0]) > 1e-9 * (scale + np.abs(sample_moments.mean))
+    off |= (np.abs(sample_moments.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
     if off.any():
-        raise _other_data(names[int(np.argmax(off))])
+        raise _data_differ(names[int(np.argmax(off))])
 
 
 def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
-    own = getattr(score, "variables", names)
-    check_same_names(own, names, "the score", "the data", "columns", "Make the score from this data")
+    check_same_names(
+        getattr(score, "variables", names), names, "the score", "the data", "columns", "Make the score from this data"
+    )
     if rows_of_score != n_rows:
         raise ValueError(
             f"the score was made from {rows_of_score} rows, the data have {n_rows}; make it from this data"
         )
 
 
-def _other_data(name) -> ValueError:
+def _data_differ(name) -> ValueError:
     return ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")

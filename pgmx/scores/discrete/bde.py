@@ -12,7 +12,7 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, open_frame
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.scores.discrete.base import DiscreteScore, checked_size
+from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
 from pgmx.scores.discrete.observed_cells import CountedFamilies, configuration_starts
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class BDe(DiscreteScore):
     -3.535
     """
 
+    terms = None  # type: ignore[assignment]  # its prior differs from cell to cell: see `formula`
+
     _tags = {"name": "bde", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
     def __init__(
@@ -87,7 +89,7 @@ class BDe(DiscreteScore):
         equivalent_sample_size: float = 10,
         state_names: dict | None = None,
     ):
-        self.equivalent_sample_size = checked_size(equivalent_sample_size)
+        self.equivalent_sample_size = check_sample_size(equivalent_sample_size)
         self.prior_network = prior_network
         network = _read_prior(prior_network)
         if not isinstance(data, DiscreteTable):

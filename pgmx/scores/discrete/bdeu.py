@@ -1,6 +1,9 @@
 """The Bayesian Dirichlet equivalent uniform score."""
 
-from pgmx.scores.discrete.base import DiscreteScore, checked_size
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
 from pgmx.scores.discrete.terms import ScoreTerms
 
 
@@ -18,7 +21,7 @@ class BDeu(DiscreteScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One column per variable; integers are states.
     equivalent_sample_size : float, default=10
         α > 0.
     state_names : dict, optional
@@ -48,8 +51,13 @@ class BDeu(DiscreteScore):
 
     _tags = {"name": "bdeu", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
-    def __init__(self, data, equivalent_sample_size=10, state_names=None):
-        self.equivalent_sample_size = checked_size(equivalent_sample_size)
+    def __init__(
+        self,
+        data: Any,
+        equivalent_sample_size: float = 10,
+        state_names: Mapping[Hashable, Sequence] | None = None,
+    ):
+        self.equivalent_sample_size = check_sample_size(equivalent_sample_size)
         super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:

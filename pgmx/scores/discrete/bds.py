@@ -1,8 +1,12 @@
 """The Bayesian Dirichlet sparse score."""
 
+from collections.abc import Hashable, Mapping, Sequence
 from math import log
+from typing import Any, Literal
 
-from pgmx.scores.discrete.base import DiscreteScore, checked_size
+import networkx as nx
+
+from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
 from pgmx.scores.discrete.terms import ScoreTerms
 
 
@@ -21,7 +25,7 @@ class BDs(DiscreteScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One column per variable; integers are states.
     equivalent_sample_size : float, default=10
         α > 0.
     state_names : dict, optional
@@ -35,8 +39,8 @@ class BDs(DiscreteScore):
     Notes
     -----
     The structure prior is the marginal uniform one of [1]_, as in pgmpy: each arc costs ln 2. Where configurations do
-    not occur, pgmpy 1.1.2 departs from the formula: it shares α among all cells for :math:`\alpha_{jk}`, among those
-    that occur for :math:`\alpha_j`. This class follows the formula.
+    not occur, pgmpy 1.1.2 departs from the formula: it shares α among all cells for :math:`\alpha_{jk}`, but among
+    those that occur for :math:`\alpha_j`. This class follows the formula.
 
     References
     ----------
@@ -52,8 +56,13 @@ class BDs(DiscreteScore):
 
     _tags = {"name": "bds", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
-    def __init__(self, data, equivalent_sample_size=10, state_names=None):
-        self.equivalent_sample_size = checked_size(equivalent_sample_size)
+    def __init__(
+        self,
+        data: Any,
+        equivalent_sample_size: float = 10,
+        state_names: Mapping[Hashable, Sequence] | None = None,
+    ):
+        self.equivalent_sample_size = check_sample_size(equivalent_sample_size)
         super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
@@ -66,7 +75,7 @@ class BDs(DiscreteScore):
             observed_configs=True,
         )
 
-    def structure_prior(self, model) -> float:
+    def structure_prior(self, model: nx.DiGraph) -> float:
         """Return the log prior of a graph: no arc between two variables has probability 1/2, either arc 1/4.
 
         Parameters
@@ -82,7 +91,7 @@ class BDs(DiscreteScore):
         n = model.number_of_nodes()
         return -(model.number_of_edges() + n * (n - 1) / 2) * log(2.0)
 
-    def structure_prior_ratio(self, operation) -> float:
+    def structure_prior_ratio(self, operation: Literal["+", "-", "flip"]) -> float:
         """Return what a move changes in the log prior.
 
         Parameters

@@ -15,7 +15,7 @@ class BIC(DiscreteScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One column per variable; integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -33,9 +33,6 @@ class BIC(DiscreteScore):
     """
 
     _tags = {"name": "bic-d", "supported_datatype": "discrete", "default_for": "discrete", "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: each free parameter costs half of ln N."""

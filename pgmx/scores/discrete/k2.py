@@ -17,7 +17,7 @@ class K2(DiscreteScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One column per variable; integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -39,9 +39,6 @@ class K2(DiscreteScore):
     """
 
     _tags = {"name": "k2", "supported_datatype": "discrete", "default_for": None, "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: pseudo-count 1 in every cell."""

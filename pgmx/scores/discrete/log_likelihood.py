@@ -15,7 +15,7 @@ class LogLikelihood(DiscreteScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One column per variable; integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -32,9 +32,6 @@ class LogLikelihood(DiscreteScore):
     """
 
     _tags = {"name": "ll-d", "supported_datatype": "discrete", "default_for": None, "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
         """Return the terms: no penalty."""

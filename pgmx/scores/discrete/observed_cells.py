@@ -1,4 +1,4 @@
-"""Families scored by a formula from the cells that occur, one family at a time."""
+"""Families scored by a formula from the cells that occur."""
 
 from threading import Lock
 from typing import Protocol
@@ -34,16 +34,16 @@ class CountedFamilies:
         """Return the score of `child` with `parents`, ascending int32 ids."""
         with self._counting:
             keys, counts = self._scorer.family_counts(child, parents)
-        cells = unravelled(keys, self.cards[[*parents, child]])
+        cells = unravel_keys(keys, self.cards[[*parents, child]])
         return float(self.formula.score(child, parents, cells, counts.astype(np.float64)))
 
 
-def unravelled(keys: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """Return the digits of mixed radix numbers, one row a number, the last digit fastest."""
+def unravel_keys(keys: np.ndarray, cards: np.ndarray) -> np.ndarray:
+    """Return the digits of mixed radix numbers, one row per number, the last digit fastest."""
     digits = np.empty((len(keys), len(cards)), dtype=np.int64)
-    left = keys.astype(np.int64)
+    rest = keys.astype(np.int64)
     for level in range(len(cards) - 1, -1, -1):
-        left, digits[:, level] = np.divmod(left, cards[level])
+        rest, digits[:, level] = np.divmod(rest, cards[level])
     return digits
 
 
@@ -58,28 +58,12 @@ NODE_AVERAGE_EXPONENT = 0.25
 
 
 class NodeAverage:
-    r"""The penalised node-average log-likelihood, for tables with missing cells.
+    r"""The penalised node-average log-likelihood, for tables with missing cells; `penalty` is c, `n_rows` N.
 
     .. math:: s(x \mid \Pi) = \frac{N}{N_f} \sum_{jk} n_{jk} \ln \frac{n_{jk}}{n_j} - c\, q (r - 1)
 
-    over the :math:`N_f` rows, of N, in which the family is complete. A parent with one state is left out: it says
-    nothing, but its missing cells would.
-
-    Parameters
-    ----------
-    cards : ndarray of shape (n,)
-        States of each variable, the marker of missing cells among them.
-    missing_codes : ndarray of shape (n,)
-        The marker's code, -1 without one.
-    n_rows : float
-        N, or the sum of the weights.
-    penalty : float
-        c.
-
-    References
-    ----------
-    .. [1] Bodewes, T. and Scutari, M. (2021). Learning Bayesian networks from incomplete data with the node-average
-       likelihood. International Journal of Approximate Reasoning 138, 145-160.
+    over the :math:`N_f` rows in which the family is complete. A parent with one state says nothing, but its missing
+    cells would: it is left out. Bodewes and Scutari (2021), Int. J. Approximate Reasoning 138, 145-160.
     """
 
     def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, penalty: float):
@@ -90,14 +74,14 @@ class NodeAverage:
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score of a family; -inf where no row is complete in it."""
-        telling = [i for i, p in enumerate(parents) if self.cards[p] > 1]
-        family = np.array([*(parents[i] for i in telling), child])
-        cells = cells[:, [*telling, -1]]
+        varying = [i for i, p in enumerate(parents) if self.cards[p] > 1]
+        family = np.array([*(parents[i] for i in varying), child])
+        cells = cells[:, [*varying, -1]]
         complete = (cells != self.missing_codes[family]).all(axis=1)
         cells, counts = cells[complete], counts[complete]
         if not len(counts):
             return -np.inf
-        if len(telling) < len(parents):
+        if len(varying) < len(parents):
             cells, place = np.unique(cells, axis=0, return_inverse=True)
             counts = np.bincount(place, weights=counts)
         starts = configuration_starts(cells)
@@ -107,10 +91,10 @@ class NodeAverage:
 
 
 def node_average_penalty(name: str, n_rows: float) -> float:
-    """Return what a parameter costs under "ll", "aic" or "bic" with missing cells.
+    """Return what a parameter costs under "ll", "aic" or "bic" where cells are missing.
 
-    BIC's ln N / 2 is not enough there: the likelihoods of different families come from different rows, and their
-    difference has the size of the square root of N. Half of N to the power 3/4 is consistent.
+    ln N / 2 is not enough for BIC there: the likelihoods of two families come from different rows, and their difference
+    is of the order of the square root of N. Half of N to the power 3/4 is consistent.
     """
     if name == "bic":
         return 0.5 * float(n_rows) ** (1 - NODE_AVERAGE_EXPONENT)

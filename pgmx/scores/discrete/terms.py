@@ -62,24 +62,23 @@ def family_scorer(
     terms : ScoreTerms
         The score.
     weights : float64 ndarray of shape (N,), optional
-        Row weights, not negative; counts are then sums of weights over rows, gains are rounded to twelve digits of
-        the largest score (to 1e-5 where that is finer), and `pairs` and `memory` do not apply. For integer weights of
-        moderate size the scorer of ``table.repeat_rows(weights)`` is faster.
+        Row weights, not negative; counts are then sums of weights, gains are rounded to twelve digits of the largest
+        score (to 1e-5 where that is finer), and `pairs` and `memory` do not apply. For integer weights of moderate
+        size the scorer of ``table.repeat_rows(weights)`` is faster.
     pairs : uint32 ndarray of shape (m, m), optional
-        As :func:`pgmx.statistics.pair_counts` gives them; without, pairs are counted when they are asked for.
+        As :func:`pgmx.statistics.pair_counts` returns them; by default pairs are counted on demand.
     allowed : uint8 ndarray of shape (n, n), optional
         ``allowed[child, parent] == 0`` keeps an arc out.
     max_indegree : int, optional
-        A child with so many parents gets no gains of additions.
+        A child with that many parents gets no gains of additions.
     memory : int, default=2**26
         Bytes of counts that the scorer may keep between calls.
 
     Returns
     -------
     FamilyScorer, or WeightedFamilyScorer where there are weights
-        ``family_score(child, parents)``, ``family_counts(child, parents)``, ``start(gains, scores)``,
-        ``rescore(child, parents, gains)`` and ``restrict(allowed)`` on ids; parents as ascending int32. It serves one
-        thread at a time.
+        A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids; it
+        has ``family_counts(child, parents)`` too.
 
     Examples
     --------

@@ -10,13 +10,13 @@ class AICGauss(GaussianScore):
         \mathrm{AIC}(x \mid \Pi) = -\frac{N}{2} \left( \ln 2 \pi \hat\sigma^2_{x \mid \Pi} + 1 \right)
         - (|\Pi| + 2)
 
-    in nats; half of the negative of the textbook criterion, as pgmpy has it. The variance is what a regression of x on
-    its parents leaves, divided by N rows.
+    in nats; half of the negative of the textbook criterion, as pgmpy has it. The variance is the residual sum of
+    squares of a regression of x on its parents, divided by N rows.
 
     Parameters
     ----------
     data : DataFrame or array
-        One column of finite numbers a variable, none constant.
+        One column of finite numbers per variable, none constant.
     state_names : dict, optional
         Not used; pgmpy's scores have it.
 
@@ -38,9 +38,6 @@ class AICGauss(GaussianScore):
     """
 
     _tags = {"name": "aic-g", "supported_datatype": "continuous", "default_for": None, "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def parameter_cost(self, n_rows: float) -> float:
         """Return 1."""

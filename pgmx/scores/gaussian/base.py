@@ -1,6 +1,9 @@
 """The scores of linear Gaussian networks over one covariance matrix."""
 
 import warnings
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -10,18 +13,21 @@ from pgmx.data import DiscreteTable, open_frame
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Least part of a variance that parents may leave; the compiled scorer adds no parent that leaves less.
 LEAST_RESIDUAL = 1e-10
 
 
 def gaussian_scorer(
-    found: Moments,
+    sample_moments: Moments,
     cost: float,
     *,
     allowed: np.ndarray | None = None,
     max_indegree: int | None = None,
     memory: int = 1 << 26,
-    names=None,
+    names: Sequence[Hashable] | None = None,
 ) -> "_gaussian.GaussianScorer":
     r"""Return the compiled scorer of the linear Gaussian families of a table.
 
@@ -30,14 +36,14 @@ def gaussian_scorer(
 
     Parameters
     ----------
-    found : Moments
+    sample_moments : Moments
         Of columns none of which is constant; N is their `n`.
     cost : float
         c, what a free parameter costs.
     allowed : uint8 ndarray of shape (n, n), optional
         ``allowed[child, parent] == 0`` keeps an arc out.
     max_indegree : int, optional
-        A child with so many parents gets no gains of additions.
+        A child with that many parents gets no gains of additions.
     memory : int, default=2**26
         Bytes of factors that the scorer may keep between calls.
     names : sequence, optional
@@ -46,8 +52,7 @@ def gaussian_scorer(
     Returns
     -------
     GaussianScorer
-        ``family_score(child, parents)``, ``start(gains, scores)``, ``rescore(child, parents, gains)`` and
-        ``restrict(allowed)`` on ids; parents as ascending int32. It serves one thread at a time.
+        A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids.
 
     Examples
     --------
@@ -58,41 +63,41 @@ def gaussian_scorer(
     -5.676
     """
     return _gaussian.GaussianScorer(
-        found.correlation,
-        np.ascontiguousarray(found.covariance.diagonal()),
-        found.n,
+        sample_moments.correlation,
+        np.ascontiguousarray(sample_moments.covariance.diagonal()),
+        sample_moments.n,
         cost,
         allowed=allowed,
-        max_indegree=len(found.mean) if max_indegree is None else max_indegree,
+        max_indegree=len(sample_moments.mean) if max_indegree is None else max_indegree,
         memory=memory,
         names=names,
     )
 
 
-def numeric_columns(data, *, missing: str = "error", asked_for: str = "a Gaussian score"):
-    """Return the names and a frame of the columns of `data`, or raise naming those that hold no numbers.
+def read_numbers(data: Any, *, missing: str = "error", purpose: str = "a Gaussian score") -> "pd.DataFrame":
+    """Return a frame of the columns of `data`; an error names those that hold no numbers.
 
-    Floats, integers and no others are numbers; missing and infinite cells are an error unless `missing` drops rows.
+    Numbers are floats and integers; missing and infinite cells are an error unless `missing` drops rows.
     """
     frame = data.to_pandas() if isinstance(data, DiscreteTable) else open_frame(data).to_pandas(missing=missing)
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
     if states:
         raise ValueError(
-            f"{asked_for} needs numbers, but {join_names(states)} hold states: choose 'bic-cg', or drop them"
+            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-cg', or drop them"
         )
     return frame
 
 
-def check_varying(found: Moments, names: list) -> None:
+def refuse_constant(sample_moments: Moments, names: list) -> None:
     """Raise naming the columns that are constant."""
-    constant = [names[v] for v in found.constant_columns]
+    constant = [names[v] for v in sample_moments.constant_columns]
     if constant:
         raise ValueError(f"columns {join_names(constant)} are constant, which a Gaussian score cannot take: drop them")
 
 
-def warn_of_copies(found: Moments, names: list) -> None:
-    """Warn of pairs of columns that are linear functions of each other: the searches leave them unjoined."""
-    correlation = np.abs(np.triu(found.correlation, 1))
+def warn_of_copies(sample_moments: Moments, names: list) -> None:
+    """Warn of pairs of columns that are linear functions of each other: no search joins them."""
+    correlation = np.abs(np.triu(sample_moments.correlation, 1))
     pairs = np.argwhere(1.0 - correlation**2 < LEAST_RESIDUAL)
     if len(pairs):
         shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:5].tolist())
@@ -107,13 +112,13 @@ def warn_of_copies(found: Moments, names: list) -> None:
 class GaussianScore(CompiledScore):
     """Base of the decomposable scores of linear Gaussian Bayesian networks.
 
-    A subclass states what a free parameter costs; a family has one for each parent, one for the mean and one for the
-    variance. The data are read once, for their moments.
+    A subclass defines :meth:`parameter_cost`; a family has one free parameter for each parent, one for the mean and one
+    for the variance. The data are read once, for their moments.
 
     Parameters
     ----------
     data : DataFrame or array
-        One column of finite numbers a variable, none constant. It is kept as it is given and never changed.
+        One column of finite numbers per variable, none constant. It is kept as it is and never changed.
     state_names : dict, optional
         Not used; pgmpy's scores have it.
 
@@ -130,21 +135,21 @@ class GaussianScore(CompiledScore):
         If a column holds states, missing or infinite cells, or one value; the message names it.
     """
 
-    def __init__(self, data, state_names=None):
+    def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
         self.data = data
         self.state_names = state_names
-        frame = numeric_columns(data, asked_for=type(self).__name__)
+        frame = read_numbers(data, purpose=type(self).__name__)
         self._set_variables(frame.columns)
         self.moments: Moments = moments(frame)
-        check_varying(self.moments, self.variables)
+        refuse_constant(self.moments, self.variables)
 
     @classmethod
-    def of_moments(cls, found: Moments, names) -> "GaussianScore":
+    def from_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
         """Return the score of columns that are known by their moments alone.
 
         Parameters
         ----------
-        found : Moments
+        sample_moments : Moments
             Means and cross-products; no column constant.
         names : sequence
             Names of the columns.
@@ -157,13 +162,19 @@ class GaussianScore(CompiledScore):
         score = cls.__new__(cls)
         score.data = score.state_names = None
         score._set_variables(names)
-        score.moments = found
-        check_varying(found, score.variables)
+        score.moments = sample_moments
+        refuse_constant(sample_moments, score.variables)
         return score
 
+    @classmethod
+    def of_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
+        """Return ``from_moments(sample_moments, names)``: the old name, until 0.2."""
+        warnings.warn("of_moments is now from_moments; this name goes in 0.2", DeprecationWarning, stacklevel=2)
+        return cls.from_moments(sample_moments, names)
+
+    @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:
         """Return what a free parameter costs, in nats, with `n_rows` rows or weights that add up to it."""
-        raise TypeError(f"{type(self).__name__} does not say its costs; use one of the scores in pgmx.scores")
 
-    def _make_scorer(self):
+    def _make_scorer(self) -> _gaussian.GaussianScorer:
         return gaussian_scorer(self.moments, self.parameter_cost(self.moments.n), memory=0, names=self.variables)

@@ -11,12 +11,12 @@ class BICGauss(GaussianScore):
         \mathrm{BIC}(x \mid \Pi) = -\frac{N}{2} \left( \ln 2 \pi \hat\sigma^2_{x \mid \Pi} + 1 \right)
         - \frac{\ln N}{2} (|\Pi| + 2)
 
-    in nats; the variance is what a regression of x on its parents leaves, divided by N rows.
+    in nats; the variance is the residual sum of squares of a regression of x on its parents, divided by N rows.
 
     Parameters
     ----------
     data : DataFrame or array
-        One column of finite numbers a variable, none constant.
+        One column of finite numbers per variable, none constant.
     state_names : dict, optional
         Not used; pgmpy's scores have it.
 
@@ -38,9 +38,6 @@ class BICGauss(GaussianScore):
     """
 
     _tags = {"name": "bic-g", "supported_datatype": "continuous", "default_for": "continuous", "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def parameter_cost(self, n_rows: float) -> float:
         """Return half of ln N."""

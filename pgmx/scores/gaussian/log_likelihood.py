@@ -8,13 +8,13 @@ class LogLikelihoodGauss(GaussianScore):
 
     .. math:: \ell(x \mid \Pi) = -\frac{N}{2} \left( \ln 2 \pi \hat\sigma^2_{x \mid \Pi} + 1 \right)
 
-    in nats; the variance is what a regression of x on its parents leaves, divided by N rows. It never
-    falls when an arc is added: use it to measure, and a penalised score to learn.
+    in nats; the variance is the residual sum of squares of a regression of x on its parents, divided by N rows. It
+    never falls when an arc is added: use it to measure, and a penalised score to learn.
 
     Parameters
     ----------
     data : DataFrame or array
-        One column of finite numbers a variable, none constant.
+        One column of finite numbers per variable, none constant.
     state_names : dict, optional
         Not used; pgmpy's scores have it.
 
@@ -35,9 +35,6 @@ class LogLikelihoodGauss(GaussianScore):
     """
 
     _tags = {"name": "ll-g", "supported_datatype": "continuous", "default_for": None, "is_parameteric": False}
-
-    def __init__(self, data, state_names=None):
-        super().__init__(data, state_names=state_names)
 
     def parameter_cost(self, n_rows: float) -> float:
         """Return no cost."""

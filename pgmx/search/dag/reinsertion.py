@@ -43,7 +43,7 @@ class Reinsertion:
     Notes
     -----
     Cost: about two rows of gains for each arc of a block. Nine in ten of them have been computed before: give `state` a
-    source that remembers its rows (:class:`pgmx.scores.gains.RememberedRows`).
+    source that keeps its rows (:class:`pgmx.scores.gains.RowCache`).
 
     References
     ----------

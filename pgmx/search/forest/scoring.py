@@ -7,7 +7,9 @@ import numpy as np
 
 from pgmx import scores
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.scores.binding.resolve import DiscreteScoring, Scoring, resolve_scoring
+from pgmx.scores.binding.discrete import DiscreteScoring
+from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.scoring import Scoring
 from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, StoredWeights, can_be_counted
 
 #: The scores that a weight is the gain of: for states, for floats, and for floats beside states.
@@ -50,9 +52,9 @@ def bind_forest_score(
         return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], opened, sample_weight=sample_weight, **options)
     table = encode(opened, **options)
     if weight == "bdeu":
-        score = scores.BDeu(table, equivalent_sample_size=equivalent_sample_size)
+        score: scores.DiscreteScore = scores.BDeu(table, equivalent_sample_size)
     else:
-        score = scores.BDe(table, prior_network, equivalent_sample_size=equivalent_sample_size)
+        score = scores.BDe(table, prior_network, equivalent_sample_size)
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 

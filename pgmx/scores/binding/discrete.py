@@ -1,0 +1,141 @@
+"""pgmx's scores of states bound to a coded table.
+
+They are compiled, with row weights or without; a score with a formula of its own (a prior network, missing cells) is
+evaluated on the counts of a family.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmx.data import DiscreteTable
+from pgmx.data.weights import combine_weights
+from pgmx.models import fit_discrete
+from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin
+from pgmx.scores.binding.sending import strip_data
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
+from pgmx.scores.discrete.terms import ScoreTerms, family_scorer
+from pgmx.scores.gains import GainSource
+from pgmx.scores.priors import StructurePrior
+from pgmx.statistics import pair_counts
+
+
+class TableMixin:
+    """A coded table, the weights of its rows, and the network fitted to them."""
+
+    table: DiscreteTable
+    weights: np.ndarray | None = None
+
+    @property
+    def total_weight(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return self.table.n_rows if self.weights is None else float(self.weights.sum())
+
+    def model(self, edges: list) -> DiscreteBayesianNetwork:
+        """Return a discrete network, its parameters by maximum likelihood."""
+        return fit_discrete(self.table, edges, self.weights)
+
+
+class DiscreteScoring(TableMixin, PriorMixin):
+    """One of pgmx's scores over a coded table."""
+
+    def __init__(self, score: DiscreteScore, table: DiscreteTable, structure_prior: StructurePrior | None = None):
+        self.score = score
+        self.table = table
+        self.names = list(table.columns)
+        self.equivalent: bool = score.terms(table.n_rows).equivalent
+        self._set_prior(structure_prior)
+
+    @property
+    def terms(self) -> ScoreTerms:
+        """The score's terms, with what a parameter costs under the structure prior."""
+        terms = self.score.terms(self.total_weight)
+        return replace(terms, penalty=terms.penalty + self.parameter_cost) if self.parameter_cost else terms
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return the compiled scorer, pairs counted by `n_jobs` threads; `deadline` is not read, a row is short."""
+        pairs = pair_counts(self.table, n_jobs=n_jobs)
+        return family_scorer(self.table, self.terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree)
+
+    def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
+        """Return the same score on the weighted rows, repeated where that is possible."""
+        table, products = combine_weights(self.table, self.weights, weights)
+        if products is None:
+            return DiscreteScoring(self.score, table, self.structure_prior)
+        return WeightedScoring(self.score, table, products, self.structure_prior)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the table is sent, the data of the score need not be
+        return {**self.__dict__, "score": strip_data(self.score)}
+
+
+class WeightedScoring(DiscreteScoring):
+    """The same with row weights that cannot be replaced by repeated rows."""
+
+    def __init__(
+        self,
+        score: DiscreteScore,
+        table: DiscreteTable,
+        weights: np.ndarray,
+        structure_prior: StructurePrior | None = None,
+    ):
+        super().__init__(score, table, structure_prior)
+        self.weights = weights
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return the compiled scorer of weighted rows; `n_jobs` does not apply."""
+        return family_scorer(self.table, self.terms, weights=self.weights, allowed=allowed, max_indegree=max_indegree)
+
+
+class FormulaScoring(TableMixin, FunctionMixin):
+    """A score with a formula over the counts of a family.
+
+    `make_formula` takes the number of rows, or the sum of their weights.
+    """
+
+    def __init__(
+        self,
+        score: DiscreteScore,
+        make_formula: Callable[[float], Formula],
+        table: DiscreteTable,
+        structure_prior: StructurePrior | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        equivalent: bool = False,
+    ):
+        self.score = score
+        self.make_formula = make_formula
+        self.table = table
+        self.weights = weights
+        self.names = list(table.columns)
+        self.equivalent = equivalent
+        self._families: CountedFamilies | None = None
+        self._set_prior(structure_prior)
+
+    def local_score(self, child: int, parents: tuple[int, ...]) -> float:
+        """Return the score of a family of ids less the cost of its parameters."""
+        if self._families is None:
+            self._families = CountedFamilies(self.table, self.make_formula(self.total_weight), self.weights)
+        cards = self.table.cardinalities - (self.table.missing_codes >= 0)
+        n_parameters = np.prod(cards[list(parents)], dtype=float) * (cards[child] - 1)
+        value = self._families.family_score(child, np.array(parents, dtype=np.int32))
+        return value - self.parameter_cost * float(n_parameters)
+
+    def reweight(self, weights: np.ndarray) -> "FormulaScoring":
+        """Return the same score on the weighted rows."""
+        table, products = combine_weights(self.table, self.weights, weights)
+        return FormulaScoring(
+            self.score, self.make_formula, table, self.structure_prior, weights=products, equivalent=self.equivalent
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # compiled scorers cannot be pickled
+        return {**self.__dict__, "_families": None, "score": strip_data(self.score)}
