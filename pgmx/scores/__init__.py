@@ -1,12 +1,12 @@
 """Decomposable scores of Bayesian networks: pgmpy's score classes over compiled counts and moments.
 
-- `compiled`: the pgmpy face of every compiled score
-- `gains`: where a search gets its gains from
-- `priors`: prior probabilities of graphs, as what a move changes in their logarithm
+- `compiled`: the interface of pgmpy over every compiled score
+- `gains`: the interface of a source of gains, and sources beside the compiled ones
+- `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
 - `gaussian`: scores of linear Gaussian networks
 - `registry`: scores by name
-- `binding`: scores bound to a table: what a search asks for gains
+- `binding`: scores bound to a table: where a search gets its source of gains
 """
 
 from pgmx.scores.discrete.aic import AIC

@@ -45,7 +45,7 @@ def resolve_scoring(
     """
     check_structure_prior(structure_prior)
     weights = check_row_weights(sample_weight, data.n_rows)
-    options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)

@@ -1,9 +1,9 @@
 """Scores of discrete Bayesian networks.
 
 - `terms`: what a decomposable discrete score is made of, as the kernels need it
-- `base`: the pgmpy face of pgmx's discrete scores
-- `observed_cells`: families scored by a formula from the cells that occur, one family at a time
-- `aic`: akaike's information criterion
+- `base`: the interface of pgmpy over them
+- `observed_cells`: families scored by a formula from the cells that occur
+- `aic`: Akaike's information criterion
 - `bde`: the Bayesian Dirichlet score with a prior network
 - `bdeu`: the Bayesian Dirichlet equivalent uniform score
 - `bds`: the Bayesian Dirichlet sparse score

@@ -1,7 +1,7 @@
 """Scores of linear Gaussian networks.
 
 - `base`: the scores of linear Gaussian networks over one covariance matrix
-- `aic`: akaike's information criterion for linear Gaussian networks
+- `aic`: Akaike's information criterion for linear Gaussian networks
 - `bic`: the Bayesian information criterion for linear Gaussian networks
 - `log_likelihood`: the log-likelihood score of linear Gaussian networks
 """
