@@ -2,69 +2,33 @@
 
 import sys
 
-from pgmx.cli.options import BAYESIAN_METHODS, GAUSSIAN_METHODS, MARKOV_METHODS, SCORE_TRANSFORMS
+from pgmx.cli.methods import (
+    FORESTS,
+    GAUSSIAN_METHODS,
+    LEARNER_OPTIONS,
+    MARKOV_METHODS,
+    METHODS,
+    SCORE_TRANSFORMS,
+    methods_of,
+)
 
-_SEARCHES = ("hill-climb", "annealing", "best-first")
-_FORESTS = ("chow-liu", "tan")
-_UNDIRECTED = MARKOV_METHODS + GAUSSIAN_METHODS
-
-#: Options that only some methods take.
-_ONLY = {
-    "strategy": ("hill-climb",),
-    "restarts": ("hill-climb",),
-    "start": _SEARCHES,
-    "max_candidates": _SEARCHES,
-    "max_indegree": _SEARCHES,
-    "max_time": _SEARCHES + _UNDIRECTED,
-    "checkpoint": _SEARCHES + MARKOV_METHODS,
-    "plot_history": _SEARCHES + _UNDIRECTED,
-    "root": _FORESTS,
-    "class_node": ("tan",),
-    "score": BAYESIAN_METHODS,
-    "tiers": BAYESIAN_METHODS,
-    "roots": BAYESIAN_METHODS,
-    "required": BAYESIAN_METHODS + MARKOV_METHODS,
-    "forbidden": BAYESIAN_METHODS + MARKOV_METHODS,
-    "lam": _UNDIRECTED,
-    "lam_ratio": _UNDIRECTED,
-    "l2": MARKOV_METHODS,
-    "loss": MARKOV_METHODS,
-    "max_edges": MARKOV_METHODS,
-    "held_out": _UNDIRECTED,
-    "alpha": ("best-choice", "online", "edge-grafting"),
-    "select": ("group-lasso", *GAUSSIAN_METHODS),
-    "nonparanormal": GAUSSIAN_METHODS,
-    "rule": ("neighborhood",),
-    "solver": ("clime",),
-}
+#: Options that are files or names of columns: read by `inputs`, checked against the table, and passed with it.
+_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
 
 #: By what each family chooses a penalty.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv")}
-
-#: Options of learners of Markov networks that have the same name there.
-_MARKOV_OPTIONS = ("lam", "lam_ratio", "l2", "loss", "max_edges", "alpha", "max_time", "checkpoint")
 
 #: Names of scores by the weight that a forest calls them.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
 
 
 def check_method(options: dict) -> None:
-    """Refuse options that the method does not take, and scores that are not known.
-
-    Parameters
-    ----------
-    options : dict
-        What the user typed; None where nothing. The score is turned into lower case.
-
-    Raises
-    ------
-    ValueError
-        With the option and the methods that take it.
-    """
+    """Refuse options that the method does not take, and unknown scores; turn the score into lower case."""
     from pgmx.scores.registry import check_score_name
 
     method = options["method"]
-    for option, methods in _ONLY.items():
+    for option in LEARNER_OPTIONS:
+        methods = methods_of(option)
         if options.get(option) is not None and method not in methods:
             raise ValueError(f"--{option.replace('_', '-')} is for --method {', '.join(methods)}, not for {method}")
     if method in MARKOV_METHODS:
@@ -75,7 +39,7 @@ def check_method(options: dict) -> None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options["score"] is not None:
         options["score"] = check_score_name(options["score"])
-        if method in _FORESTS and _plain(options["score"]) not in _WEIGHTS:
+        if method in FORESTS and _plain(options["score"]) not in _WEIGHTS:
             raise ValueError(
                 f"--score {options['score']} is not for --method {method}: choose one of {', '.join(_WEIGHTS)}"
             )
@@ -127,7 +91,7 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
     """Return the score in force where the user names none."""
-    stem = "ll" if method in _FORESTS else "bic"
+    stem = "ll" if method in FORESTS else "bic"
     return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else f"{stem}-cg"
 
 
@@ -136,113 +100,64 @@ def _plain(score: str) -> str:
 
 
 def make_learner(options: dict, knowledge: dict, *, watched: bool = True):
-    """Make the learner that the options ask for.
-
-    Parameters
-    ----------
-    options : dict
-        As `check_method` leaves them.
-    knowledge : dict
-        What `learner_knowledge` returns.
-    watched : bool, default=True
-        Whether it may show its progress, which it does on a terminal.
-
-    Returns
-    -------
-    learner
-        Not fitted.
-    """
+    """Make the learner that the options ask for; `watched`: it may show its progress, which it does on a terminal."""
     from pgmx import estimators
 
     method = options["method"]
-    if method in MARKOV_METHODS:
-        return _markov_learner(options, knowledge, watched)
+    show = {"show_progress": watched and sys.stderr.isatty()}
     if method in GAUSSIAN_METHODS:
-        return _gaussian_learner(options, watched)
-    common = {name: options[name] for name in ("missing", "n_jobs", "random_state")}
-    if method in _FORESTS:
-        weight = "mutual_info" if options["score"] is None else _WEIGHTS[_plain(options["score"])]
-        # A root or a class is the user's choice of direction; without one the data tell none.
-        directed = {"root", "class_node"} & knowledge.keys()
-        return estimators.ChowLiuForest(weight=weight, return_type="dag" if directed else "pdag", **common, **knowledge)
-    given = {
-        "strategy": options["strategy"],
-        "n_restarts": options["restarts"],
-        "start_dag": None if options["start"] == "empty" else options["start"],
-        "checkpoint": options.get("checkpoint"),
-    }
-    learner = {
-        "hill-climb": estimators.HillClimbSearch,
-        "annealing": estimators.SimulatedAnnealing,
-        "best-first": estimators.BestFirstSearch,
-    }[method]
-    return learner(
-        scoring_method=options["score"],
-        max_indegree=options["max_indegree"],
-        max_candidates=options["max_candidates"],
-        max_time=options.get("max_time"),
-        show_progress=watched and sys.stderr.isatty(),
-        **{name: value for name, value in given.items() if value is not None},
-        **common,
-        **knowledge,
-    )
-
-
-def _markov_learner(options: dict, knowledge: dict, watched: bool):
-    from pgmx import estimators
-
-    method = options["method"]
-    learner = {
-        "best-choice": estimators.BestChoiceEdgeGrafting,
-        "online": estimators.OnlineEdgeGrafting,
-        "first-hit": estimators.FirstHitEdgeGrafting,
-        "edge-grafting": estimators.EdgeGrafting,
-        "feature-grafting": estimators.FeatureGrafting,
-        "grafting-light": estimators.GraftingLight,
-        "group-lasso": estimators.GroupLassoMarkovNetwork,
-    }[method]
-    given = {name: options[name] for name in _MARKOV_OPTIONS if options.get(name) is not None}
-    if method == "edge-grafting" and "alpha" in given:
-        given["batch"] = True
-    if options["select"] is not None:
-        given["selection"] = options["select"].replace("-", "_")
-    return learner(
+        return _gaussian_learner(options, show)
+    arguments = {**_parameters(options), **knowledge, "missing": options["missing"]}
+    if method in FORESTS:
+        if options["score"] is not None:
+            arguments["weight"] = _WEIGHTS[_plain(options["score"])]
+        # A root or a class is the user's choice of direction; without one the data determine none.
+        arguments["return_type"] = "dag" if {"root", "class_node"} & knowledge.keys() else "pdag"
+        show = {}
+    elif method in MARKOV_METHODS:
         # A missing cell that is a state of its own has been coded as one.
-        missing="drop" if options["missing"] == "drop" else "error",
-        show_progress=watched and sys.stderr.isatty(),
-        n_jobs=options["n_jobs"],
-        random_state=options["random_state"],
-        **given,
-        **knowledge,
-    )
+        arguments["missing"] = "drop" if options["missing"] == "drop" else "error"
+        if method == "edge-grafting" and "alpha" in arguments:
+            arguments["batch"] = True
+        if options["select"] is not None:
+            arguments["selection"] = options["select"].replace("-", "_")
+    elif options["start"] == "empty":
+        del arguments["start_dag"]
+    run = {"n_jobs": options["n_jobs"], "random_state": options["random_state"]}
+    return getattr(estimators, METHODS[method])(**arguments, **run, **show)
 
 
-def _gaussian_learner(options: dict, watched: bool):
+def _parameters(options: dict, without: tuple[str, ...] = ()) -> dict:
+    """Return the parameters of the learner that the user set, as typed."""
+    return {
+        parameter.name: options[option]
+        for option, parameters in LEARNER_OPTIONS.items()
+        for parameter in parameters
+        if parameter.name and options["method"] in parameter.methods
+        if option not in (*_READ_WITH_DATA, *without) and options.get(option) is not None
+    }
+
+
+def _gaussian_learner(options: dict, show: dict):
     from pgmx import estimators
 
-    learner = {
-        "glasso": estimators.GraphicalLasso,
-        "clime": estimators.CLIME,
-        "neighborhood": estimators.NeighborhoodLasso,
-    }[options["method"]]
-    show, select, ranks = watched and sys.stderr.isatty(), options["select"], options["nonparanormal"]
-    wanted = ("rule", "solver", *(() if select else ("lam", "lam_ratio", "max_time")))
-    given = {name: options[name] for name in wanted if options[name] is not None}
-    missing = {} if ranks else {"missing": options["missing"]}
-    learned = learner(show_progress=show, n_jobs=options["n_jobs"], **missing, **given)
+    select, ranks, n_jobs = options["select"], options["nonparanormal"], {"n_jobs": options["n_jobs"]}
+    missing = {"missing": options["missing"]}
+    arguments = _parameters(options, without=("lam", "lam_ratio", "max_time") if select else ())
+    learner = getattr(estimators, METHODS[options["method"]])(
+        **arguments, **show, **n_jobs, **({} if ranks else missing)
+    )
     if ranks:
-        learned = estimators.Nonparanormal(
-            learned, correlation=ranks, missing=options["missing"], n_jobs=options["n_jobs"]
-        )
+        learner = estimators.Nonparanormal(learner, correlation=ranks, **missing, **n_jobs)
     if select is None:
-        return learned
+        return learner
     ends = {} if options["lam_ratio"] is None else {"lam_min_ratio": options["lam_ratio"]}
     return estimators.SelectedGraph(
-        learned,
+        learner,
         selection=select,
         max_time=options["max_time"],
-        show_progress=show,
-        n_jobs=options["n_jobs"],
         random_state=options["random_state"],
+        **show,
+        **n_jobs,
         **ends,
     )

@@ -1,33 +1,22 @@
-"""Options that several commands share, written once."""
+"""Options that several commands share, written once; the defaults of learners come from `methods`."""
 
 from pathlib import Path
 
 import click
 
-BAYESIAN_METHODS = ("hill-climb", "annealing", "best-first", "chow-liu", "tan")
-MARKOV_METHODS = (
-    "best-choice",
-    "online",
-    "first-hit",
-    "edge-grafting",
-    "feature-grafting",
-    "grafting-light",
-    "group-lasso",
+from pgmx.cli.methods import (
+    BAYESIAN_METHODS,
+    GAUSSIAN_METHODS,
+    LAM_MIN_RATIO,
+    MARKOV_METHODS,
+    SCORE_TRANSFORMS,
+    default_text,
 )
-GAUSSIAN_METHODS = ("glasso", "clime", "neighborhood")
 
-#: Transforms of ranks that each need whole columns, so that cells may not be missing pair by pair.
-SCORE_TRANSFORMS = ("shrinkage", "truncation")
+_COUNT, _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=0), click.IntRange(min=1), click.FloatRange(min=0)
 
 
-def missing_choices(options):
-    """Return the values of --missing that let missing cells in, for a method."""
-    if options["method"] in GAUSSIAN_METHODS:
-        return ("drop",) if options["nonparanormal"] in SCORE_TRANSFORMS else ("drop", "pairwise")
-    return ("drop", "category") if options["method"] in MARKOV_METHODS else ("drop", "category", "pairwise")
-
-
-def options(*several):
+def join_options(*several):
     """Return one decorator in place of several, which help lists in the order given."""
 
     def decorate(command):
@@ -38,8 +27,19 @@ def options(*several):
     return decorate
 
 
+def file_option(name: str, help: str):
+    """Return an option that names a file."""
+    return click.option(name, metavar="FILE", type=Path, help=help)
+
+
+def _learner_option(name: str, metavar: str | None, kind, help: str):
+    """Return an option that learners take, with their defaults in its help; `kind` is a click type or choices."""
+    kind = click.Choice(kind) if isinstance(kind, list) else kind
+    return click.option(name, metavar=metavar, type=kind, help=help + default_text(name[2:].replace("-", "_")))
+
+
 #: What the data are, and how they are read.
-data_options = options(
+data_options = join_options(
     click.option(
         "--missing",
         type=click.Choice(["error", "drop", "category", "pairwise"]),
@@ -57,12 +57,12 @@ data_options = options(
 )
 
 
-def method_option(*, gaussian):
+def method_option(*, gaussian: bool):
     """Return the option that names the method, with or without those for Gaussian graphs."""
     numbers = " glasso, clime and neighborhood learn Gaussian graphs: of numbers." if gaussian else ""
     return click.option(
         "--method",
-        type=click.Choice(BAYESIAN_METHODS + MARKOV_METHODS + (GAUSSIAN_METHODS if gaussian else ())),
+        type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *(GAUSSIAN_METHODS if gaussian else ())]),
         default="hill-climb",
         show_default=True,
         help="Bayesian networks: searches (hill-climb, annealing, best-first), the best forest (chow-liu), a forest "
@@ -71,126 +71,107 @@ def method_option(*, gaussian):
 
 
 #: How the structure is learned.
-learner_options = options(
+learner_options = join_options(
     click.option(
         "--score",
         metavar="NAME",
         help="bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g; for both kinds of columns bic-cg, aic-cg, "
         "ll-cg. Default: bic, bic-g or bic-cg, as the columns are; ll for forests.",
     ),
-    click.option("--max-indegree", metavar="N", type=click.IntRange(min=0), help="At most N parents a variable."),
-    click.option(
-        "--strategy",
-        type=click.Choice(["greedy", "thorough"]),
-        help="hill-climb: stop at the first local optimum, or go on for a better one.  [default: greedy]",
+    _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
+    _learner_option(
+        "--strategy", None, ["greedy", "thorough"], "hill-climb: stop at the first local optimum, or look beyond it."
     ),
-    click.option(
-        "--restarts", metavar="N", type=click.IntRange(min=0), help="hill-climb: N climbs from near the best."
-    ),
-    click.option(
-        "--start",
-        type=click.Choice(["empty", "tree", "random"]),
-        help="Graph that a search starts from.  [default: empty]",
-    ),
-    click.option(
+    _learner_option("--restarts", "N", _COUNT, "hill-climb: N climbs from near the best."),
+    _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),
+    _learner_option(
         "--max-candidates",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Searches: try only the N most promising parents of a variable; for thousands of variables.",
+        "N",
+        _POSITIVE,
+        "Searches: try only the N most promising parents of a variable; for thousands of variables.",
     ),
-    click.option("--class-node", metavar="NAME", help="tan: the class variable."),
-    click.option("--root", metavar="NAME", help="chow-liu, tan: the variable that its tree hangs from."),
+    _learner_option("--class-node", "NAME", None, "tan: the class variable."),
+    _learner_option("--root", "NAME", None, "chow-liu, tan: the variable at the root of its tree."),
 )
 
 #: How a Markov network is learned.
-markov_options = options(
-    click.option(
+markov_options = join_options(
+    _learner_option(
         "--lam",
-        metavar="X",
-        type=click.FloatRange(min=0),
-        help="Networks without directions: penalty of the edges (Markov networks: nats a row; Gaussian graphs: of "
+        "X",
+        _NOT_NEGATIVE,
+        "Networks without directions: penalty of the edges (Markov networks: nats per row; Gaussian graphs: of "
         "correlations). Default: --lam-ratio of the least one without edges.",
     ),
-    click.option(
-        "--lam-ratio",
-        metavar="X",
-        type=click.FloatRange(min=0),
-        help="The same as a share of the least one that leaves out all edges.  [default: 0.1; Gaussian graphs: 0.3]",
+    _learner_option(
+        "--lam-ratio", "X", _NOT_NEGATIVE, "The same as a share of the least one that leaves out all edges."
     ),
-    click.option(
-        "--l2",
-        metavar="X",
-        type=click.FloatRange(min=0),
-        help="Markov networks: weight of half the squared parameters.  [default: 0.005]",
-    ),
-    click.option(
-        "--loss",
-        type=click.Choice(["pseudolikelihood", "bethe", "exact"]),
-        help="Markov networks: what is minimised.  [default: pseudolikelihood]",
-    ),
-    click.option(
+    _learner_option("--l2", "X", _NOT_NEGATIVE, "Markov networks: weight of half the squared parameters."),
+    _learner_option("--loss", None, ["pseudolikelihood", "bethe", "exact"], "Markov networks: what is minimised."),
+    _learner_option(
         "--max-edges",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="Markov networks: activate at most N edges (feature-grafting, grafting-light: entries of tables).",
+        "N",
+        _COUNT,
+        "Markov networks: activate at most N edges (feature-grafting, grafting-light: entries of tables).",
     ),
-    click.option(
+    _learner_option(
         "--alpha",
-        metavar="X",
-        type=click.FloatRange(min=0, max=1),
-        help="best-choice, online: 0 activates many edges a round, 1 the best alone; edge-grafting: batches of edges "
-        "from this threshold on.  [default: 0.5; edge-grafting: one edge a round]",
+        "X",
+        click.FloatRange(min=0, max=1),
+        "best-choice, online: 0 activates many edges per round, 1 the best alone; edge-grafting: batches of edges from "
+        "this threshold on.",
     ),
-    click.option(
+    _learner_option(
         "--select",
-        type=click.Choice(["held-out", "ebic", "stars", "cv"]),
-        help="Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; "
-        "Gaussian graphs by ebic, stars or cv, the path ending at --lam-ratio (0.1), or below where that is best.",
+        None,
+        ["held-out", "ebic", "stars", "cv"],
+        "Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; Gaussian "
+        f"graphs by ebic, stars or cv, the path ending at --lam-ratio ({LAM_MIN_RATIO}), or below where that is best.",
     ),
 )
 
 #: How a Gaussian graph is learned.
-gaussian_options = options(
-    click.option(
+gaussian_options = join_options(
+    _learner_option(
         "--nonparanormal",
-        type=click.Choice(["kendall", "spearman", *SCORE_TRANSFORMS]),
-        help="Gaussian graphs: learn from ranks (their correlation, or normal scores), whatever the distribution of "
-        "each column.",
+        None,
+        ["kendall", "spearman", *SCORE_TRANSFORMS],
+        "Gaussian graphs: learn from ranks (their correlation, or normal scores), whatever the distribution of each "
+        "column.",
     ),
-    click.option(
+    _learner_option(
         "--rule",
-        type=click.Choice(["and", "or"]),
-        help="neighborhood: join two variables if both chose the other, or if one did.  [default: and]",
+        None,
+        ["and", "or"],
+        "neighborhood: join two variables if both chose the other, or if one did.",
     ),
-    click.option(
+    _learner_option(
         "--solver",
-        type=click.Choice(["auto", "homotopy", "admm"]),
-        help="clime: the exact path, iterations, or whichever is faster.  [default: auto]",
+        None,
+        ["auto", "homotopy", "admm"],
+        "clime: the exact path, iterations, or whichever is faster.",
     ),
 )
 
 #: What is known of the edges.
-knowledge_options = options(
-    click.option("--required", metavar="FILE", type=Path, help="CSV of edges from,to that the network must have."),
-    click.option("--forbidden", metavar="FILE", type=Path, help="CSV of edges from,to that it must not have."),
-    click.option(
-        "--tiers",
-        metavar="FILE",
-        type=Path,
-        help="CSV of variable,tier, or one tier a line, the earliest first: no edge leads to an earlier one.",
+knowledge_options = join_options(
+    file_option("--required", "CSV of edges from,to that the network must have."),
+    file_option("--forbidden", "CSV of edges from,to that it must not have."),
+    file_option(
+        "--tiers", "CSV of variable,tier, or one tier per line, the earliest first: no edge leads to an earlier one."
     ),
     click.option("--roots", metavar="A,B,...", help="Variables without parents."),
 )
 
 #: How long it takes, and what is repeated.
-run_options = options(
+run_options = join_options(
     click.option(
         "--random-state",
         metavar="SEED",
-        type=click.IntRange(min=0),
+        type=_COUNT,
         default=0,
         show_default=True,
-        help="Seed of sampling and of all that is drawn.",
+        help="Seed of sampling and of all other random choices.",
     ),
     click.option(
         "--n-jobs", metavar="N", type=int, help="Jobs at a time; -1 for all cores. The result is the same. Default: 1."
@@ -210,5 +191,5 @@ missing_option = click.option(
     show_default=True,
     help="Refuse tables with missing cells, or drop their rows.",
 )
-plot_option = click.option("--plot", metavar="FILE", type=Path, help="Write a picture of the graph: .svg or .png.")
+plot_option = file_option("--plot", "Write a picture of the graph: .svg or .png.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")

@@ -9,7 +9,7 @@ import click
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
-from pgmx.cli.options import MARKOV_METHODS
+from pgmx.cli.methods import MARKOV_METHODS
 from pgmx.cli.report import data_line, edge_count, edges_of, line, strength_lines
 
 

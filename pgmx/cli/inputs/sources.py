@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pgmx.cli.inputs.knowledge import learner_knowledge
 from pgmx.cli.inputs.paths import Source, find_source
 from pgmx.cli.learners import default_score
-from pgmx.cli.options import MARKOV_METHODS
+from pgmx.cli.methods import MARKOV_METHODS
 
 DEFAULT_ROWS = 10_000
 

@@ -17,7 +17,7 @@ from pgmx.cli.inputs.paths import (
 )
 from pgmx.cli.inputs.sources import Data, load, open_source
 from pgmx.cli.learners import check_method, make_learner
-from pgmx.cli.options import GAUSSIAN_METHODS, MARKOV_METHODS
+from pgmx.cli.methods import GAUSSIAN_METHODS, MARKOV_METHODS
 from pgmx.cli.report import answer_lines, data_line, edge_count, edges_of, line, save_history
 
 

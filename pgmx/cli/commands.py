@@ -1,0 +1,214 @@
+"""The commands of ``pgmx``: arguments, options and help."""
+
+import click
+
+from pgmx import __version__
+from pgmx.cli import options as shared
+from pgmx.cli.console import OneLineCommand, OneLineGroup, user_errors
+from pgmx.cli.methods import N_RESAMPLES, missing_choices
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(cls=OneLineGroup, context_settings=_SETTINGS, invoke_without_command=True)
+@click.version_option(__version__, prog_name="pgmx", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context):
+    """Learn Bayesian and Markov networks from tables, for use in pgmpy.
+
+    \b
+    Examples:
+      pgmx learn alarm                        sample a known network, learn it back, compare
+      pgmx learn survey.csv --out survey.bif  learn from a table, write the fitted network
+      pgmx learn survey.csv --method group-lasso --out survey.uai
+                                              the same without directions: a Markov network
+      pgmx learn cells.csv --method glasso --select ebic --plot cells.svg
+                                              a Gaussian graph of columns of numbers
+      pgmx bootstrap survey.csv               how sure its edges are
+      pgmx score survey.bif later.csv         how well it predicts other rows
+      pgmx compare alarm learned.bif          what differs between two networks
+      pgmx learn --help                       all options
+    """  # noqa: D301 (click's mark for verbatim text is a real backspace)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@click.argument("source")
+@shared.method_option(gaussian=True)
+@shared.learner_options
+@shared.markov_options
+@shared.gaussian_options
+@shared.knowledge_options
+@shared.data_options
+@shared.file_option(
+    "--held-out", "Networks without directions: rows to judge the result by, and for --select held-out to choose by."
+)
+@shared.run_options
+@shared.max_time_option
+@shared.file_option(
+    "--checkpoint",
+    "Searches and Markov networks: write the state there now and then; the same command continues from it after a "
+    "kill.",
+)
+@shared.file_option(
+    "--out",
+    "Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
+    "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
+    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network).",
+)
+@shared.plot_option
+@shared.file_option(
+    "--plot-history",
+    "Write a picture of score or objective against seconds, of a Gaussian graph of the path that --select chose "
+    "from: .svg or .png.",
+)
+@shared.quiet_option
+def learn(source, **options):
+    """Learn a Bayesian network, a Markov network or a Gaussian graph.
+
+    SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
+    discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
+    name lists them all).
+
+    Printed are the score, the edges ("a -> b"; "a -- b" where the data cannot tell the direction), the time, and the
+    answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
+    Gaussian graph the same with partial correlations, and one prediction. A bundled network is sampled first and the
+    result compared with it (a Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and
+    NAME.svg are written into the working directory.
+
+    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime and neighborhood
+    take integers and floats for numbers, and nothing else. Results go to standard output, progress (on a terminal) and
+    errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
+
+    \b
+    Examples:
+      pgmx learn alarm --rows 2000 --random-state 7
+      pgmx learn link --max-time 10 --plot link.svg --quiet
+      pgmx learn survey.csv --score bdeu --max-indegree 3 --out survey.bif --plot survey.png
+      pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
+      pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
+      pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
+      pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
+      pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
+      pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
+      pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
+
+    \b
+    An edge file names two columns of the table per line (a first line "from,to" is skipped):
+      smoker,cancer
+      age,smoker
+    """  # noqa: D301 (as above)
+    with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
+        from pgmx.cli.learn.command import run
+
+        run(source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate how sure edges are.")
+@click.argument("source")
+@click.option(
+    "--resamples",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=N_RESAMPLES,
+    show_default=True,
+    help="Tables drawn with replacement from the rows.",
+)
+@click.option(
+    "--threshold",
+    metavar="SHARE",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    help="Share of the resamples that must have an edge. Default: estimated from the shares of all edges.",
+)
+@shared.method_option(gaussian=False)
+@shared.learner_options
+@shared.markov_options
+@shared.knowledge_options
+@shared.data_options
+@shared.run_options
+@shared.max_time_option
+@shared.file_option(
+    "--out",
+    "Write the strengths of all edges (.csv), or the graph of the strong ones (.graphml, .json).",
+)
+@shared.plot_option
+@shared.quiet_option
+def bootstrap(source, **options):
+    """Learn from resamples of a table, and estimate how sure the edges are.
+
+    SOURCE and the options of learning are those of "pgmx learn". Printed are the edges that at least the share
+    --threshold of the resamples have, with that share (strength) and the share of these that point in the direction
+    shown; an edge that a resample cannot direct counts half for each direction.
+
+    \b
+    Examples:
+      pgmx bootstrap survey.csv --resamples 200 --n-jobs -1 --out strengths.csv
+      pgmx bootstrap alarm --rows 1000 --threshold 0.9 --plot sure.svg
+    """  # noqa: D301 (as above)
+    with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
+        from pgmx.cli.resample import run
+
+        run(source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
+@click.argument("model")
+@click.argument("source")
+@click.option(
+    "--score",
+    "scores",
+    metavar="NAME",
+    multiple=True,
+    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g. "
+    "Default: bic or bic-g, as the columns are.",
+)
+@shared.missing_option
+def score(model, source, **options):
+    """Score a network on data: its structure, and the probabilities that it holds.
+
+    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml for a Gaussian
+    graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in "pgmx learn", with
+    the variables of the network for columns. States are matched by their text.
+
+    Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
+    parameters of its own, their log-likelihood (in nats, of all rows and per row) and the number of rows that they rule
+    out. For rows that the network was not learned from, this is how well it predicts. Of a Markov network the
+    log-likelihood and the log-pseudolikelihood are printed, of a Gaussian graph the log-likelihood.
+
+    \b
+    Examples:
+      pgmx score survey.bif later.csv
+      pgmx score alarm rows.parquet --score bic --score bdeu
+    """  # noqa: D301 (as above)
+    with user_errors(missing=("drop",)):
+        from pgmx.cli.evaluate import score_model
+
+        score_model(model, source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS)
+@click.argument("reference")
+@click.argument("other")
+@click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
+@shared.quiet_option
+def compare(reference, other, **options):
+    """Compare the structures of two networks over the same variables.
+
+    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml, .uai,
+    .npz) or names of bundled networks.
+
+    Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
+    F1 of the neighbours and of the arrows, and the edges that differ; of two undirected networks the number of edges
+    that they share, the Hamming distance, and precision, recall and F1 of the edges. Exit status: 0, also where they
+    differ.
+
+    \b
+    Examples:
+      pgmx compare alarm learned.bif
+      pgmx compare first.bif second.graphml --classes
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.evaluate import compare_models
+
+        compare_models(reference, other, **options)

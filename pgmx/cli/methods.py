@@ -1,0 +1,102 @@
+"""Methods of learning, and the options that their learners take.
+
+No learner is imported, so that ``--help`` stays quick; a test compares every default with the learners' signatures.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+SEARCHES = {"hill-climb": "HillClimbSearch", "annealing": "SimulatedAnnealing", "best-first": "BestFirstSearch"}
+FORESTS = {"chow-liu": "ChowLiuForest", "tan": "ChowLiuForest"}
+MARKOV_METHODS = {
+    "best-choice": "BestChoiceEdgeGrafting",
+    "online": "OnlineEdgeGrafting",
+    "first-hit": "FirstHitEdgeGrafting",
+    "edge-grafting": "EdgeGrafting",
+    "feature-grafting": "FeatureGrafting",
+    "grafting-light": "GraftingLight",
+    "group-lasso": "GroupLassoMarkovNetwork",
+}
+GAUSSIAN_METHODS = {"glasso": "GraphicalLasso", "clime": "CLIME", "neighborhood": "NeighborhoodLasso"}
+BAYESIAN_METHODS = {**SEARCHES, **FORESTS}
+UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
+
+#: Class in `pgmx.estimators` of each method.
+METHODS = {**BAYESIAN_METHODS, **UNDIRECTED_METHODS}
+
+#: Transforms of ranks that each need whole columns, so that cells may not be missing pair by pair.
+SCORE_TRANSFORMS = ("shrinkage", "truncation")
+
+#: Defaults of BootstrapStructure(n_resamples=) and SelectedGraph(lam_min_ratio=).
+N_RESAMPLES, LAM_MIN_RATIO = 100, 0.1
+
+
+class Parameter(NamedTuple):
+    """The parameter that an option sets in the learners of some methods; without a name it is no parameter of theirs.
+
+    Help shows `text` in place of the default, after `scope`.
+    """
+
+    methods: Iterable[str]
+    name: str = ""
+    default: object = None
+    text: str = ""
+    scope: str = ""
+
+
+_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS)
+
+#: Options that only some methods take.
+LEARNER_OPTIONS = {
+    "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
+    "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
+    "start": [Parameter(SEARCHES, "start_dag", text="empty")],
+    "max_candidates": [Parameter(SEARCHES, "max_candidates")],
+    "max_indegree": [Parameter(SEARCHES, "max_indegree")],
+    "max_time": [Parameter([*SEARCHES, *UNDIRECTED_METHODS], "max_time")],
+    "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
+    "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
+    "root": [Parameter(FORESTS, "root")],
+    "class_node": [Parameter(["tan"], "class_node")],
+    "score": [Parameter(SEARCHES, "scoring_method"), Parameter(FORESTS, "weight", "mutual_info")],
+    "tiers": [Parameter(BAYESIAN_METHODS, "tiers")],
+    "roots": [Parameter(BAYESIAN_METHODS, "root_nodes")],
+    "required": [Parameter(_GUIDED, "required_edges")],
+    "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
+    "lam": [Parameter(UNDIRECTED_METHODS, "lam")],
+    "lam_ratio": [
+        Parameter(MARKOV_METHODS, "lam_ratio", 0.1),
+        Parameter(GAUSSIAN_METHODS, "lam_ratio", 0.3, scope="Gaussian graphs"),
+    ],
+    "l2": [Parameter(MARKOV_METHODS, "l2", 0.001)],
+    "loss": [Parameter(MARKOV_METHODS, "loss", "pseudolikelihood")],
+    "max_edges": [Parameter(MARKOV_METHODS, "max_edges")],
+    "held_out": [Parameter(MARKOV_METHODS, "held_out"), Parameter(GAUSSIAN_METHODS)],
+    "alpha": [
+        Parameter(["best-choice", "online"], "alpha", 0.5),
+        Parameter(["edge-grafting"], "alpha", 0.0, text="one edge per round", scope="edge-grafting"),
+    ],
+    "select": [Parameter(["group-lasso"], "selection"), Parameter(GAUSSIAN_METHODS)],
+    "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
+    "rule": [Parameter(["neighborhood"], "rule", "and")],
+    "solver": [Parameter(["clime"], "solver", "auto")],
+}
+
+
+def methods_of(option: str) -> tuple[str, ...]:
+    """Return the methods that take an option."""
+    return tuple(method for parameter in LEARNER_OPTIONS[option] for method in parameter.methods)
+
+
+def default_text(option: str) -> str:
+    """Return what help says about the defaults of an option, such as ``[default: 0.1; Gaussian graphs: 0.3]``."""
+    shown = [(parameter.scope, parameter.text or parameter.default) for parameter in LEARNER_OPTIONS[option]]
+    texts = [f"{scope or 'default'}: {value}" for scope, value in shown if value is not None]
+    return f"  [{'; '.join(texts)}]" if texts else ""
+
+
+def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
+    """Return the values of --missing that let missing cells in, for a method."""
+    if method in GAUSSIAN_METHODS:
+        return ("drop",) if nonparanormal in SCORE_TRANSFORMS else ("drop", "pairwise")
+    return ("drop", "category") if method in MARKOV_METHODS else ("drop", "category", "pairwise")
