@@ -34,9 +34,16 @@ ORDER = {
         "__main__",
     ],
     "pgmx/_ext": [],
-    "pgmx/cli": ["console options report", "learners", "inputs", "learn", "evaluate resample"],
+    "pgmx/cli": [
+        "console methods report",
+        "options learners",
+        "inputs",
+        "learn",
+        "evaluate resample",
+        "commands",
+    ],
     "pgmx/cli/inputs": ["knowledge paths", "networks sources"],
-    "pgmx/cli/learn": ["query", "gaussian markov", "command"],
+    "pgmx/cli/learn": ["query results", "bayesian gaussian markov", "command"],
     "pgmx/data": [
         "errors table",
         "recode",

@@ -20,10 +20,7 @@ def _one_line(text):
 def user_errors(missing=()):
     """Turn the errors by which pgmx refuses input into one line, and warnings into lines on standard error.
 
-    Parameters
-    ----------
-    missing : tuple of str
-        Values of --missing that let missing cells in.
+    `missing` are the values of --missing that let missing cells in.
     """
     with warnings.catch_warnings():
         # Only warnings meant for the user: those about other packages' futures are for programmers.
@@ -32,13 +29,13 @@ def user_errors(missing=()):
         warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
         try:
             yield
-        except BrokenPipeError:  # whoever read our output has left; click ends quietly
+        except BrokenPipeError:  # the reader of our output is gone; click ends quietly
             raise
         except (ValueError, TypeError, OSError) as error:
-            raise BadInput(_one_line(_spelled(error, missing)) or type(error).__name__) from error
+            raise BadInput(_one_line(_spell_option(error, missing)) or type(error).__name__) from error
 
 
-def _spelled(error, missing):
+def _spell_option(error, missing):
     """Return an error about missing cells with the option as a command has it; any other as it is."""
     if hasattr(error, "with_option"):  # a MissingCellsError, whose module would bring pandas with it
         return error.among(missing).with_option("--missing {}")
@@ -53,7 +50,7 @@ class OneLineCommand(click.Command):
         try:
             return super().parse_args(context, arguments)
         except click.UsageError as error:
-            raise _shortened(error, context) from error
+            raise _shorten_error(error, context) from error
 
 
 class OneLineGroup(OneLineCommand, click.Group):
@@ -64,9 +61,9 @@ class OneLineGroup(OneLineCommand, click.Group):
         try:
             return super().resolve_command(context, arguments)
         except click.UsageError as error:
-            raise _shortened(error, context) from error
+            raise _shorten_error(error, context) from error
 
 
-def _shortened(error, context):
+def _shorten_error(error, context):
     message = _one_line(error.format_message()).rstrip(".")
     return BadInput(f"{message} (see '{context.command_path} --help')")

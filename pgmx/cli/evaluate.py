@@ -6,22 +6,16 @@ from typing import Any
 
 import click
 
+from pgmx.checks import check_same_names
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
 from pgmx.cli.report import line
 
 
 def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
-    """Print what differs between two networks.
+    """Print what differs between two networks, files or names of bundled ones.
 
-    Parameters
-    ----------
-    reference, other : str
-        Files or names of bundled networks.
-    classes : bool
-        Whether the edges listed are those of the equivalence classes.
-    quiet : bool
-        Whether to leave the edges out.
+    `classes`: the edges listed are those of the equivalence classes; `quiet`: no edges are listed.
     """
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
@@ -87,18 +81,9 @@ def _list_differences(differences, reference: str, other: str) -> None:
 
 
 def score_model(model: str, source: str, *, scores: Sequence[str], missing: str) -> None:
-    """Print the score of a network's structure on data, and the log-likelihood of its parameters.
+    """Print the scores of a network's structure on a table, and the log-likelihood of its parameters.
 
-    Parameters
-    ----------
-    model : str
-        File or name of a bundled network.
-    source : str
-        File or folder of data.
-    scores : sequence of str
-        Names of scores; empty for the usual one.
-    missing : str
-        "error" or "drop".
+    Without `scores` the usual one is printed; `missing` is "error" or "drop".
     """
     from pgmx.scores.registry import check_score_name
 
@@ -113,7 +98,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
     where = _table(source)
-    table = _matched(_open(where.path, names, missing), network)
+    table = _match_columns(_open(where.path, names, missing), network)
 
     values = _structure_scores(network, table, names, missing)
     likelihood = _likelihood(network, table, missing)
@@ -129,7 +114,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     """Print how well a Markov network predicts rows."""
     _refuse_scores(names, model, "a Markov network")
     where = _table(source)
-    table = _matched(_open(where.path, names, missing), network)
+    table = _match_columns(_open(where.path, names, missing), network)
     if hasattr(table, "float_columns"):
         raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
     for name, states in zip(table.columns, table.states, strict=True):
@@ -141,8 +126,8 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     line("data", f"{where.name}: {table.n_rows} rows, {len(network)} variables")
     line("graph", f"{network.number_of_edges()} edges")
     how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
-    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} a row{how}")
-    line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} a row (log pseudolikelihood)")
+    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{how}")
+    line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} per row (log pseudolikelihood)")
 
 
 def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
@@ -156,7 +141,7 @@ def _score_gaussian(network, model: str, source: str, names: Sequence[str], miss
 
     line("data", f"{where.name}: {len(rows)} rows, {len(network)} variables")
     line("graph", f"{network.number_of_edges()} edges")
-    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} a row{of_scores(network)}")
+    line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{of_scores(network)}")
 
 
 def _refuse_scores(names: Sequence[str], model: str, what: str) -> None:
@@ -179,7 +164,7 @@ def _open(path, names: Sequence[str], missing: str):
     return open_any(path, missing=missing)
 
 
-def _matched(opened, network) -> Any:
+def _match_columns(opened, network) -> Any:
     """Return the data with the variables and states of the network in place of their texts, or columns as they are.
 
     States of the data that the network does not have come behind its own.
@@ -189,11 +174,7 @@ def _matched(opened, network) -> Any:
     coded = isinstance(opened, DiscreteTable)
     names = list(network.nodes())
     at = {str(column): v for v, column in enumerate(opened.columns if coded else opened.names)}
-    lacking = [name for name in names if str(name) not in at]
-    extra = [column for column in at if column not in set(map(str, names))]
-    if lacking or extra:
-        what = f"no column {lacking[0]!r}" if lacking else f"a column {extra[0]!r} that the network does not have"
-        raise ValueError(f"the columns must be the variables of the network, but the table has {what}")
+    check_same_names(map(str, names), at, "the network", "the table")
     if not coded:
         return opened
     return _with_states_of(network, opened, [at[str(name)] for name in names])
@@ -206,34 +187,33 @@ def _with_states_of(network, table, order: Sequence[int]):
     from pgmx.data.columns.missing import refuse_marked
 
     refuse_marked(table, "code it with 'drop' or 'category'")
-    names, states, lookups = list(network.nodes()), [], []
+    names, states, positions = list(network.nodes()), [], []
     for name, v in zip(names, order, strict=True):
-        own = _own_states(network, name)
-        places = [_place(state, own) for state in table.states[v]]
-        for k, state in enumerate(table.states[v]):
-            if places[k] is None:
-                places[k] = len(own)
-                own.append(state)
-        states.append(tuple(own))
-        lookups.append(places)
+        known = _states_of(network, name)
+        places = [_find_state(state, known) for state in table.states[v]]
+        unknown = [k for k, place in enumerate(places) if place is None]
+        for place, k in enumerate(unknown, start=len(known)):
+            places[k] = place
+        states.append((*known, *(table.states[v][k] for k in unknown)))
+        positions.append(places)
     if (tuple(names), tuple(states)) == (table.columns, table.states):
         return table
     codes = np.empty((len(names), table.n_rows), dtype=np.min_scalar_type(max(map(len, states))))
-    for row, v, places in zip(codes, order, lookups, strict=True):
+    for row, v, places in zip(codes, order, positions, strict=True):
         row[:] = np.array(places, dtype=codes.dtype)[table.codes[v]]
     return DiscreteTable(names, states, codes)
 
 
-def _own_states(network, name) -> list:
+def _states_of(network, name) -> list:
     if hasattr(network, "potentials"):
         return list(network.states[name])
     cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
     return list(getattr(cpd, "state_names", {}).get(name, ()))
 
 
-def _place(state, own: Sequence) -> int | None:
+def _find_state(state, known: Sequence) -> int | None:
     """Return which of a network's states a state of a table is, by its text."""
-    texts = [str(name) for name in own]
+    texts = [str(name) for name in known]
     if str(state) in texts:
         return texts.index(str(state))
     if isinstance(state, bool):  # a reader of files made it of TRUE, True or true
@@ -253,7 +233,7 @@ def _structure_scores(network, table, names: Sequence[str], missing: str) -> lis
         names = ["bic" if not n_floats else "bic-g" if n_floats == len(network) else "bic-cg"]
     position = {name: v for v, name in enumerate(network.nodes())}
     dag = to_dag(list(position), sorted((position[u], position[v]) for u, v in network.edges()))
-    found = []
+    values = []
     for name in names:
         if name in DISCRETE_SCORES:
             score = DISCRETE_SCORES[name](table if coded else table.encode(missing=missing))
@@ -261,8 +241,8 @@ def _structure_scores(network, table, names: Sequence[str], missing: str) -> lis
             frame = table.to_pandas() if coded else table.to_pandas(missing=missing)
             _check_numbers(name, frame)
             score = {**GAUSSIAN_SCORES, **PGMPY_SCORES}[name](frame)
-        found.append((name, float(score.score(dag))))
-    return found
+        values.append((name, float(score.score(dag))))
+    return values
 
 
 def _check_numbers(score: str, frame) -> None:
@@ -289,10 +269,10 @@ def _report_likelihood(result) -> None:
         line("loglik", "left out: the network holds a graph without parameters")
         return
     if result.mean > -inf:
-        line("loglik", f"{result.total:.4f} nats, {result.mean:.4f} a row (parameters of the network)")
+        line("loglik", f"{result.total:.4f} nats, {result.mean:.4f} per row (parameters of the network)")
         return
     line("loglik", f"-inf: the network gives probability 0 to {result.n_impossible} of {result.n_rows} rows")
     if result.n_impossible < result.n_rows:
-        line("", f"{result.possible_mean:.4f} nats a row of the others")
+        line("", f"{result.possible_mean:.4f} nats per row of the others")
     worst = sorted(result.impossible.items(), key=lambda item: (-item[1], str(item[0])))[:5]
     line("", "at " + ", ".join(f"{name} ({count})" for name, count in worst))

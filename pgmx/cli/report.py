@@ -13,17 +13,17 @@ def edges_of(graph) -> list[tuple[str, str, str]]:
     arcs = set(graph.edges())
     if not graph.is_directed():
         arcs |= {(v, u) for u, v in arcs}
-    found = []
+    edges = []
     for u, v in arcs:
         if (v, u) not in arcs:
-            found.append((str(u), "->", str(v)))
+            edges.append((str(u), "->", str(v)))
         elif (str(u), repr(u)) < (str(v), repr(v)):
-            found.append((str(u), "--", str(v)))
-    return sorted(found, key=lambda edge: (edge[0], f" {edge[1]} ", edge[2]))
+            edges.append((str(u), "--", str(v)))
+    return sorted(edges, key=lambda edge: (edge[0], f" {edge[1]} ", edge[2]))
 
 
 def edge_count(edges: list) -> str:
-    """Say how many edges there are of each kind."""
+    """Return how many edges there are of each kind."""
     n_open = sum(mark == "--" for _, mark, _ in edges)
     return f"{len(edges)} ({len(edges) - n_open} directed, {n_open} undirected)"
 
@@ -36,8 +36,8 @@ def data_line(where, n_rows: int, n_variables: int, truth, random_state: int, wi
 
 def answer_lines(answer, how: str = "", width: int = 8) -> None:
     """Print the answer to a query, and in what way it was found."""
-    given = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
-    line("query", f"P({answer.target}{given}){how}", width)
+    condition = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
+    line("query", f"P({answer.target}{condition}){how}", width)
     wide = max(8, *(len(str(state)) for state in answer.states))
     click.echo(f"  {'state':<{wide}}  {'prior':>9}" + ("" if answer.evidence is None else f"  {'posterior':>9}"))
     for state, before, after in zip(answer.states, answer.prior, answer.posterior, strict=True):
@@ -46,26 +46,26 @@ def answer_lines(answer, how: str = "", width: int = 8) -> None:
 
 
 def penalty_text(learner, select: str | None) -> str:
-    """Say what the penalty is, also beside the one without edges, and how it was chosen."""
-    told = f"{learner.lam_:.6g}"
-    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where nobody asked for it
-        told += f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
+    """Return the penalty, also as a share of the least one without edges, and how it was chosen."""
+    text = f"{learner.lam_:.6g}"
+    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where it was not computed
+        text += f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
     path = getattr(learner, "path_", None)
     if path is None:
-        return told
+        return text
     end = "; the smallest: try a smaller --lam-ratio" if path.at_end else ""
-    return f"{told} (by {select} among {len(path)}{end})"
+    return f"{text} (by {select} among {len(path)}{end})"
 
 
 def strength_lines(rows: list, columns: tuple[str, ...], most: int | None = None) -> None:
-    """Print edges with figures, a line each: (name, number, ...), the first number of greatest size first."""
+    """Print rows (name, number, ...) of edges, the greatest size of the first number first."""
     strongest = sorted(rows, key=lambda row: (-abs(row[1]), row[0]))[:most]
     wide = max(len("edge"), *(len(row[0]) for row in strongest))
     click.echo()
     click.echo("  ".join([f"{'edge':<{wide}}", *columns]))
     for name, *figures in strongest:
-        told = (f"{figure:{len(column)}.3f}" for figure, column in zip(figures, columns, strict=True))
-        click.echo("  ".join([f"{name:<{wide}}", *told]))
+        texts = (f"{figure:{len(column)}.3f}" for figure, column in zip(figures, columns, strict=True))
+        click.echo("  ".join([f"{name:<{wide}}", *texts]))
     if len(strongest) < len(rows):
         click.echo(f"... and {len(rows) - len(strongest)} weaker ones")
 
@@ -74,8 +74,8 @@ def save_history(learner, path, measures=None) -> None:
     """Write the picture of a learner's curves."""
     from pgmx.plotting import plot_history
 
-    drawn = plot_history(learner, measures=measures)
-    save_figure((drawn[0] if isinstance(drawn, list) else drawn).figure, path)
+    axes = plot_history(learner, measures=measures)
+    save_figure((axes[0] if isinstance(axes, list) else axes).figure, path)
 
 
 def save_figure(figure, path) -> None:

@@ -1,38 +1,30 @@
 """The work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are."""
 
 import sys
-import time
 from pathlib import Path
 
 import click
 
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
+from pgmx.cli.learn.results import fit_timed
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
 from pgmx.cli.report import data_line, edge_count, edges_of, line, strength_lines
 
 
-def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
-    """Do what the command line asks.
-
-    Parameters
-    ----------
-    source : str
-        File, folder or name of a bundled network.
-    resamples : int
-        Number of resamples.
-    threshold : float or None
-        Share of them that must have an edge; None for the estimated one.
-    max_time : float or None
-        Seconds after which no resample is begun.
-    out, plot : Path or None
-        Files to write.
-    quiet : bool
-        Whether to leave the edges out.
-    **options
-        Those of `pgmx.cli.options`.
-    """
+def run(
+    source: str,
+    *,
+    resamples: int,
+    threshold: float | None,
+    max_time: float | None,
+    out: Path | None,
+    plot: Path | None,
+    quiet: bool,
+    **options,
+) -> None:
+    """Do what the command line asks; the options are those of `pgmx.cli.commands.bootstrap`."""
     check_targets(out, plot, (".csv", *GRAPH_SUFFIXES))
     check_method(options)
     markov = options["method"] in MARKOV_METHODS
@@ -49,9 +41,7 @@ def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    start = time.perf_counter()
-    bootstrap.fit(data.table)
-    seconds = time.perf_counter() - start
+    seconds = fit_timed(bootstrap, data.table)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)
 
@@ -68,8 +58,8 @@ def run(source, *, resamples, threshold, max_time, out, plot, quiet, **options):
         truth, what = data.truth, "the true graph"
         if markov:
             truth, what = moral_graph(truth), "the moral graph of the true network"
-        found = skeleton_scores(truth, graph)
-        line("pairs", f"precision {found.precision:.3f}, recall {found.recall:.3f} against {what}")
+        scores = skeleton_scores(truth, graph)
+        line("pairs", f"precision {scores.precision:.3f}, recall {scores.recall:.3f} against {what}")
     strengths = bootstrap.strengths_
     if not quiet and edges:
         _list_edges(edges, strengths, directions=not markov)

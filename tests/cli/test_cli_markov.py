@@ -149,8 +149,8 @@ def test_a_run_that_does_not_come_to_rest_answers_no_query(weather, monkeypatch)
     learned = GroupLassoMarkovNetwork._set_results
     monkeypatch.setattr(GroupLassoMarkovNetwork, "_set_results", unsettled)
     text = done("learn", weather, "--method", "group-lasso")
-    assert printed("seconds", text).endswith(" (did not come to rest: see --l2, --lam)")
-    assert printed("query", text).startswith("left out: parameters that did not come to rest")
+    assert printed("seconds", text).endswith(" (parameters did not converge: see --l2, --lam)")
+    assert printed("query", text).startswith("left out: parameters that did not converge")
     assert "prior" not in text
 
 
@@ -161,7 +161,7 @@ def test_rows_that_a_network_does_not_know_are_refused(weather):
     assert "column 'coin' has the state '7', which the network does not have" in refused("score", "w.npz", "odd.csv")
     assert "--score bic is that of a Bayesian network" in refused("score", "w.npz", weather, "--score", "bic")
     frame.drop(columns="coin").to_csv("few.csv", index=False)
-    assert "no column 'coin'" in refused("score", "w.npz", "few.csv")
+    assert "only in the network: 'coin'" in refused("score", "w.npz", "few.csv")
 
 
 def test_a_bundled_network_is_compared_with_its_moral_graph_and_pictures_are_drawn(workdir):

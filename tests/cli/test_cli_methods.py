@@ -97,7 +97,7 @@ def test_options_that_do_not_fit_are_refused(arguments, message, weather):
 
 
 def test_names_are_checked_before_the_rows_are_read(weather, monkeypatch):
-    monkeypatch.setattr("pgmx.cli.inputs.sources._opened", None)
+    monkeypatch.setattr("pgmx.cli.inputs.sources._open_file", None)
     assert "'rian' is no column" in refused("learn", weather, "--roots", "rian")
     assert "'Asia' is no column" in refused("learn", "asia", "--roots", "Asia")
 

@@ -34,7 +34,7 @@ def test_structure_and_parameters_are_scored(asia, rows):
     assert f"score    {BIC(table).score(asia):.4f} (bic, parameters fitted to these rows)\n" in text
     assert f"score    {BDeu(table).score(asia):.4f} (bdeu, parameters fitted to these rows)\n" in text
     result = held_out_log_likelihood(asia, table)
-    assert f"loglik   {result.total:.4f} nats, {result.mean:.4f} a row (parameters of the network)\n" in text
+    assert f"loglik   {result.total:.4f} nats, {result.mean:.4f} per row (parameters of the network)\n" in text
 
 
 def test_columns_may_stand_in_any_order_and_files_turn_states_into_text(rows, asia):
@@ -60,7 +60,7 @@ def test_rows_that_the_network_rules_out_are_counted(rows):
     frame.to_csv("rows.csv", index=False)
     text = done("score", "asia", "rows.csv")
     assert "loglik   -inf: the network gives probability 0 to 3 of 800 rows\n" in text
-    assert re.search(r"^ +-\d+\.\d{4} nats a row of the others$", text, re.M)
+    assert re.search(r"^ +-\d+\.\d{4} nats per row of the others$", text, re.M)
     assert "at smoke (3)\n" in text
 
 
@@ -84,7 +84,7 @@ def test_gaussian_networks_and_bare_graphs(floats):
         (("asia", "row.csv"), "no such file: row.csv"),
         (("asia", "asia"), "asia is a network, not a table"),
         (("rows.csv", "rows.csv"), "rows.csv: the suffix must be one of .bif, .xmlbif, .graphml, .json"),
-        (("cancer", "rows.csv"), "but the table has no column 'Pollution'"),
+        (("cancer", "rows.csv"), "only in the network: 'Pollution'"),
         (("lines.json", "rows.csv"), "lines.json has undirected edges: a score is that of a DAG"),
         (("broken.json", "rows.csv"), "broken.json cannot be read"),
         (("broken.bif", "rows.csv"), "broken.bif"),
@@ -135,7 +135,7 @@ def test_bad_usage_of_compare():
     save_model(to_dag("ac", [(0, 1)]), "ac.json")
     save_model(to_dag([1, "1"], []), "twice.json")
     assert "Missing argument 'REFERENCE' (see 'pgmx compare --help')" in refused("compare")
-    assert "only the first has {'b'}" in refused("compare", "ab.json", "ac.json")
+    assert "only in the first graph: 'b'" in refused("compare", "ab.json", "ac.json")
     assert "twice.json: two variables have the same text" in refused("compare", "twice.json", "ab.json")
     assert "is a folder: give a file ending in .bif" in refused("compare", "ab.json", ".")
     assert "none.graphml" in refused("compare", "ab.json", "none.graphml")

@@ -10,63 +10,31 @@ _TIER_HEADERS = ({"variable", "tier"}, {"name", "tier"}, {"node", "tier"})
 
 
 def learner_knowledge(options: dict, columns: Sequence) -> dict:
-    """Read all that the options say of the columns, as arguments of a learner.
+    """Return as arguments of a learner what the options say of the columns, and only that.
 
-    Parameters
-    ----------
-    options : dict
-        ``required``, ``forbidden``, ``tiers`` (paths or None), ``roots`` (text or None), and, for a forest, ``root``
-        and ``class_node``.
-    columns : sequence
-        Names of the columns; those that are no strings are matched by their text.
-
-    Returns
-    -------
-    dict
-        Only what was said.
-
-    Raises
-    ------
-    ValueError
-        For unknown names and bad files; file and line, or the option, are named.
+    Columns whose names are no strings are matched by their text. Raise ValueError for unknown names and bad files,
+    naming file and line, or the option.
     """
-    said: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if options["required"] is not None:
-        said["required_edges"] = read_edges(options["required"], columns)
+        arguments["required_edges"] = read_edges(options["required"], columns)
     if options["forbidden"] is not None:
-        said["forbidden_edges"] = read_edges(options["forbidden"], columns)
+        arguments["forbidden_edges"] = read_edges(options["forbidden"], columns)
     if options["tiers"] is not None:
-        said["tiers"] = read_tiers(options["tiers"], columns)
+        arguments["tiers"] = read_tiers(options["tiers"], columns)
     if options["roots"] is not None:
         names = next(csv.reader([options["roots"]], skipinitialspace=True), [])
-        said["root_nodes"] = [_column(name.strip(), columns, "--roots") for name in names]
+        arguments["root_nodes"] = [_column(name.strip(), columns, "--roots") for name in names]
     for option in ("root", "class_node"):
         if options[option] is not None:
-            said[option] = _column(options[option], columns, f"--{option.replace('_', '-')}")
-    return said
+            arguments[option] = _column(options[option], columns, f"--{option.replace('_', '-')}")
+    return arguments
 
 
 def read_edges(path: Path, columns: Sequence) -> list[tuple]:
-    """Read edges between columns of the table from a CSV file of two fields a line.
+    """Read edges between columns from a CSV file of two fields per line, and raise ValueError where a line is wrong.
 
-    Parameters
-    ----------
-    path : Path
-        The file; empty lines are skipped, and so is a first line ``from,to`` (or source,target or tail,head).
-    columns : sequence
-        Names of the columns; those that are no strings are matched by their text.
-
-    Returns
-    -------
-    list of tuple
-        Pairs of column names, as the table has them.
-
-    Raises
-    ------
-    ValueError
-        For a line without exactly two fields, with an unknown name, or text that is not UTF-8; the line is named.
-    OSError
-        If the file cannot be read.
+    Empty lines are skipped, and so is a first line ``from,to`` (or source,target or tail,head).
     """
     rows = _rows(path, "edge file")
     known = {str(name) for name in columns}
@@ -81,36 +49,21 @@ def read_edges(path: Path, columns: Sequence) -> list[tuple]:
 
 
 def read_tiers(path: Path, columns: Sequence) -> list[list]:
-    """Read tiers of variables from a CSV file.
+    """Read tiers of variables from a CSV file, the earliest first, and raise ValueError where a line is wrong.
 
-    Parameters
-    ----------
-    path : Path
-        Either lines ``variable,tier`` with integer tiers, the smallest being the earliest (a first line
-        ``variable,tier`` is skipped), or one tier a line, the earliest first, its variables separated by commas.
-    columns : sequence
-        Names of the columns; those that are no strings are matched by their text.
-
-    Returns
-    -------
-    list of list
-        Names of columns, the earliest tier first.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a tier that is no integer, text that is not UTF-8, an empty file; the line is named.
-    OSError
-        If the file cannot be read.
+    Lines are ``variable,tier`` with integer tiers, the smallest being the earliest (a first line ``variable,tier`` is
+    skipped), or one tier per line, the earliest first, its variables separated by commas.
     """
     rows = _rows(path, "tier file")
     known = {str(name) for name in columns}
-    headed = bool(rows) and {field.lower() for field in rows[0][1]} in _TIER_HEADERS and not set(rows[0][1]) <= known
-    if headed:
+    has_header = (
+        bool(rows) and {field.lower() for field in rows[0][1]} in _TIER_HEADERS and not set(rows[0][1]) <= known
+    )
+    if has_header:
         del rows[0]
     if not rows:
         raise ValueError(f"tier file {path} is empty")
-    if not headed and not all(len(row) == 2 and _is_integer(row[1]) and row[1] not in known for _, row in rows):
+    if not has_header and not all(len(row) == 2 and _is_integer(row[1]) and row[1] not in known for _, row in rows):
         return [[_column(name, columns, f"{path}, line {line}") for name in row if name] for line, row in rows]
     tiers: dict[int, list] = {}
     for line, row in rows:

@@ -9,23 +9,10 @@ _READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
 
 
 def read_network(text: str) -> Any:
-    """Read a graph or a network.
+    """Read a graph or a network: the name of a bundled one, or a file.
 
-    Parameters
-    ----------
-    text : str
-        The name of a bundled network, or a file: .bif, .xmlbif, .json, .npz, .uai, or .graphml, which holds a graph
-        alone unless it is that of a Markov network or a Gaussian one.
-
-    Returns
-    -------
-    networkx graph or pgmpy network
-        As the file holds it.
-
-    Raises
-    ------
-    ValueError
-        If it is neither, or the file cannot be read.
+    A .graphml file holds a graph alone unless it is that of a Markov network or a Gaussian one. Raise ValueError where
+    the text is neither, or the file cannot be read.
     """
     from pgmx.datasets import list_networks, load_network
 
@@ -66,7 +53,7 @@ def _read_graphml(path: Path):
         raise ValueError(f"{path} cannot be read: {error}") from error
     if graph.is_multigraph():
         raise ValueError(f"{path} has parallel edges: it is no graph of a network")
-    if len(graph) and all("log_potentials" in own for _, own in graph.nodes(data=True)):
+    if len(graph) and all("log_potentials" in attributes for _, attributes in graph.nodes(data=True)):
         from pgmx.models import load_markov_network
 
         return load_markov_network(path)

@@ -1,4 +1,4 @@
-"""Checks of what the user gave, before any work: the source, and the files to write."""
+"""Checks before any work: the source, and the files to write."""
 
 import os
 from collections.abc import Sequence
@@ -21,24 +21,9 @@ class Source(NamedTuple):
 
 
 def find_source(text: str) -> Source:
-    """Tell a bundled network from a file.
+    """Return the bundled network or the file that a text names; a bundled name wins, ``./alarm`` is always a file.
 
-    Parameters
-    ----------
-    text : str
-        What the user typed. A bundled name wins; ``./alarm`` is always a file.
-
-    Returns
-    -------
-    Source
-        The name of the network, or the path of the file and its stem.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a bundled network nor an existing file.
-    FileNotFoundError
-        If it is a folder without Parquet files.
+    Raise ValueError where it is neither, FileNotFoundError for a folder without Parquet files.
     """
     from pgmx.datasets import list_networks
 
@@ -64,24 +49,12 @@ def check_targets(
     suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES,
     history: Path | None = None,
 ) -> None:
-    """Refuse files that could not be written, before the learning.
+    """Refuse files that could not be written, before the learning, and one file named twice.
 
-    Parameters
-    ----------
-    out, plot : Path or None
-        Where the user wants the model and the picture.
-    suffixes : sequence of str
-        What `out` may end in.
-    history : Path or None
-        Where the user wants the picture of the curves.
-
-    Raises
-    ------
-    ValueError
-        For a wrong suffix, a folder that does not exist, a place without permission to write, or one file named twice.
+    `suffixes` are those that `out` may have; `plot` and `history` are pictures.
     """
     targets = {"--out": out, "--plot": plot, "--plot-history": history}
-    named: dict[Path, str] = {}
+    options: dict[Path, str] = {}
     for option, path in targets.items():
         if path is None:
             continue
@@ -93,7 +66,7 @@ def check_targets(
             except ValueError as error:
                 raise ValueError(f"{option} {path}: {error}") from None
         check_writable(path, option)
-        other = named.setdefault(path.absolute(), option)
+        other = options.setdefault(path.absolute(), option)
         if other != option:
             raise ValueError(f"{other} and {option} name the same file {path}")
 

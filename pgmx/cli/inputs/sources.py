@@ -14,9 +14,9 @@ DEFAULT_ROWS = 10_000
 class Data(NamedTuple):
     """What is learned from.
 
-    `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network`
-    tells which kind of fitted network there will be ("discrete" or "gaussian", "markov", or none); `truth` is the
-    bundled network.
+    `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network` is
+    the kind of fitted network there will be ("discrete", "gaussian", "markov", or none); `truth` is the bundled
+    network.
     """
 
     table: Any
@@ -41,41 +41,26 @@ def open_source(text: str, rows: int | None) -> Source:
 
 
 def load(where: Source, options: dict) -> tuple[Data, dict]:
-    """Load the data, names of columns in the options being checked first.
-
-    Parameters
-    ----------
-    where : Source
-        What `open_source` found.
-    options : dict
-        rows, score, missing, n_jobs, random_state, method, and those of `learner_knowledge`.
-
-    Returns
-    -------
-    data : Data
-        The data.
-    knowledge : dict
-        Arguments of the learner.
-    """
+    """Return the data and what the learner is given about their columns; names in the options are checked first."""
     if where.path is None:
         from pgmx.data import encode
         from pgmx.datasets import load_network, sample
 
         truth = load_network(where.name)
         learner_knowledge(options, list(truth.nodes()))
-        opened = encode(sample(truth, options["rows"] or DEFAULT_ROWS, random_state=options["random_state"]))
+        table = encode(sample(truth, options["rows"] or DEFAULT_ROWS, random_state=options["random_state"]))
     else:
         truth = None
         columns = _peek(where.path)
         if columns is not None:
             learner_knowledge(options, columns)
-        opened = _opened(where.path, options)
-    data = _data(opened, truth, options)
+        table = _open_file(where.path, options)
+    data = _describe(table, truth, options)
     return data, learner_knowledge(options, data.columns)
 
 
 def _peek(path: Path) -> list | None:
-    """Return the names of the columns without reading the rows, or None where the reading of them will tell why not."""
+    """Return the names of the columns without reading the rows; None where reading them will say what is wrong."""
     from pyarrow import parquet
 
     from pgmx.data import open_table
@@ -90,7 +75,7 @@ def _peek(path: Path) -> list | None:
         return None
 
 
-def _opened(path: Path, options: dict):
+def _open_file(path: Path, options: dict):
     """Open a file as a coded table, or as columns where some are floats or the score is for numbers."""
     from pgmx.data import open_any, open_frame
 
@@ -103,22 +88,22 @@ def _is_for_numbers(score: str | None) -> bool:
     return score is not None and score.endswith(("-g", "-cg"))
 
 
-def _data(opened, truth, options: dict) -> Data:
+def _describe(table, truth, options: dict) -> Data:
     from pgmx.data import DiscreteTable
 
-    coded = isinstance(opened, DiscreteTable)
-    columns = tuple(opened.columns if coded else opened.names)
-    floats = () if coded else opened.float_columns
+    coded = isinstance(table, DiscreteTable)
+    columns = tuple(table.columns if coded else table.names)
+    floats = () if coded else table.float_columns
     if options["method"] in MARKOV_METHODS:
         _refuse_floats(floats, options["method"])
-        return Data(opened, columns, opened.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
+        return Data(table, columns, table.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
     score = options["score"] or default_score(options["method"], len(floats), len(columns))
     network = None
     if coded and not _is_for_numbers(score):
         network = "discrete"
     elif floats and len(floats) == len(columns):
         network = "gaussian"
-    return Data(opened, columns, opened.n_rows, score, network, truth)
+    return Data(table, columns, table.n_rows, score, network, truth)
 
 
 def _refuse_floats(floats, method: str) -> None:

@@ -1,7 +1,9 @@
 """The command ``pgmx learn``, one module per family of models.
 
 - `query`: one question to the fitted network, asked only when exact inference is cheap
-- `gaussian`: the work of ``pgmx learn`` for Gaussian graphs: learn, report, predict, write
-- `markov`: the work of ``pgmx learn`` for Markov networks: learn, report, ask, write
-- `command`: the work of ``pgmx learn``: load, learn, report, write
+- `results`: what all families of models share once a learner is made: fitting it, listing edges, writing files
+- `bayesian`: Bayesian networks: learn, report, ask, write
+- `gaussian`: Gaussian graphs: learn, report, predict, write
+- `markov`: Markov networks: learn, report, ask, write
+- `command`: what runs first: check the options, load the data, call one of these families
 """

@@ -1,6 +1,5 @@
 """The work of ``pgmx learn`` for Gaussian graphs: learn, report, predict, write."""
 
-import time
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -9,10 +8,9 @@ import click
 
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.learn.query import target_and_neighbour
+from pgmx.cli.learn.results import LABEL_WIDTH, Targets, check_held_out, fit_timed, list_edges, write_results
 from pgmx.cli.learners import make_learner
-from pgmx.cli.report import line, penalty_text, save_figure, strength_lines
-
-_WIDTH = 9  # of the labels
+from pgmx.cli.report import line, penalty_text, save_figure
 
 #: Edges that are listed; files hold all of them.
 MOST_EDGES = 40
@@ -25,7 +23,7 @@ _OBJECTIVES = {
 
 
 class Prediction(NamedTuple):
-    """What is known of `target` before and after seeing `evidence` at `value`.
+    """Figures about `target` before and after seeing `evidence` at `value`.
 
     `columns` names the figures: mean and standard deviation, or, where marginal distributions were transformed, median
     and the quantiles that a standard deviation means.
@@ -39,68 +37,36 @@ class Prediction(NamedTuple):
     after: tuple[float, ...]
 
 
-def learn_gaussian(where: Source, options: dict, targets, quiet: bool) -> None:
-    """Learn a Gaussian graph, and report and write what was learned.
-
-    Parameters
-    ----------
-    where : Source
-        The file.
-    options : dict
-        Those of `pgmx.cli.options`, held_out and plot_history.
-    targets : (out, plot, history)
-        Files to write.
-    quiet : bool
-        Whether to leave the edges out.
-    """
-    held_out = _held_out(options)
+def learn_gaussian(where: Source, options: dict, targets: Targets, quiet: bool) -> None:
+    """Learn a Gaussian graph from a file, and report and write what was learned."""
+    path, complete = check_held_out(options), "error" if options["missing"] == "error" else "drop"
+    held_out = None if path is None else read_numbers(path, complete)
     learner = make_learner(options, {})
-    start = time.perf_counter()
     with warnings.catch_warnings():
         # The report says both in words of this command.
         warnings.filterwarnings("ignore", ".* ended before its tolerance", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
-        learner.fit(where.path)
-    seconds = time.perf_counter() - start
+        seconds = fit_timed(learner, where.path)
     model, graph = learner.model_, learner.graph_
 
     _report(where, learner, options, seconds)
     if held_out is not None:
         mean = model.log_likelihood(with_names_of(model, held_out)).mean()
-        line("held-out", f"{mean:.4f} nats a row (log-likelihood of {len(held_out)} rows{of_scores(model)})", _WIDTH)
-    if not quiet and graph.number_of_edges():
-        edges = graph.edges(data="weight")
-        named = [(" -- ".join(sorted((str(u), str(v)))), weight) for u, v, weight in edges]
-        strength_lines(named, ("partial correlation",), MOST_EDGES)
+        line(
+            "held-out",
+            f"{mean:.4f} nats per row (log-likelihood of {len(held_out)} rows{of_scores(model)})",
+            LABEL_WIDTH,
+        )
+    if not quiet:
+        list_edges(graph, "partial correlation", MOST_EDGES)
     _report_prediction(predict(model, *target_and_neighbour(graph, model.names)))
-    _write(learner, targets)
-
-
-def _held_out(options: dict):
-    """Read the rows to judge the result by; None where there are none."""
-    path = options["held_out"]
-    if path is None:
-        return None
-    if not path.exists():
-        raise ValueError(f"--held-out {path}: no such file")
-    return read_numbers(path, "error" if options["missing"] == "error" else "drop")
+    signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
+    note = f" (edges wide where they are strong{signs})"
+    write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
 
 
 def read_numbers(path: Path, missing: str):
-    """Read rows of numbers.
-
-    Parameters
-    ----------
-    path : Path
-        File or folder.
-    missing : {"error", "drop"}
-        What to do with missing cells.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Floats.
-    """
+    """Read rows of numbers from a file or folder as a DataFrame of floats; `missing` is "error" or "drop"."""
     import pandas as pd
 
     from pgmx.data import open_numeric
@@ -118,49 +84,49 @@ def with_names_of(model, rows):
 
 
 def of_scores(model) -> str:
-    """Say whose density a likelihood is, where it is not that of the rows themselves."""
+    """Return whose density a likelihood is, where it is not that of the rows themselves."""
     return "" if model.transforms is None else ", of their normal scores"
 
 
 def _report(where: Source, learner, options: dict, seconds: float) -> None:
     model, method = learner.model_, options["method"]
     least = " or more behind each pair" if options["missing"] == "pairwise" else ""
-    line("data", f"{where.name}: {int(model.n_samples)} rows{least}, {len(model.names)} variables", _WIDTH)
-    line("method", f"{method}{_details(options)}", _WIDTH)
+    line("data", f"{where.name}: {int(model.n_samples)} rows{least}, {len(model.names)} variables", LABEL_WIDTH)
+    line("method", f"{method}{_details(options)}", LABEL_WIDTH)
     if learner.repaired_ > 0:
         changed = f"correlations changed by up to {learner.repaired_:.2g}, which made them positive semidefinite"
-        line("repaired", changed, _WIDTH)
-    line("objective", f"{learner.objective_:.6f} ({_OBJECTIVES[method]})", _WIDTH)
-    line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({_ending(learner, options, seconds)})", _WIDTH)
-    line("lam", penalty_text(learner, options["select"]), _WIDTH)
+        line("repaired", changed, LABEL_WIDTH)
+    line("objective", f"{learner.objective_:.6f} ({_OBJECTIVES[method]})", LABEL_WIDTH)
+    line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({_ending(learner, options, seconds)})", LABEL_WIDTH)
+    line("lam", penalty_text(learner, options["select"]), LABEL_WIDTH)
     n_pairs = len(model.names) * (len(model.names) - 1) // 2
-    line("edges", f"{learner.graph_.number_of_edges()} of {n_pairs} pairs", _WIDTH)
-    line("model", model.estimated_by, _WIDTH)
-    line("seconds", f"{seconds:.3f}{_cut_short(learner)}", _WIDTH)
+    line("edges", f"{learner.graph_.number_of_edges()} of {n_pairs} pairs", LABEL_WIDTH)
+    line("model", model.estimated_by, LABEL_WIDTH)
+    line("seconds", f"{seconds:.3f}{_path_ending(learner)}", LABEL_WIDTH)
 
 
 def _details(options: dict) -> str:
-    """Say how the method was set, in parentheses; nothing where it takes no options."""
-    told = []
+    """Return how the method was set, in parentheses; nothing where it takes no options."""
+    settings = []
     if options["method"] == "clime":
-        told.append(f"solver {options['solver'] or 'auto'}")
+        settings.append(f"solver {options['solver'] or 'auto'}")
     if options["method"] == "neighborhood":
-        told.append(f"rule {options['rule'] or 'and'}")
+        settings.append(f"rule {options['rule'] or 'and'}")
     if options["nonparanormal"] is not None:
-        told.append(f"nonparanormal by {options['nonparanormal']}")
-    return f" ({', '.join(told)})" if told else ""
+        settings.append(f"nonparanormal by {options['nonparanormal']}")
+    return f" ({', '.join(settings)})" if settings else ""
 
 
 def _ending(learner, options: dict, seconds: float) -> str:
-    """Say whether the solver came to its end, and what stopped it."""
+    """Return whether the solver converged, and what stopped it."""
     if learner.converged_:
         return "converged"
     by_time = options["max_time"] is not None and seconds >= options["max_time"]
     return "stopped before convergence by --max-time" if by_time else "not converged: try a larger --lam-ratio"
 
 
-def _cut_short(learner) -> str:
-    """Say where a path of penalties was ended before its time, which nothing but the clock does here."""
+def _path_ending(learner) -> str:
+    """Return where a path of penalties was stopped, which only --max-time does here."""
     path = getattr(learner, "path_", None)
     if path is None or len(path) >= learner.n_lams:
         return ""
@@ -168,27 +134,17 @@ def _cut_short(learner) -> str:
 
 
 def predict(model, target, evidence) -> Prediction:
-    """Tell what a network says of `target`, before and after seeing `evidence` a standard deviation above its mean.
+    """Return what a network predicts of `target`, before and after seeing `evidence` one standard deviation above mean.
 
-    Parameters
-    ----------
-    model : GaussianMarkovNetwork
-        The fitted network.
-    target, evidence : hashable, hashable or None
-        Names of variables.
-
-    Returns
-    -------
-    Prediction
-        With `after` equal to `before` when there is no evidence.
+    Without evidence `after` equals `before`.
     """
     columns = ("mean", "sd") if model.transforms is None else ("median", "16 %", "84 %")
     before = _figures(model.marginal([target]))
     if evidence is None:
         return Prediction(target, None, None, columns, before, before)
-    known = model.marginal([evidence])
-    middle, *spread = _figures(known)
-    value = spread[-1] if known.transforms is not None else middle + spread[0]
+    marginal = model.marginal([evidence])
+    middle, *spread = _figures(marginal)
+    value = spread[-1] if marginal.transforms is not None else middle + spread[0]
     value = float(f"{value:.4g}")  # as it is printed
     after = _figures(model.marginal([target, evidence]).conditional({evidence: value}))
     return Prediction(target, evidence, value, columns, before, after)
@@ -203,31 +159,17 @@ def _figures(network) -> tuple[float, ...]:
     return tuple(network.transforms.backward([0], scores)[:, 0].tolist())
 
 
-def _report_prediction(found: Prediction) -> None:
+def _report_prediction(prediction: Prediction) -> None:
     click.echo()
-    given = "" if found.evidence is None else f" | {found.evidence} = {found.value:.4g}"
-    line("query", f"{found.target}{given}", _WIDTH)
-    click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in found.columns))
-    rows = [("before", found.before)] + ([] if found.evidence is None else [("after", found.after)])
+    condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {prediction.value:.4g}"
+    line("query", f"{prediction.target}{condition}", LABEL_WIDTH)
+    click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
+    rows = [("before", prediction.before)] + ([] if prediction.evidence is None else [("after", prediction.after)])
     for name, figures in rows:
         click.echo(f"  {name:<8}" + "".join(f"  {figure:>10.5g}" for figure in figures))
 
 
-def _write(learner, targets) -> None:
-    out, plot, history = targets
-    if any(target is not None for target in targets):
-        click.echo()
-    if out is not None:
-        from pgmx.models import save_model
+def _save_path(learner, path: Path) -> None:
+    from pgmx.plotting import plot_path
 
-        click.echo(f"wrote {save_model(learner.model_, out)}")
-    if plot is not None:
-        from pgmx.plotting import save_picture
-
-        graph = learner.graph_
-        signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
-        click.echo(f"wrote {save_picture(graph, plot, strengths='weight')} (edges wide where they are strong{signs})")
-    if history is not None:
-        from pgmx.plotting import plot_path
-
-        save_figure(plot_path(learner).figure, history)
+    save_figure(plot_path(learner).figure, path)
