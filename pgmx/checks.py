@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from numbers import Integral
+from typing import cast
 
 import numpy as np
 
@@ -78,3 +79,10 @@ def caller_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":
         level, frame = level + 1, frame.f_back
     return level
+
+
+def count_workers(n_jobs: int | None) -> int:
+    """Return how many workers `n_jobs` means to joblib; None is 1 outside of a context that says more."""
+    from joblib import effective_n_jobs
+
+    return effective_n_jobs(cast(int, n_jobs))

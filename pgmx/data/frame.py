@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import FormerName, caller_level, join_names
+from pgmx.checks import FormerName, caller_level, count_workers, join_names
 from pgmx.data.columns.declared import check_state_names, recode_column
 from pgmx.data.columns.kinds import (
     Coded,
@@ -204,9 +204,9 @@ class Frame:
         """
         n_workers = 1
         if n_jobs is not None and n_jobs != 1:
-            from joblib import Parallel, delayed, effective_n_jobs
+            from joblib import Parallel, delayed
 
-            n_workers = effective_n_jobs(n_jobs)
+            n_workers = count_workers(n_jobs)
         if n_workers == 1 or codes.size < THREADED_CELLS:
             return _join_parts([self._code_range(0, self.n_columns, codes)])
         n_parts = min(4 * n_workers, self.n_columns)

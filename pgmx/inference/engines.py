@@ -49,9 +49,11 @@ class Engine(Protocol):
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of a variable."""
+        ...
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of distinct variables, one axis per variable in their order."""
+        ...
 
 
 class BeliefEngine:

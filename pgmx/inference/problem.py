@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Protocol, TypeAlias, Union, cast
 
 from pgmx.checks import join_names
 from pgmx.inference.exact.elimination import EliminationPlan
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkLike", "Problem", "check_method"]
 
-#: What the functions by name take; a network of :mod:`pgmx.models` is one of pgmpy.
-NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors]
+
+class InferenceModel(Protocol):
+    """A network that says itself how inference sees it, as :mod:`pgmx.models` has them."""
+
+    def inference_problem(self) -> Problem:
+        """Return names, states and potentials."""
+        ...
+
+
+#: What the functions by name take.
+NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel]
 
 
 class Problem:
@@ -38,8 +47,9 @@ class Problem:
         if isinstance(model, PairwisePotentials | LogFactors):
             cards = model.cardinalities.tolist()
             return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
-        make_problem = getattr(model, "inference_problem", None)
-        return cls(*read_network(model)) if make_problem is None else make_problem()
+        if hasattr(model, "inference_problem"):
+            return model.inference_problem()
+        return cls(*read_network(cast("DiscreteMarkovNetwork", model)))
 
     @cached_property
     def _positions(self) -> dict[Hashable, int]:

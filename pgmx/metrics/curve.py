@@ -125,7 +125,7 @@ def learning_curve(
     )
     for v, parents in enumerate(arrays.parents):
         marginals.of((v, *parents))  # once here, not in each process
-    repeats = Parallel(n_jobs=n_jobs)(
+    repeats: Any = Parallel(n_jobs=n_jobs)(
         delayed(_run_repeat)(network, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
     )
     records = [
@@ -182,7 +182,8 @@ def _learn_graph(learner: Any, table: DiscreteTable, label: str) -> nx.DiGraph:
 
     if isinstance(learner, nx.DiGraph):
         return learner
-    fitted = clone(learner).fit(table)
+    fitted: Any = clone(learner)
+    fitted.fit(table)
     graph = fitted.dag_ if hasattr(fitted, "dag_") else fitted.graph_
     if not isinstance(graph, nx.DiGraph):
         raise ValueError(f"the result of {label!r} is a {type(graph).__name__}: a learner of DAGs is needed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, log, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -204,14 +204,14 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
 
     names = list(model.nodes())
     frame = open_frame(X).to_pandas(missing=missing)
-    positions = _positions(names, frame.columns)
+    positions = _positions(names, list(frame.columns))
     values = dict(zip(names, (frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions), strict=True))
     cpds = [_gaussian_cpd(model, name) for name in names]
     return _sum_terms(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
 
 
 def _gaussian_cpd(model: LinearGaussianBayesianNetwork, name):
-    cpd = model.get_cpds(name)
+    cpd: Any = model.get_cpds(name)
     if cpd is None:
         raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
     if not float(cpd.std) > 0.0:

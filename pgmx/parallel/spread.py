@@ -11,10 +11,11 @@ from time import perf_counter, time
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, open_table
 from pgmx.data.files.plane_file import write_coded
 
@@ -150,7 +151,7 @@ def one_blas_thread():
 
 
 def _spread(task: Task, data, n: int, n_jobs, deadline: float) -> Iterator[tuple[int, Any]]:
-    n_workers = min(effective_n_jobs(n_jobs), n)
+    n_workers = min(count_workers(n_jobs), n)
     first, prefer = 0, "threads"
     if n_workers == 1 or shares_memory(prefer):
         began = perf_counter()

@@ -1,9 +1,10 @@
 """Marginal and pairwise counts of a coded table."""
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext import _counts
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 
 # Rows of the pair counts that one task computes: a multiple of the kernel's tile.
@@ -97,7 +98,7 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     counts = np.zeros((m, m), dtype=np.uint32)
     if m == 0:
         return counts
-    if effective_n_jobs(n_jobs) == 1:
+    if count_workers(n_jobs) == 1:
         _counts.count_pairs(table.planes, chosen, 0, m, counts)
     else:
         Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(

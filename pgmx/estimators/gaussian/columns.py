@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.sparse import csc_array, hstack
 
+from pgmx.checks import count_workers
 from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
@@ -46,7 +46,7 @@ def solve_columns(
 
     The deadline is checked by the solver, the callback after each block.
     """
-    n_workers = effective_n_jobs(n_jobs)
+    n_workers = count_workers(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
     task = ColumnTask(solve, n_columns, block)
     parts: dict[int, ColumnEstimates] = {}

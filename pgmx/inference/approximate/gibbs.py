@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext import _gibbs
-from pgmx.checks import check_natural, check_seed
+from pgmx.checks import check_natural, check_seed, count_workers
 from pgmx.inference.networks.evidence import Network, check_evidence
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
@@ -140,7 +140,7 @@ def gibbs_sample(
         )
         return possible and _is_possible(model, columns[:, :1])
 
-    if min(effective_n_jobs(n_jobs), n_chains) == 1:
+    if min(count_workers(n_jobs), n_chains) == 1:
         successes = [run(c) for c in range(n_chains)]
     else:
         tasks = (delayed(run)(c) for c in range(n_chains))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class BayesianArrays(NamedTuple):
         Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
         or for other states of a parent than the parent's own table has.
         """
-        cpds = list(model.get_cpds()) if callable(getattr(model, "get_cpds", None)) else None
+        cpds: list[Any] | None = list(model.cpds) if callable(getattr(model, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "state_names") for cpd in cpds):
             raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
         table_of = {cpd.variable: cpd for cpd in cpds}

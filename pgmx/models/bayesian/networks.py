@@ -208,7 +208,7 @@ def to_linear_gaussian(
     model.add_cpds(
         *(
             LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(cpd.std), [names[int(p)] for p in cpd.evidence])
-            for cpd in stand_in_model.get_cpds()
+            for cpd in stand_in_model.cpds
         )
     )
     return model

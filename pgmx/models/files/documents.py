@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -129,7 +130,7 @@ def build_graph(document: dict) -> nx.Graph:
     return graph
 
 
-def _add_parameters(graph: nx.Graph, document: dict) -> None:
+def _add_parameters(graph: Any, document: dict) -> None:
     cpds = document.get("cpds", [])
     if isinstance(graph, LinearGaussianBayesianNetwork):
         graph.add_cpds(*(LinearGaussianCPD(c["variable"], c["beta"], c["std"], c["evidence"]) for c in cpds))

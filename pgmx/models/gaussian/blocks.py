@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -42,9 +42,10 @@ class Blocks:
 
     def invert(self) -> np.ndarray:
         """Return the inverse, dense; exactly symmetric, with exact zeros between components."""
-        whole = np.eye(self.matrix.shape[0])
+        (invert_factor,) = get_lapack_funcs(("potri",), dtype=np.float64)
+        whole = np.eye(len(self.matrix.indptr) - 1)
         for ids, factor in self.factors:
-            lower, _ = lapack.dpotri(factor, lower=1)
+            lower, _ = invert_factor(factor, lower=1)
             lower = np.tril(lower)
             whole[np.ix_(ids, ids)] = lower + np.tril(lower, -1).T
         return whole
@@ -104,7 +105,7 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> n
     if not missing.any():
         return whole
     residuals = -np.asarray((matrix @ scores.T).T)
-    p = matrix.shape[0]
+    p = len(matrix.indptr) - 1
     dense = matrix.toarray() if p <= DENSE_UP_TO else None
     packed = np.packbits(missing, axis=1)
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
@@ -128,7 +129,7 @@ def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array
 
     .. math:: K_{kk} - K_{km} K_{mm}^{-1} K_{mk}
     """
-    p = matrix.shape[0]
+    p = len(matrix.indptr) - 1
     others = np.setdiff1d(np.arange(p), positions)
     marginal = matrix[positions][:, positions].toarray()
     inner, across = matrix[others][:, others], matrix[others][:, positions]

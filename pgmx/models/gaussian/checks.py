@@ -111,7 +111,7 @@ def _to_dense(matrix, names: tuple, what: str) -> np.ndarray:
     return np.array(matrix, dtype=np.float64)
 
 
-def _check_shape(shape: tuple, names: tuple, what: str) -> None:
+def _check_shape(shape: tuple[int, ...] | None, names: tuple, what: str) -> None:
     if shape != (len(names), len(names)):
         raise ValueError(f"the {what} must be square with one row for each of {len(names)} names, got shape {shape}")
 

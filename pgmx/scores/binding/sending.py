@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, TypeVar
 
-from joblib import effective_n_jobs
 from pgmpy.structure_score import BaseStructureScore
 
+from pgmx.checks import count_workers
 from pgmx.parallel.spread import sendable, shares_memory
 from pgmx.scores.compiled import CompiledScore
 
@@ -41,7 +41,7 @@ def strip_cache(score: BaseStructureScore) -> BaseStructureScore | None:
 def send_scoring(scoring: Bound, n_jobs: int | None) -> Iterator[Bound]:
     """Yield a score bound to data in the form that `n_jobs` workers read fastest: itself where they share memory."""
     table = getattr(scoring, "table", None)
-    if table is None or effective_n_jobs(n_jobs) == 1:
+    if table is None or count_workers(n_jobs) == 1:
         yield scoring
         return
     with sendable(table, shares_memory("threads")) as sent:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
+from pgmx.checks import count_workers
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.dag.course import ClimbLimits, Course, Stopped
@@ -61,7 +62,7 @@ def restart(
     optimum = np.array(course.memo["optimum"]) if "optimum" in course.memo else course.best_edges(state).copy()
     done = int(course.memo.get("done", 0))
     course.keep_best(state)
-    workers = min(effective_n_jobs(n_jobs), n_restarts)
+    workers = min(count_workers(n_jobs), n_restarts)
     while done < n_restarts:
         course.mark_safe(state, optimum=optimum, done=done)
         course.check()

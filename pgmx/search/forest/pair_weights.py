@@ -5,9 +5,10 @@ from math import log
 from typing import Protocol
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext import _counts, _spanning
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
 from pgmx.statistics import marginal_counts
@@ -82,7 +83,7 @@ class CountedWeights:
                 prior=terms.prior,
                 penalty=terms.penalty,
             )
-            for _ in range(min(effective_n_jobs(n_jobs), self.n))  # one per thread
+            for _ in range(min(count_workers(n_jobs), self.n))  # one per thread
         ]
 
     def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -5,9 +5,10 @@ from math import inf, sqrt
 from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext._pseudolikelihood import Conditionals
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
@@ -90,7 +91,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
             chosen = np.ascontiguousarray(pairs[part])
             tables, where = self.statistics.flat(chosen)
             cells = np.empty(len(tables))
-            jobs = min(effective_n_jobs(self._n_jobs), max(1, len(part) // 64))
+            jobs = min(count_workers(self._n_jobs), max(1, len(part) // 64))
             if jobs == 1:
                 self._measure(chosen, where, tables, cells)
             else:

@@ -3,9 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext import _pair_tables
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 
 # Words of all planes that are read before the next words: a mapped table is read from disk once, not once a block.
@@ -59,7 +60,7 @@ class PairCounter:
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
         most = float(_pair_tables.HISTOGRAM_CELLS)
         usual = most if weights is not None else min(float(self._kept[pairs].prod(axis=1).mean()), most)
-        n_jobs = effective_n_jobs(self._n_jobs)
+        n_jobs = count_workers(self._n_jobs)
         work = int(len(pairs) * table.n_rows / 512 * usual / _TASK_WORK)
         n_tasks = 1 if n_jobs == 1 else max(1, min(4 * n_jobs, work))
         if n_tasks == 1:
@@ -123,7 +124,7 @@ class PairCounter:
         row = store.begins[of] + state * store.widths[of] - store.columns[of + 1]
         arrays = (table.planes, table.plane_offsets[of] + state, ends[owner], row, store.columns[of] + state)
         m, n_words = len(of), table.planes.shape[1]
-        alone = effective_n_jobs(self._n_jobs) == 1
+        alone = count_workers(self._n_jobs) == 1
         rows = max(m, 1) if alone else _TASK_ROWS
         step = max(_PASS_WORDS // max(m, 1) // 512, 1) * 512
         for first_word in range(0, n_words, step):

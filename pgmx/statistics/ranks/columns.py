@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+
+from pgmx.checks import count_workers
 
 #: Cells that are ranked at a time, a block in a thread.
 _BLOCK_CELLS = 1 << 18
@@ -74,7 +76,7 @@ def ranked_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
     )
     step = max(1, _BLOCK_CELLS // max(1, n))
     blocks = [slice(first, min(first + step, p)) for first in range(0, p, step)]
-    if len(blocks) == 1 or effective_n_jobs(n_jobs) == 1:
+    if len(blocks) == 1 or count_workers(n_jobs) == 1:
         for block in blocks:
             _rank(X, block, ranked)
     else:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from pgmx._ext import _ranks
+from pgmx.checks import count_workers
 from pgmx.statistics.ranks.columns import RankedColumns, checked_rows, ranked_columns
 from pgmx.statistics.ranks.transforms import normal_scores
 
@@ -288,7 +289,7 @@ def _in_blocks(
 
     `work` is that of a pair i <= j below size, or, without a triangle, of one i.
     """
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = count_workers(n_jobs)
     total = work * size * size // 2 if triangle else work * size
     if n_threads == 1 or size < 2 or total < _THREADS_PAY:
         task(0, size)
