@@ -58,7 +58,12 @@ ORDER = {
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir"],
     "pgmx/estimators": ["_documented base paths results", "bayesian gaussian markov", "resampling selection"],
-    "pgmx/estimators/bayesian": ["dag_learner", "chow_liu search_learner", "annealing best_first hill_climb"],
+    "pgmx/estimators/bayesian": [
+        "results",
+        "dag_learner",
+        "chow_liu search_learner",
+        "annealing best_first hill_climb",
+    ],
     "pgmx/estimators/gaussian": [
         "columns estimate",
         "path results",
@@ -85,7 +90,7 @@ ORDER = {
     "pgmx/models/files": ["formats safe_names", "archives bif documents graphml", "gaussian markov"],
     "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
-    "pgmx/parallel": ["spread"],
+    "pgmx/parallel": ["arrays", "spread"],
     "pgmx/plotting": ["crossings marks strengths", "edge_styles history layout paths", "curves draw"],
     "pgmx/runs": ["fingerprint progress", "checkpoint", "run"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "registry", "binding"],

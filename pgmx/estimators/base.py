@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
@@ -62,10 +62,10 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    @property
-    @abstractmethod
-    def graph_(self) -> nx.Graph:
-        """The learned graph."""
+    if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
+
+        @property
+        def graph_(self) -> nx.Graph: ...
 
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ _STREAM = 0x6B6C  # separates the seeds of these samples from other ones
 
 
 class Divergence(NamedTuple):
-    """A Kullback-Leibler divergence and its standard error.
+    """A Kullback-Leibler divergence and how well it is known.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ class Divergence(NamedTuple):
     standard_error : float
         Of `nats`; 0 where it is exact.
     exact : bool
-        Whether `nats` comes from exact inference alone; False where samples of `p` replace it for some families.
+        Whether `nats` comes from exact inference alone; False where samples of `p` stand in for some families.
     impossible : tuple
         Variables at whose tables `q` gives probability 0 to what `p` allows: the reason of an infinite divergence.
 
@@ -45,7 +44,7 @@ class Divergence(NamedTuple):
     nats: float
     standard_error: float
     exact: bool
-    impossible: tuple[Hashable, ...]
+    impossible: tuple
 
 
 def kl_divergence(
@@ -72,7 +71,7 @@ def kl_divergence(
     ----------
     p, q : pgmpy.models.DiscreteBayesianNetwork
         Networks with a table for every node, over the same variables; `p` is the true one. States are matched by name
-        in any order; a state that `q` does not have has probability 0 there. They are only read.
+        and may stand in any order; a state that `q` does not know has probability 0 there. They are only read.
     max_cells : int, default=2**18
         Largest table of exact inference; 0 takes samples for everything.
     n_samples : int, default=100_000

@@ -2,19 +2,7 @@
 
 from collections.abc import Callable
 from math import isnan
-from typing import Any, NamedTuple, Protocol, Self
-
-
-class Progress(Protocol):
-    """What all the tuples have."""
-
-    @property
-    def n_iter(self) -> int:
-        """Steps so far."""
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start, those of callbacks and measurements not counted."""
+from typing import Any, NamedTuple, Self
 
 
 class SearchProgress(NamedTuple):

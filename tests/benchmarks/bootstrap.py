@@ -38,7 +38,7 @@ def cpu_seconds(call, *arguments):
 
 def costs(table, n_calls):
     """Return the CPU seconds of a learning call and of a resample."""
-    resampler = Resampler.of(LEARNER, table.n_rows, None, 0)
+    resampler = Resampler.from_learner(LEARNER, table.n_rows, None, 0)
     LEARNER.fit(table)
     pairs = [(cpu_seconds(LEARNER.fit, table), cpu_seconds(resampler, table, b)) for b in range(n_calls)]
     return [median(column) for column in zip(*pairs, strict=True)]
@@ -55,7 +55,7 @@ def wall_seconds(table, n_resamples, n_jobs, backend):
 
 def unqueued_seconds(table, n_resamples, n_threads):
     """Return the longest time that one of the threads was on a processor or blocked."""
-    resampler, barrier, found = Resampler.of(LEARNER, table.n_rows, None, 0), threading.Barrier(n_threads), []
+    resampler, barrier, found = Resampler.from_learner(LEARNER, table.n_rows, None, 0), threading.Barrier(n_threads), []
 
     def queued():
         return int(Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers.gaussian_tables import check_result, every_leaf, fit_hard, random_rows
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
-from pgmx.parallel.spread import SENT_AS_ARRAYS
+from pgmx.parallel.arrays import SENT_AS_ARRAYS
 
 ROWS = random_rows(40, 100, seed=1)
 

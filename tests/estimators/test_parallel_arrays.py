@@ -10,7 +10,8 @@ import pytest
 from joblib import parallel_config
 
 from helpers.array_tasks import describe, fail
-from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, npy_path, sendable, spread
+from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays, npy_path
+from pgmx.parallel.spread import make_sendable, spread
 from pgmx.statistics import gaussian_sample
 
 
@@ -102,7 +103,7 @@ def test_error_of_a_worker_is_raised(client, rng, temporary_folder):
 def test_what_is_written_keeps_its_layout(rng, order):
     matrix = np.asarray(rng.normal(size=(400, 400)), order=order)
     given = {"matrix": matrix, "every_second": matrix[::2, :], "nothing": None, "whole": np.arange(9)}
-    with sendable(SharedArrays(**given), shared=False) as sent:
+    with make_sendable(SharedArrays(**given), shared=False) as sent:
         twin = pickle.loads(pickle.dumps(sent))
         assert twin.nothing is None
         assert npy_path(twin.matrix) == npy_path(sent.matrix) is not None
@@ -151,7 +152,7 @@ def test_memory_at_any_address(rng):
 def test_folder_of_the_system_without_another(rng, monkeypatch, tmp_path):
     monkeypatch.delenv("JOBLIB_TEMP_FOLDER", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with sendable(SharedArrays(**arrays(rng)), shared=False) as sent:
+    with make_sendable(SharedArrays(**arrays(rng)), shared=False) as sent:
         assert npy_path(sent.large_one).is_relative_to(tmp_path)
         del sent
     assert not list(tmp_path.iterdir())

@@ -47,8 +47,8 @@ class Asked(NamedTuple):
             assert sum(head == child for _, head in edges) <= max(before, most)
 
     def problem(self, *, permutation=None, **changes):
-        """Return the problem for a search; further options are limits, `walks` and `max_candidates`."""
-        given = {name: changes.pop(name) for name in ("walks", "max_candidates") if name in changes}
+        """Return the problem for a search; further options are limits, `all_moves` and `max_candidates`."""
+        given = {name: changes.pop(name) for name in ("all_moves", "max_candidates") if name in changes}
         most = self.n if self.max_indegree is None else self.max_indegree
         return DagProblem(
             n=self.n,
@@ -128,7 +128,7 @@ def walks_of(search):
 
 def search_with(search, problem, *, seed=0, callback=None, checkpoint=None, max_time=None, **options):
     """Return the result of a search, resumed from a snapshot where the checkpoint has one."""
-    state = problem.state()
+    state = problem.make_state()
     course = Course(problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint))
     if not course.restore(state):
         course.set_best(state)

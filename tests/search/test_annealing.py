@@ -18,7 +18,7 @@ from pgmx.search.dag.state import DagState
 @settings(max_examples=60)
 def test_legal_and_rightly_scored(seed, n, knowledge, draw_seed):
     asked = random_problem(seed, n, knowledge=knowledge)
-    problem = asked.problem(walks=True, tabu_length=0)
+    problem = asked.problem(all_moves=True, tabu_length=0)
     result = search_with(annealed, problem, seed=draw_seed, n_draws=150)
     asked.check_legal(result.edges)
     assert result.score == asked.score(result.edges)
@@ -33,7 +33,7 @@ def test_legal_and_rightly_scored(seed, n, knowledge, draw_seed):
 def test_finds_the_best_of_all_graphs(knowledge):
     for seed in range(12):
         asked = random_problem(seed, 4, knowledge=knowledge)._replace(start=(), required=())
-        problem = asked.problem(walks=True, tabu_length=0)
+        problem = asked.problem(all_moves=True, tabu_length=0)
         best = best_score(
             4,
             asked.local_score,
@@ -45,20 +45,20 @@ def test_finds_the_best_of_all_graphs(knowledge):
 
 
 def test_seeds_differ():
-    problem = random_problem(1, 5).problem(walks=True, tabu_length=0)
+    problem = random_problem(1, 5).problem(all_moves=True, tabu_length=0)
     runs = {tuple(search_with(annealed, problem, seed=seed).history["score"]) for seed in range(4)}
     assert len(runs) == 4
 
 
 def test_without_draws_it_is_a_climb():
-    problem = random_problem(2, 5).problem(walks=True, tabu_length=0)
+    problem = random_problem(2, 5).problem(all_moves=True, tabu_length=0)
     one, other = search_with(annealed, problem, n_draws=0), search_with(greedy, problem)
     assert one.edges.tolist() == other.edges.tolist()
     assert one.history["score"].tolist() == other.history["score"].tolist()
 
 
 def annealed_state(problem, **options):
-    state = problem.state()
+    state = problem.make_state()
     course = Course(problem.limits)
     course.set_best(state)
     anneal(state, course, seed=5, **options)
@@ -66,7 +66,7 @@ def annealed_state(problem, **options):
 
 
 def test_cold_no_move_loses_and_hot_every_second_does():
-    problem = random_problem(3, 5).problem(walks=True, tabu_length=0)
+    problem = random_problem(3, 5).problem(all_moves=True, tabu_length=0)
     cold = annealed_state(problem, n_draws=3000, initial_temperature=1e-6, final_temperature=1e-6)
     assert (np.diff(cold) >= 0).all()
     hot = annealed_state(problem, n_draws=3000, initial_temperature=1e6, final_temperature=1e6)
@@ -75,7 +75,7 @@ def test_cold_no_move_loses_and_hot_every_second_does():
 
 
 def test_it_grows_colder():
-    problem = random_problem(4, 5).problem(walks=True, tabu_length=0)
+    problem = random_problem(4, 5).problem(all_moves=True, tabu_length=0)
     scores = annealed_state(problem, n_draws=6000, initial_temperature=50.0, final_temperature=0.01)
     quarter = len(scores) // 4
     assert scores[:quarter].mean() < scores[-quarter:].mean()
@@ -85,8 +85,8 @@ def test_it_grows_colder():
 @pytest.mark.parametrize("n_draws", [1, 7, 99, 100, 101, 250])
 def test_all_draws_are_made(n_draws, monkeypatch):
     """Any number of draws is shared out over the levels, the temperatures falling by one factor."""
-    problem = random_problem(5, 4).problem(walks=True, tabu_length=0)
-    state, asked = problem.state(), []
+    problem = random_problem(5, 4).problem(all_moves=True, tabu_length=0)
+    state, asked = problem.make_state(), []
 
     class Watched:
         def draw(self, temperature, n_draws, word):

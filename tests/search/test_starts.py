@@ -46,7 +46,7 @@ def test_tree_of_any_score_is_the_best_forest(seed, n, some_barred):
     asked = random_problem(seed, n)
     allowed = (rng.random((n, n)) < 0.7).astype(np.uint8) if some_barred else np.ones((n, n), dtype=np.uint8)
     asked = asked._replace(allowed=allowed)
-    state = asked.problem(walks=True).state()
+    state = asked.problem(all_moves=True).make_state()
     weights = np.where(np.isfinite(state.gains), state.gains, 0.0)
     best, empty = best_weight(weights.tolist(), allowed=(state.gains > -np.inf).tolist()), state.score
     grow_tree(state)
@@ -60,7 +60,7 @@ def test_tree_of_any_score_is_the_best_forest(seed, n, some_barred):
 @settings(max_examples=60)
 def test_legal_under_all_constraints(grow, seed, n):
     asked = random_problem(seed, n, knowledge=True)
-    state, other = (asked.problem(walks=True).state() for _ in range(2))
+    state, other = (asked.problem(all_moves=True).make_state() for _ in range(2))
     for one in (state, other):
         grow(one)
     asked.check_legal(state.edges())
@@ -72,7 +72,7 @@ def test_legal_under_all_constraints(grow, seed, n):
 def test_random_graphs_differ_and_are_connected_trees_where_nothing_is_barred():
     graphs = set()
     for seed in range(30):
-        state = random_problem(1, 6).problem(walks=True).state()
+        state = random_problem(1, 6).problem(all_moves=True).make_state()
         grow_at_random(state, seed)
         assert nx.is_tree(nx.Graph(state.edges().tolist()))
         assert len(set(heads_of(state))) == 5
@@ -82,6 +82,6 @@ def test_random_graphs_differ_and_are_connected_trees_where_nothing_is_barred():
 
 @pytest.mark.parametrize("grow", [grow_tree, lambda state: grow_at_random(state, 4)], ids=["tree", "random"])
 def test_no_parents_at_all(grow):
-    state = random_problem(1, 5)._replace(max_indegree=0).problem(walks=True).state()
+    state = random_problem(1, 5)._replace(max_indegree=0).problem(all_moves=True).make_state()
     grow(state)
     assert state.edges().shape == (0, 2)

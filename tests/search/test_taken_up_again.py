@@ -60,7 +60,7 @@ def problems_for(draw, search):
     )
     patience = draw(st.sampled_from([0, 0, 4]), label="patience")
     tabu_length = draw(st.sampled_from([0, 2, 100]), label="tabu_length")
-    return problem.problem(patience=patience, tabu_length=tabu_length, walks=patience > 0 or walks_of(search))
+    return problem.problem(patience=patience, tabu_length=tabu_length, all_moves=patience > 0 or walks_of(search))
 
 
 @every_search

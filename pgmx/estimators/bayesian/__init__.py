@@ -1,9 +1,9 @@
 """Learners of Bayesian networks.
 
-- `dag_learner`: what all learners of directed acyclic graphs hand back
+- `results`: graphs and parameters, made from arrays when they are asked for
+- `dag_learner`: the base of all learners of one directed acyclic graph: knowledge of edges, the equivalence class
 - `chow_liu`: forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes
-- `search_learner`: what the learners that search by moves have in common: the first graph, the limits, the
-  checkpoint, the results
+- `search_learner`: the base of those that search by moves: the first graph, the limits, the checkpoint
 - `annealing`: simulated annealing for Bayesian networks
 - `best_first`: best-first search for Bayesian networks
 - `hill_climb`: hill climbing for Bayesian networks

@@ -1,11 +1,18 @@
 """Simulated annealing for Bayesian networks."""
 
+from collections.abc import Callable, Collection, Hashable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators.base import Interval
+import networkx as nx
+import numpy as np
+from pgmpy.causal_discovery import ExpertKnowledge
+
+from pgmx.estimators.base import BaseStructureScore, Interval
 from pgmx.estimators.bayesian.search_learner import SearchLearner
+from pgmx.runs.progress import SearchProgress
+from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.annealing import anneal, usual_temperature
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
@@ -16,7 +23,6 @@ from pgmx.search.dag.state import DagState
 DRAWS_PER_VARIABLE = 10_000
 
 
-@documented
 class SimulatedAnnealing(SearchLearner):
     r"""Search for the directed acyclic graph of best score by simulated annealing.
 
@@ -31,7 +37,11 @@ class SimulatedAnnealing(SearchLearner):
     ----------
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
-    {score}
+    scoring_method : str or BaseStructureScore, default=None
+        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data.
+        None takes BIC for columns of states, Gaussian BIC for floats, conditional Gaussian BIC for both.
+    structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
+        Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
     n_draws : int, default=None
         Moves drawn in all; 10,000 for each variable by default.
     initial_temperature : float, default=None
@@ -39,10 +49,49 @@ class SimulatedAnnealing(SearchLearner):
         variables.
     final_temperature : float, default=0.1
         T_L > 0 in nats.
-    {search}
-    {knowledge}
-    {run}
-    {data}
+    start_dag : DAG or {"tree", "random"}, default=None
+        First graph: a DAG over the same variables, a Chow-Liu forest of the score, or a random graph; by default one
+        without edges.
+    max_indegree : int, default=None
+        Most parents that a move may give a node; unlimited by default.
+    max_candidates : int, default=None
+        Each variable keeps so many best partners by pair score as candidate parents, and those that chose it. It makes
+        thousands of variables feasible; all pairs are candidates by default.
+    expert_knowledge : ExpertKnowledge, default=None
+        pgmpy's object; it is not changed. It holds together with the next five options, contradictions are an error.
+    required_edges : collection of (tail, head), default=None
+        Edges that the graph must have.
+    forbidden_edges : collection of (tail, head), default=None
+        Edges that it must not have.
+    tiers : list of collections, default=None
+        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+    root_nodes : collection, default=None
+        Variables without parents.
+    candidate_edges : collection of (tail, head), default=None
+        The only edges that the graph may have.
+    return_type : {"pdag", "dag"}, default="pdag"
+        Whether `graph_` is the equivalence class of the DAG, in which known directions stay, or the DAG itself.
+    epsilon : float, default=1e-4
+        A move that gains less, in nats, is no improvement.
+    max_iter : int, default=1_000_000
+        Most moves, those on trial (of restarts and reinsertions) among them; may be infinite.
+    max_time : float, default=None
+        Seconds after which the best graph so far is returned; coding the data and counting pairs are not interrupted.
+    checkpoint : path-like, default=None
+        File for snapshots of the search. Where it exists, ``fit`` resumes from it, to the same graph as without the
+        interruption; it is deleted when the search has converged.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per move.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, score, n_edges, seconds), a named tuple, after each move and each trial that led to a
+        better graph; a true answer ends the search. Its own time is not counted.
+    state_names : dict, default=None
+        States of some or all variables, in order; may hold states that never occur.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``; or each family
+        is scored on the rows that are complete in it (BIC, AIC and log-likelihood, by the node average).
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -50,7 +99,30 @@ class SimulatedAnnealing(SearchLearner):
 
     Attributes
     ----------
-    {attributes}
+    graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
+        The learned graph; `causal_graph_` is the same object.
+    dag_ : pgmpy.base.DAG
+        The learned DAG, whatever `return_type`.
+    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+        The network of `dag_` with parameters by maximum likelihood, made on first access.
+    score_ : float
+        Score of `dag_`, in nats, the log prior of the graph included.
+    n_iter_ : int
+        Moves made, those on trial among them.
+    converged_ : bool
+        Whether the search came to its end.
+    stopped_by_ : str
+        Why it ended: ``"converged"``, ``"max_iter"``, ``"max_time"`` or ``"callback"``.
+    history_ : dict of ndarray
+        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Arcs (tail, head) of `dag_` as positions in `variables_`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -92,35 +164,35 @@ class SimulatedAnnealing(SearchLearner):
 
     def __init__(
         self,
-        data=None,
+        data: Any = None,
         *,
-        scoring_method=None,
-        structure_prior=None,
-        n_draws=None,
-        initial_temperature=None,
-        final_temperature=0.1,
-        start_dag=None,
-        max_indegree=None,
-        max_candidates=None,
-        expert_knowledge=None,
-        required_edges=None,
-        forbidden_edges=None,
-        tiers=None,
-        root_nodes=None,
-        candidate_edges=None,
-        return_type="pdag",
-        epsilon=1e-4,
-        max_iter=1_000_000,
-        max_time=None,
-        checkpoint=None,
-        checkpoint_every=60.0,
-        show_progress=True,
-        callback=None,
-        state_names=None,
-        missing="error",
-        n_jobs=None,
-        random_state=0,
-    ):
+        scoring_method: str | BaseStructureScore | None = None,
+        structure_prior: StructurePrior | None = None,
+        n_draws: int | None = None,
+        initial_temperature: float | None = None,
+        final_temperature: float = 0.1,
+        start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
+        max_indegree: float | None = None,
+        max_candidates: int | None = None,
+        expert_knowledge: ExpertKnowledge | None = None,
+        required_edges: Collection[Sequence[Hashable]] | None = None,
+        forbidden_edges: Collection[Sequence[Hashable]] | None = None,
+        tiers: Sequence[Collection[Hashable]] | None = None,
+        root_nodes: Collection[Hashable] | None = None,
+        candidate_edges: Collection[Sequence[Hashable]] | None = None,
+        return_type: str = "pdag",
+        epsilon: float = 1e-4,
+        max_iter: float = 1_000_000,
+        max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        show_progress: bool = True,
+        callback: Callable[[SearchProgress], object] | None = None,
+        state_names: dict | None = None,
+        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior
@@ -150,17 +222,19 @@ class SimulatedAnnealing(SearchLearner):
         self.random_state = random_state
 
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        given = self.initial_temperature
         if course.enter(0):
             anneal(
                 state,
                 course,
                 seed=seed,
                 n_draws=DRAWS_PER_VARIABLE * problem.n if self.n_draws is None else int(self.n_draws),
-                initial_temperature=usual_temperature(state) if given is None else float(given),
+                initial_temperature=self._first_temperature(state),
                 final_temperature=float(self.final_temperature),
             )
         if course.enter(1):
             if not course.memo:
                 course.return_to_best(state)
             climb(state, course)
+
+    def _first_temperature(self, state: DagState) -> float:
+        return usual_temperature(state) if self.initial_temperature is None else float(self.initial_temperature)

@@ -1,18 +1,24 @@
 """Best-first search for Bayesian networks."""
 
+from collections.abc import Callable, Collection, Hashable, Sequence
 from numbers import Integral
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from pgmx.estimators._documented import documented
-from pgmx.estimators.base import Interval
+import networkx as nx
+import numpy as np
+from pgmpy.causal_discovery import ExpertKnowledge
+
+from pgmx.estimators.base import BaseStructureScore, Interval
 from pgmx.estimators.bayesian.search_learner import SearchLearner
+from pgmx.runs.progress import SearchProgress
+from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.state import DagState
 
 
-@documented
 class BestFirstSearch(SearchLearner):
     r"""Best-first search for the directed acyclic graph of best score.
 
@@ -27,7 +33,11 @@ class BestFirstSearch(SearchLearner):
     ----------
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
-    {score}
+    scoring_method : str or BaseStructureScore, default=None
+        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data.
+        None takes BIC for columns of states, Gaussian BIC for floats, conditional Gaussian BIC for both.
+    structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
+        Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
     width : int, default=10
         Moves of a graph that are followed.
     patience : int, default=100
@@ -35,10 +45,49 @@ class BestFirstSearch(SearchLearner):
         them.
     max_open : int, default=10_000
         Graphs that wait to be expanded; the worst ones beyond are forgotten.
-    {search}
-    {knowledge}
-    {run}
-    {data}
+    start_dag : DAG or {"tree", "random"}, default=None
+        First graph: a DAG over the same variables, a Chow-Liu forest of the score, or a random graph; by default one
+        without edges.
+    max_indegree : int, default=None
+        Most parents that a move may give a node; unlimited by default.
+    max_candidates : int, default=None
+        Each variable keeps so many best partners by pair score as candidate parents, and those that chose it. It makes
+        thousands of variables feasible; all pairs are candidates by default.
+    expert_knowledge : ExpertKnowledge, default=None
+        pgmpy's object; it is not changed. It holds together with the next five options, contradictions are an error.
+    required_edges : collection of (tail, head), default=None
+        Edges that the graph must have.
+    forbidden_edges : collection of (tail, head), default=None
+        Edges that it must not have.
+    tiers : list of collections, default=None
+        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+    root_nodes : collection, default=None
+        Variables without parents.
+    candidate_edges : collection of (tail, head), default=None
+        The only edges that the graph may have.
+    return_type : {"pdag", "dag"}, default="pdag"
+        Whether `graph_` is the equivalence class of the DAG, in which known directions stay, or the DAG itself.
+    epsilon : float, default=1e-4
+        A move that gains less, in nats, is no improvement.
+    max_iter : int, default=1_000_000
+        Most moves, those on trial (of restarts and reinsertions) among them; may be infinite.
+    max_time : float, default=None
+        Seconds after which the best graph so far is returned; coding the data and counting pairs are not interrupted.
+    checkpoint : path-like, default=None
+        File for snapshots of the search. Where it exists, ``fit`` resumes from it, to the same graph as without the
+        interruption; it is deleted when the search has converged.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per move.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, score, n_edges, seconds), a named tuple, after each move and each trial that led to a
+        better graph; a true answer ends the search. Its own time is not counted.
+    state_names : dict, default=None
+        States of some or all variables, in order; may hold states that never occur.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``; or each family
+        is scored on the rows that are complete in it (BIC, AIC and log-likelihood, by the node average).
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -46,7 +95,30 @@ class BestFirstSearch(SearchLearner):
 
     Attributes
     ----------
-    {attributes}
+    graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
+        The learned graph; `causal_graph_` is the same object.
+    dag_ : pgmpy.base.DAG
+        The learned DAG, whatever `return_type`.
+    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+        The network of `dag_` with parameters by maximum likelihood, made on first access.
+    score_ : float
+        Score of `dag_`, in nats, the log prior of the graph included.
+    n_iter_ : int
+        Moves made, those on trial among them.
+    converged_ : bool
+        Whether the search came to its end.
+    stopped_by_ : str
+        Why it ended: ``"converged"``, ``"max_iter"``, ``"max_time"`` or ``"callback"``.
+    history_ : dict of ndarray
+        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+    edges_ : ndarray of shape (n_edges, 2), int64
+        Arcs (tail, head) of `dag_` as positions in `variables_`.
+    variables_ : list
+        Names of the columns.
+    adjacency_matrix_ : DataFrame
+        Of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn.
 
     Raises
     ------
@@ -85,35 +157,35 @@ class BestFirstSearch(SearchLearner):
 
     def __init__(
         self,
-        data=None,
+        data: Any = None,
         *,
-        scoring_method=None,
-        structure_prior=None,
-        width=10,
-        patience=100,
-        max_open=10_000,
-        start_dag=None,
-        max_indegree=None,
-        max_candidates=None,
-        expert_knowledge=None,
-        required_edges=None,
-        forbidden_edges=None,
-        tiers=None,
-        root_nodes=None,
-        candidate_edges=None,
-        return_type="pdag",
-        epsilon=1e-4,
-        max_iter=1_000_000,
-        max_time=None,
-        checkpoint=None,
-        checkpoint_every=60.0,
-        show_progress=True,
-        callback=None,
-        state_names=None,
-        missing="error",
-        n_jobs=None,
-        random_state=0,
-    ):
+        scoring_method: str | BaseStructureScore | None = None,
+        structure_prior: StructurePrior | None = None,
+        width: int = 10,
+        patience: int = 100,
+        max_open: int = 10_000,
+        start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
+        max_indegree: float | None = None,
+        max_candidates: int | None = None,
+        expert_knowledge: ExpertKnowledge | None = None,
+        required_edges: Collection[Sequence[Hashable]] | None = None,
+        forbidden_edges: Collection[Sequence[Hashable]] | None = None,
+        tiers: Sequence[Collection[Hashable]] | None = None,
+        root_nodes: Collection[Hashable] | None = None,
+        candidate_edges: Collection[Sequence[Hashable]] | None = None,
+        return_type: str = "pdag",
+        epsilon: float = 1e-4,
+        max_iter: float = 1_000_000,
+        max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        show_progress: bool = True,
+        callback: Callable[[SearchProgress], object] | None = None,
+        state_names: dict | None = None,
+        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior

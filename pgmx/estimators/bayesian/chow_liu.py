@@ -1,13 +1,18 @@
 """Forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes."""
 
+from collections.abc import Collection, Hashable, Sequence
 from math import fsum
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
+from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
-from pgmx.estimators._documented import documented
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs
@@ -15,7 +20,6 @@ from pgmx.search.forest.spanning_forest import check_forest_constraints, find_sp
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
-@documented
 class ChowLiuForest(DagLearner):
     r"""The forest of largest weight: the best network in which a variable has one parent at most.
 
@@ -44,10 +48,25 @@ class ChowLiuForest(DagLearner):
         Of ``"bdeu"`` and ``"bde"``.
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
-    {knowledge}
+    expert_knowledge : ExpertKnowledge, default=None
+        pgmpy's object; it is not changed. It holds together with the next five options, contradictions are an error.
+    required_edges : collection of (tail, head), default=None
+        Edges that the graph must have.
+    forbidden_edges : collection of (tail, head), default=None
+        Edges that it must not have.
+    tiers : list of collections, default=None
+        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+    root_nodes : collection, default=None
+        Variables without parents.
+    candidate_edges : collection of (tail, head), default=None
+        The only edges that the graph may have.
     return_type : {"dag", "pdag"}, default="dag"
         Whether `graph_` is the rooted forest or its equivalence class.
-    {data}
+    state_names : dict, default=None
+        States of some or all variables, in order; may hold states that never occur.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``; or each family
+        is scored on the rows that are complete in it (BIC, AIC and log-likelihood, by the node average).
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -118,7 +137,10 @@ class ChowLiuForest(DagLearner):
     array([197.8])
     """
 
-    _parameter_constraints = {
+    edge_weights_: np.ndarray
+    score_: float
+
+    _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde"})],
         "root": "no_validation",  # any name of a column, looked up in the data
         "class_node": "no_validation",
@@ -134,25 +156,25 @@ class ChowLiuForest(DagLearner):
 
     def __init__(
         self,
-        data=None,
+        data: Any = None,
         *,
-        weight="mutual_info",
-        root=None,
-        class_node=None,
-        equivalent_sample_size=10,
-        prior_network=None,
-        expert_knowledge=None,
-        required_edges=None,
-        forbidden_edges=None,
-        tiers=None,
-        root_nodes=None,
-        candidate_edges=None,
-        return_type="dag",
-        state_names=None,
-        missing="error",
-        n_jobs=None,
-        random_state=0,
-    ):
+        weight: Literal["mutual_info", "bic", "aic", "bdeu", "bde"] = "mutual_info",
+        root: Hashable | None = None,
+        class_node: Hashable | None = None,
+        equivalent_sample_size: float = 10,
+        prior_network: DiscreteBayesianNetwork | None = None,
+        expert_knowledge: ExpertKnowledge | None = None,
+        required_edges: Collection[Sequence[Hashable]] | None = None,
+        forbidden_edges: Collection[Sequence[Hashable]] | None = None,
+        tiers: Sequence[Collection[Hashable]] | None = None,
+        root_nodes: Collection[Hashable] | None = None,
+        candidate_edges: Collection[Sequence[Hashable]] | None = None,
+        return_type: str = "dag",
+        state_names: dict | None = None,
+        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
         self.data = data
         self.weight = weight
         self.root = root
@@ -173,17 +195,17 @@ class ChowLiuForest(DagLearner):
 
     # ---- learning ----
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight=None):
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
         self._check_return_type()
         self._check_prior_network()
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
-        root, given = _position("root", self.root, names), _position("class_node", self.class_node, names)
-        if root is not None and root == given:
+        root, class_id = _find_column("root", self.root, names), _find_column("class_node", self.class_node, names)
+        if root is not None and root == class_id:
             raise ValueError(f"root={self.root!r} is the class_node too, which stands above the forest: choose another")
-        constraints = self._constraints(names)
+        constraints = self._read_constraints(names)
         variables, inner = np.arange(len(names)), constraints
-        if given is not None:
-            variables, inner = np.delete(variables, given), _without_class(constraints, given, names)
+        if class_id is not None:
+            variables, inner = np.delete(variables, class_id), _without_class(constraints, class_id, names)
         inner_root = None if root is None else int(np.searchsorted(variables, root))
         check_forest_constraints(inner, [names[v] for v in variables], root=inner_root)
         scoring = bind_forest_score(
@@ -197,21 +219,20 @@ class ChowLiuForest(DagLearner):
             n_jobs=self.n_jobs,
         )
         edges, weights = np.empty((0, 2), dtype=np.int64), np.empty(0)
-        source, scores, alone = score_pairs(scoring, variables, given, self.n_jobs)
+        source, scores, alone = score_pairs(scoring, variables, class_id, self.n_jobs)
         if len(variables) > 1:
             permutation, _ = random_draws(len(names), self.random_state)
-            order = np.argsort(permutation[variables])
-            found = find_spanning_forest(
+            forest = find_spanning_forest(
                 source,
-                priority=np.argsort(order),
+                priority=np.argsort(np.argsort(permutation[variables])),
                 constraints=inner,
                 root=inner_root,
                 symmetric=scoring.equivalent,
             )
-            edges, weights = variables[found.edges], found.weights
+            edges, weights = variables[forest.edges], forest.weights
         self._forest = variables, edges, weights
-        if given is not None:
-            edges = np.concatenate([edges, np.column_stack([np.full_like(variables, given), variables])])
+        if class_id is not None:
+            edges = np.concatenate([edges, np.column_stack([np.full_like(variables, class_id), variables])])
             weights = np.concatenate([weights, (scores - alone)[variables]])
         order = np.lexsort(edges.T)
         self._set_graph(scoring, constraints, edges[order])
@@ -220,17 +241,17 @@ class ChowLiuForest(DagLearner):
 
     def _check_prior_network(self) -> None:
         if (self.weight == "bde") == (self.prior_network is None):
-            given = "no prior_network" if self.prior_network is None else f"prior_network={self.prior_network!r}"
+            network = "no prior_network" if self.prior_network is None else f"prior_network={self.prior_network!r}"
             raise ValueError(
-                f"weight={self.weight!r} with {given}: 'bde' needs one, the other weights have no use for it"
+                f"weight={self.weight!r} with {network}: 'bde' needs one, the other weights have no use for it"
             )
 
     @property
-    def forest_(self):
+    def forest_(self) -> nx.Graph:
         """The forest as an undirected networkx graph, weights on its edges."""
         return self._make_once("forest", self._make_forest)
 
-    def _make_forest(self):
+    def _make_forest(self) -> nx.Graph:
         forest = nx.Graph()
         variables, edges, weights = self._forest
         forest.add_nodes_from(self._names[v] for v in variables)
@@ -239,35 +260,35 @@ class ChowLiuForest(DagLearner):
         return forest
 
 
-def _position(option: str, name, names: list) -> int | None:
+def _find_column(option: str, name: Hashable | None, names: list) -> int | None:
+    """Return the position of the column that an option names, None where it names none."""
     if name is None:
         return None
     if name not in names:
-        shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-        raise ValueError(f"{option}={name!r} is not a column of the data; the columns are {shown}")
+        raise ValueError(f"{option}={name!r} is not a column of the data; the columns are {join_names(names)}")
     return names.index(name)
 
 
-def _without_class(constraints: EdgeConstraints, given: int, names: list) -> EdgeConstraints:
-    """Return the constraints between the other variables, or say which one the class stands against."""
-    features = np.delete(np.arange(len(names)), given)
-    place = {int(v): i for i, v in enumerate(features)}
+def _without_class(constraints: EdgeConstraints, class_id: int, names: list) -> EdgeConstraints:
+    """Return the constraints between the other variables; refuse those that the class cannot meet."""
+    features = np.delete(np.arange(len(names)), class_id)
+    position = {int(v): i for i, v in enumerate(features)}
     inner = []
     for tail, head in constraints.required.tolist():
-        if head == given:
+        if head == class_id:
             raise ValueError(
-                f"class_node={names[given]!r} has the required parent {names[tail]!r}, but it is the parent of every "
-                "variable: drop that edge, or choose another class_node"
+                f"class_node={names[class_id]!r} has the required parent {names[tail]!r}, but it is the parent of "
+                "every variable: drop that edge, or choose another class_node"
             )
-        if tail != given:
-            inner.append((place[tail], place[head]))
+        if tail != class_id:
+            inner.append((position[tail], position[head]))
     allowed = constraints.allowed
     if allowed is not None:
-        barred = features[allowed[features, given] == 0]
-        if len(barred):
+        forbidden = features[allowed[features, class_id] == 0]
+        if len(forbidden):
             raise ValueError(
-                f"class_node={names[given]!r} is the parent of every variable, but the knowledge bars "
-                f"{names[given]!r} -> {names[barred[0]]!r}: allow that edge, or choose another class_node"
+                f"class_node={names[class_id]!r} is the parent of every variable, but the knowledge forbids "
+                f"{names[class_id]!r} -> {names[forbidden[0]]!r}: allow that edge, or choose another class_node"
             )
         allowed = allowed[np.ix_(features, features)]
     return EdgeConstraints(len(features), np.array(inner, dtype=np.int64), allowed)

@@ -1,42 +1,45 @@
-"""What the learners that search by moves have in common: the first graph, the limits, the checkpoint, the results."""
+"""The base of the learners that search by moves: the first graph, the limits, the checkpoint, the results."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
 from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Problem
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SearchProgress
 from pgmx.runs.run import Run
+from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.binding.sending import send_scoring
 from pgmx.scores.gains import ROW_MEMORY, cache_rows
+from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import ClimbLimits, Course, Stopped
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.starts import grow_at_random, grow_tree
 from pgmx.search.dag.state import DagState
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
-#: A longer tabu list is cut to this length; it bars no more, for no search makes so many moves.
+#: Longer tabu lists are cut to this length, since no search makes so many moves.
 LONGEST_TABU = 1_000_000
 
 
 class SearchLearner(DagLearner):
-    """Base of the learners that go from graph to graph by moves of single arcs.
-
-    A subclass implements `_search`, which makes the moves; `_walks` tells whether it wants moves that do not improve.
-    """
+    """Base of the learners that go from graph to graph by moves of single arcs; a subclass makes them in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
@@ -59,7 +62,26 @@ class SearchLearner(DagLearner):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    #: Not every search bars moves or walks on; those that do have options of these names.
+    scoring_method: str | BaseStructureScore | None
+    structure_prior: StructurePrior | None
+    start_dag: nx.DiGraph | str | None
+    max_indegree: float | None
+    max_candidates: int | None
+    epsilon: float
+    max_iter: float
+    max_time: float | None
+    checkpoint: str | PathLike | None
+    show_progress: bool
+    callback: Callable[[SearchProgress], object] | None
+    random_state: int | np.random.RandomState | np.random.Generator | None
+
+    score_: float
+    n_iter_: int
+    converged_: bool
+    stopped_by_: str
+    history_: dict[str, np.ndarray]
+
+    # not every search has options of these names
     tabu_length = 0
     patience = 0
 
@@ -67,19 +89,22 @@ class SearchLearner(DagLearner):
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         """Make the moves; limits end it by `Stopped`."""
 
-    def _walks(self) -> bool:
+    def _needs_all_moves(self) -> bool:
+        """Return whether moves that lower the score are made too."""
         return True
 
-    def _goes_back(self) -> bool:
-        """Tell whether the search comes back to graphs it has left, so that rows of gains are worth keeping."""
+    def _revisits_graphs(self) -> bool:
+        """Return whether the search comes back to earlier graphs, so that rows of gains are worth storing."""
         return True
 
-    def _spreads(self) -> bool:
-        """Tell whether the search sends its problem to other workers."""
+    def _uses_workers(self) -> bool:
+        """Return whether the search sends its problem to other workers."""
         return False
 
-    def estimate_cost(self, X=None, *, n_rows=None, cardinalities=None) -> MemoryEstimate:
-        """Tell what learning with a discrete score will take in memory.
+    def estimate_cost(
+        self, X: Any = None, *, n_rows: int | None = None, cardinalities: ArrayLike | None = None
+    ) -> MemoryEstimate:
+        """Estimate the memory that learning with a discrete score takes.
 
         Parameters
         ----------
@@ -105,30 +130,40 @@ class SearchLearner(DagLearner):
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or both n_rows=... and cardinalities=[...]")
-        return estimate_memory(n_rows, cardinalities, row_memory=ROW_MEMORY if self._goes_back() else 0)
+        return estimate_memory(n_rows, cardinalities, row_memory=ROW_MEMORY if self._revisits_graphs() else 0)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
-            found = self._problem(opened, sample_weight)
-            permutation, seed = random_draws(len(found.names), self.random_state)
-            with send_scoring(found.scoring, self.n_jobs if self._spreads() else 1) as scoring:
-                edges = self._find(found._replace(scoring=scoring), permutation, seed, run)
-        self._set_graph(found.scoring, found.constraints, edges)
+            self._check_return_type()
+            scoring = resolve_scoring(
+                self.scoring_method,
+                opened,
+                state_names=self.state_names,
+                missing=self.missing,
+                n_jobs=self.n_jobs,
+                sample_weight=sample_weight,
+                structure_prior=self.structure_prior,
+            )
+            constraints = self._read_constraints(scoring.names)
+            with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
+                edges = self._find_best_graph(sent, constraints, run)
+        self._set_graph(scoring, constraints, edges)
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
 
-    def _find(self, found: Problem, permutation: np.ndarray, seed: int, run: Run) -> np.ndarray:
+    def _find_best_graph(self, scoring: Scoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
         """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph."""
-        problem = self._dag_problem(found, permutation, run)
-        state = problem.state()
+        permutation, seed = random_draws(len(scoring.names), self.random_state)
+        problem = self._make_problem(scoring, constraints, permutation, run)
+        state = problem.make_state()
         run.checkpoint = self._open_checkpoint(problem, state, seed)
         if self.start_dag == "tree":
             grow_tree(state)
         elif self.start_dag == "random":
             grow_at_random(state, seed)
-        state.prior = found.scoring.prior(state.edges())
+        state.prior = scoring.prior(state.edges())
         problem = replace(problem, start=state.edges(), offset=state.offset)
         course = Course(problem.limits, run)
         if not course.restore(state):
@@ -145,14 +180,16 @@ class SearchLearner(DagLearner):
         return course.best_edges(state)
 
     def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint | None:
-        """Return the checkpoint; what is known of the edges counts as ids, and what is drawn as drawn."""
+        """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""
         start = self.start_dag if isinstance(self.start_dag, str) else problem.start
         resolved = {"start_dag": start, "random_state": [seed, problem.permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
         # a forbidden arc has a gain of -inf
         return open_checkpoint(self, state.gains, state.scores, problem.required, problem.bonus, **resolved)
 
-    def _dag_problem(self, found: Problem, permutation: np.ndarray, run: Run) -> DagProblem:
-        n = len(found.names)
+    def _make_problem(
+        self, scoring: Scoring, constraints: EdgeConstraints, permutation: np.ndarray, run: Run
+    ) -> DagProblem:
+        n = len(scoring.names)
         limits = ClimbLimits(
             epsilon=float(self.epsilon),
             max_iter=inf if self.max_iter == inf else int(self.max_iter),
@@ -161,26 +198,26 @@ class SearchLearner(DagLearner):
             patience=int(self.patience),
         )
         make_gains = partial(
-            found.scoring.gains,
-            allowed=found.constraints.allowed,
+            scoring.gains,
+            allowed=constraints.allowed,
             max_indegree=limits.max_indegree,
             deadline=run.deadline,
             n_jobs=self.n_jobs,
         )
         return DagProblem(
             n=n,
-            make_source=partial(cache_rows, make_gains) if self._goes_back() else make_gains,
+            make_source=partial(cache_rows, make_gains) if self._revisits_graphs() else make_gains,
             limits=limits,
             permutation=permutation,
-            start=self._start_edges(found.names, found.constraints, limits.max_indegree),
-            required=found.constraints.required,
-            bonus=found.scoring.bonus,
+            start=self._start_edges(scoring.names, constraints, limits.max_indegree),
+            required=constraints.required,
+            bonus=scoring.bonus,
             max_candidates=self.max_candidates,
-            walks=self._walks(),
+            all_moves=self._needs_all_moves(),
         )
 
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
-        """Return the start graph with required edges put in and forbidden ones taken out."""
+        """Return the edges of the first graph: those of `start_dag` and the required ones, without forbidden ones."""
         ids = {name: i for i, name in enumerate(names)}
         n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
         crowded = int(np.argmax(n_required))
@@ -201,5 +238,5 @@ class SearchLearner(DagLearner):
         if cycle is not None:
             path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
             raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
-        kept = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
-        return np.array(kept, dtype=np.int64).reshape(-1, 2)
+        allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
+        return np.array(allowed, dtype=np.int64).reshape(-1, 2)

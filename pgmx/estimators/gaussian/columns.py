@@ -7,7 +7,8 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx.checks import count_workers
-from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import spread
 from pgmx.runs.run import Run
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 

@@ -1,16 +1,20 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
+from pgmpy.base import DAG, PDAG
+from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
-from pgmx.estimators.resampling.resampler import Resampler, resampling_table, scoring_of
+from pgmx.estimators.bayesian.results import NetworkResults
+from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
@@ -19,8 +23,11 @@ from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run
 from pgmx.scores.binding.sending import StoredScoring
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class BootstrapStructure(DagLearner):
+
+class BootstrapStructure(NetworkResults):
     r"""How sure each edge is: a learner is run on resamples of the rows, and the graphs are compared.
 
     Resample b takes as many rows as there are, drawn with replacement, and gives a graph :math:`G_b`. The strength of a
@@ -133,6 +140,13 @@ class BootstrapStructure(DagLearner):
     [['rain', 'wet']]
     """
 
+    pairs_: np.ndarray
+    pair_counts_: np.ndarray
+    n_resamples_: int
+    converged_: bool
+    stopped_by_: str
+    threshold_: float
+
     _parameter_constraints: dict[str, Any] = {
         "estimator": [BaseStructureLearner, None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
@@ -145,15 +159,15 @@ class BootstrapStructure(DagLearner):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseStructureLearner | None = None,
         *,
-        n_resamples=100,
-        max_time=None,
-        show_progress=True,
-        callback=None,
-        n_jobs=None,
-        random_state=0,
-    ):
+        n_resamples: int = 100,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[ResamplingProgress], object] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
         self.estimator = estimator
         self.n_resamples = n_resamples
         self.max_time = max_time
@@ -162,44 +176,44 @@ class BootstrapStructure(DagLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # ---- what the learner within decides ----
+    # ---- what the estimator decides ----
 
     @property
-    def data(self):
-        """The data that the learner is bound to; ``estimate()`` learns from them."""
+    def data(self) -> Any:
+        """The data of the estimator; ``estimate()`` learns from them."""
         return getattr(self.estimator, "data", None)
 
     @property
-    def state_names(self):  # type: ignore[override]  # the learner within holds it
-        """States that the learner was told of."""
+    def state_names(self) -> dict | None:  # type: ignore[override]  # the estimator holds it
+        """States that the estimator declares."""
         return getattr(self.estimator, "state_names", None)
 
     @property
-    def missing(self):  # type: ignore[override]  # the learner within holds it
-        """What a missing cell means to the learner."""
+    def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
+        """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
 
     # ---- learning ----
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight):
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
         run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
         learner = HillClimbSearch() if self.estimator is None else self.estimator
-        data, weights = resampling_table(learner, opened, sample_weight, self.n_jobs)
+        data, weights = make_shared_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
         # what is wrong with the data is found here, on all rows, and not on those that a resample happens to hold
-        scoring = scoring_of(learner, data, weights, self.n_jobs) if isinstance(learner, DagLearner) else None
+        scoring = bind_score(learner, data, weights, self.n_jobs) if isinstance(learner, NetworkResults) else None
         seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
-        resampler = Resampler.of(learner, data.n_rows, weights, int(seed))
+        resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed))
         with bar:
-            done = self._resample(resampler, data, run)
-        self._counts = count_pairs(len(names), [marks for _, marks in done])
+            results = self._resample(resampler, data, run)
+        self._counts = count_pairs(len(names), [marks for _, marks in results])
         self._scoring, self._has_model = StoredScoring(scoring), scoring is not None
-        self._names, self._kind, self._results = names, done[0][0], {}
+        self._names, self._kind, self._results = names, results[0][0], {}
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
-        self.n_resamples_ = len(done)
-        self.converged_ = len(done) == self.n_resamples
+        self.n_resamples_ = len(results)
+        self.converged_ = len(results) == self.n_resamples
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
@@ -207,18 +221,18 @@ class BootstrapStructure(DagLearner):
 
     def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[tuple[str, Marks]]:
         """Return the kind of graph and the edges of each resample, in any order."""
-        edges = []
+        results: list[tuple[str, Marks]] = []
         tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=run.wall_deadline)
-        for _, one in tasks:
-            edges.append(one)
-            run.record(n_iter=len(edges))
+        for _, result in tasks:
+            results.append(result)
+            run.record(n_iter=len(results))
             if run.stopped_by == "callback":
                 break
-        return edges
+        return results
 
     # ---- results ----
 
-    def consensus_graph(self, threshold=None):
+    def consensus_graph(self, threshold: float | None = None) -> DAG | PDAG | nx.Graph:
         """Return the averaged graph: the edges that are strong enough, in their more frequent direction.
 
         Parameters
@@ -254,21 +268,21 @@ class BootstrapStructure(DagLearner):
         return to_dag(self._names, extend_to_dag(len(self._names), marks).tolist())
 
     @property
-    def graph_(self):
+    def graph_(self) -> DAG | PDAG | nx.Graph:
         """The consensus graph at `threshold_`."""
         return self._make_once("graph", self.consensus_graph)
 
     @property
-    def dag_(self):
+    def dag_(self) -> DAG:
         """The consensus graph with all edges directed."""
         self._require_directed("dag_")
-        return self._make_once("dag", lambda: to_dag(self._names, self.edges_.tolist()))
+        return super().dag_
 
     @property
-    def model_(self):
+    def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
         """The network of `dag_` with its parameters."""
         self._require_directed("model_")
-        return self._make_once("model", self._make_model)
+        return super().model_
 
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()
@@ -276,18 +290,18 @@ class BootstrapStructure(DagLearner):
             raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} gives no network")
 
     @property
-    def strengths_(self):
+    def strengths_(self) -> "pd.DataFrame":
         """One row for each pair that some resample joins, strongest first."""
         return self._make_once("strengths", lambda: make_strength_table(self._names, self._counts))
 
     @property
-    def edge_probability_(self):
+    def edge_probability_(self) -> "pd.DataFrame":
         """Share of the resamples that join each pair, as a symmetric matrix; built on each access."""
         self._require_fit()
         return make_strength_matrix(self._names, self._counts)
 
     @property
-    def direction_probability_(self):
+    def direction_probability_(self) -> "pd.DataFrame":
         """Share of u → v among the resamples that join u and v, in row u and column v; built on each access."""
         self._require_fit()
         return make_direction_matrix(self._names, self._counts)

@@ -1,10 +1,13 @@
 """One resample of a table, and what a learner makes of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
+from pgmpy.base import PDAG
 from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, Frame, encode
@@ -18,26 +21,16 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.registry import GAUSSIAN_SCORES, PGMPY_SCORES
 
-#: Options that a resample sets, where a learner has them: nothing shows, and no two resamples share a file.
+#: Options of the learner that a resample sets: nothing is shown, and no two resamples share a file.
 _QUIET = {"show_progress": False, "checkpoint": None}
 
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Draws the rows of resample b and learns from them; the work of one task.
+    """Draws the rows of resample b and learns from them with a clone of `learner`; the work of one task.
 
-    Attributes
-    ----------
-    learner : BaseStructureLearner
-        The learner, quiet; each resample runs a clone.
-    n_rows : int
-        Rows of the data.
-    weights : ndarray of shape (n_rows,), or None
-        Weights of the rows; None means 1 each.
-    seed : int
-        Resample b draws from ``default_rng([seed, b])``.
-    seeds_learner : bool
-        Whether the learner gets a seed from there too, since it has none of its own.
+    `weights` are those of the rows, of shape (n_rows,), None where all are 1; resample b draws from
+    ``default_rng([seed, b])``. `seeds_learner` says whether the learner gets a seed from there too, having none itself.
     """
 
     learner: BaseStructureLearner
@@ -47,9 +40,9 @@ class Resampler:
     seeds_learner: bool
 
     @classmethod
-    def of(cls, learner: BaseStructureLearner, n_rows: int, weights: np.ndarray | None, seed: int) -> "Resampler":
-        """Make a resampler with a quiet clone of the learner."""
-        quiet = clone(learner)
+    def from_learner(cls, learner: BaseStructureLearner, n_rows: int, weights: np.ndarray | None, seed: int) -> Self:
+        """Return a resampler with a quiet clone of the learner."""
+        quiet: Any = clone(learner)
         options = quiet.get_params()
         quiet.set_params(**{option: value for option, value in _QUIET.items() if option in options})
         return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
@@ -58,21 +51,20 @@ class Resampler:
         """Return the kind of the graph of resample b, and its edges."""
         rng = np.random.default_rng([self.seed, b])
         counts = self.draw(rng)
-        learner = clone(self.learner)
+        learner: Any = clone(self.learner)
         if self.seeds_learner:
             learner.random_state = int(rng.integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
         if bound or counts.sum() > MOST_REPETITIONS * self.n_rows:
             learner.fit(data, sample_weight=counts)
         else:
-            learner.fit(_repeated(data, counts))
-        return _edges_of(learner)
+            learner.fit(_repeat_rows(data, counts))
+        return _read_edges(learner)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return how often each row is drawn, with replacement, int64.
+        """Draw rows with replacement, as many as the weights add up to, and return how often each was drawn, int64.
 
-        As many rows are drawn as the weights add up to, in proportion to them: integer weights give the counts that
-        repeated rows would.
+        Rows are drawn in proportion to their weights: integer weights give the counts that repeated rows would.
         """
         if self.weights is None:
             return np.bincount(rng.integers(self.n_rows, size=self.n_rows), minlength=self.n_rows)
@@ -87,8 +79,8 @@ class Resampler:
         return np.bincount(np.minimum(rows, np.flatnonzero(self.weights)[-1]), minlength=self.n_rows)
 
 
-def resampling_table(
-    learner: BaseStructureLearner, opened: Frame | DiscreteTable, sample_weight, n_jobs
+def make_shared_table(
+    learner: BaseStructureLearner, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, n_jobs: int | None
 ) -> tuple[DiscreteTable | Frame, np.ndarray | None]:
     """Return the data that all resamples share, coded once where the learner works on states, and the row weights."""
     weights = check_row_weights(sample_weight, opened.n_rows)
@@ -123,12 +115,14 @@ def _works_on_states(method: Any, frame: Frame) -> bool:
     return not of_numbers and not frame.float_columns
 
 
-def scoring_of(learner: BaseStructureLearner, data: DiscreteTable | Frame, weights: np.ndarray | None, n_jobs):
+def bind_score(
+    learner: BaseStructureLearner, data: DiscreteTable | Frame, weights: np.ndarray | None, n_jobs: int | None
+) -> Scoring | None:
     """Return the score on all rows, from which parameters come; None where it has none of its own."""
     method = getattr(learner, "scoring_method", None)
     if weights is not None and isinstance(method, str) and method.lower() in PGMPY_SCORES:
         return None
-    scoring: Scoring = resolve_scoring(
+    return resolve_scoring(
         method,
         data,
         state_names=getattr(learner, "state_names", None),
@@ -136,30 +130,29 @@ def scoring_of(learner: BaseStructureLearner, data: DiscreteTable | Frame, weigh
         n_jobs=n_jobs,
         sample_weight=weights,
     )
-    return scoring
 
 
-def _repeated(data: DiscreteTable | Frame, counts: np.ndarray) -> DiscreteTable | Frame:
+def _repeat_rows(data: DiscreteTable | Frame, counts: np.ndarray) -> DiscreteTable | Frame:
     if isinstance(data, DiscreteTable):
         return data.repeat_rows(counts)
     rows = np.repeat(np.arange(data.n_rows), counts)
     return Frame(data.names, [values.take(rows) for values in data.columns], len(rows))
 
 
-def _edges_of(learner: BaseStructureLearner) -> tuple[str, Marks]:
+def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:
     """Return whether a fitted learner gives a DAG, a PDAG or an undirected graph, and its edges as ids."""
-    if isinstance(learner, DagLearner) and hasattr(learner, "_wants_dag"):
-        if learner._wants_dag:
+    if isinstance(learner, DagLearner):
+        if learner._kind == "dag":
             return "dag", make_marks(learner.edges_.tolist())
         return "pdag", make_marks(*learner._class_edges())
     graph = learner.graph_
-    place = {name: v for v, name in enumerate(learner.variables_)}
+    index = {name: v for v, name in enumerate(learner.variables_)}
 
-    def ids(edges):
-        return [(place[u], place[v]) for u, v in edges]
+    def ids(edges: Iterable) -> list[tuple[int, int]]:
+        return [(index[u], index[v]) for u, v in edges]
 
     if not isinstance(graph, nx.DiGraph):
         return "graph", make_marks((), ids(graph.edges))
-    if hasattr(graph, "undirected_edges"):
+    if isinstance(graph, PDAG):
         return "pdag", make_marks(ids(graph.directed_edges), ids(graph.undirected_edges))
     return "dag", make_marks(ids(graph.edges))

@@ -7,7 +7,8 @@ from sklearn.base import clone
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.learner import GaussianLearner
-from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import spread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import count_workers
-from pgmx.parallel.spread import sendable, shares_memory
+from pgmx.parallel.spread import make_sendable, shares_memory
 from pgmx.scores.compiled import CompiledScore
 
 Bound = TypeVar("Bound")
@@ -44,7 +44,7 @@ def send_scoring(scoring: Bound, n_jobs: int | None) -> Iterator[Bound]:
     if table is None or count_workers(n_jobs) == 1:
         yield scoring
         return
-    with sendable(table, shares_memory("threads")) as sent:
+    with make_sendable(table, shares_memory("threads")) as sent:
         twin: Any = copy(scoring)
         twin.table = sent
         yield twin

@@ -38,8 +38,8 @@ class DagProblem:
         Log prior of the graph without arcs.
     max_candidates : int or None
         Each child is left with so many candidate parents, see :class:`pgmx.search.dag.state.DagState`.
-    walks : bool
-        Whether moves that do not improve are wanted, so that all of them are offered.
+    all_moves : bool
+        Whether moves that lower the score are offered too.
     """
 
     n: int
@@ -51,16 +51,16 @@ class DagProblem:
     bonus: tuple[float, float, float] = (0.0, 0.0, 0.0)
     offset: float = 0.0
     max_candidates: int | None = None
-    walks: bool = False
+    all_moves: bool = False
 
-    def state(self) -> DagState:
+    def make_state(self) -> DagState:
         """Return a new state at the first graph."""
         state = DagState(
             self.make_source(),
             self.n,
             priority=partial(partners_first, permutation=self.permutation),
             max_indegree=self.limits.max_indegree,
-            least_gain=-np.inf if self.walks else self.limits.epsilon,
+            least_gain=-np.inf if self.all_moves else self.limits.epsilon,
             tabu_length=self.limits.tabu_length,
             required=self.required,
             bonus=self.bonus,

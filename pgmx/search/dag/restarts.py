@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -72,7 +72,8 @@ def restart(
         else:
             blocks = np.array_split(np.arange(done, min(done + 4 * workers, n_restarts)), workers)
             tasks = (delayed(task)(problem, block.tolist()) for block in blocks)
-            batch = [one for block in Parallel(n_jobs=n_jobs, prefer="threads")(tasks) for one in block]
+            parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+            batch = [one for block in parallel(tasks) for one in block]
         for one in batch:
             limits = _remaining(course)
             if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there
@@ -101,7 +102,7 @@ class _Task:
     seed: int
 
     def __call__(self, problem: DagProblem, numbers: Sequence[int]) -> list[Restart]:
-        state = problem.state()
+        state = problem.make_state()
         return [self.restart(state, number) for number in numbers]
 
     def restart(self, state: DagState, number: int) -> Restart:

@@ -1,0 +1,71 @@
+"""Arrays that many tasks read, on their way to workers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Tables and arrays up to this size are sent as they are; others as the path of a file.
+SENT_AS_ARRAYS = 2**20  # bytes
+
+
+class SharedArrays:
+    """Arrays by name that all tasks of `spread` read; they become read-only attributes, None included.
+
+    An array that is mapped, read-only, from the whole of a .npy file is pickled as the path of that file. Workers on
+    other machines must see it: the files that `spread` writes lie in the folder that the environment variable
+    JOBLIB_TEMP_FOLDER names, if there is one.
+    """
+
+    def __init__(self, **arrays: np.ndarray | None) -> None:
+        self._arrays = {name: _make_read_only(array) for name, array in arrays.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        arrays = self.__dict__.get("_arrays", {})  # pickle asks for attributes before there are any
+        if name not in arrays:
+            raise AttributeError(f"no array {name!r}: the arrays are {', '.join(arrays)}")
+        return arrays[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: npy_path(array) or array for name, array in self._arrays.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        mapped = {name: np.load(value, mmap_mode="r") for name, value in state.items() if isinstance(value, Path)}
+        self._arrays = {name: mapped.get(name, _make_read_only(value)) for name, value in state.items()}
+
+    def large_names(self) -> list[str]:
+        """Return the names of the arrays above `SENT_AS_ARRAYS` bytes that are not mapped from a .npy file."""
+        sizes = ((name, array) for name, array in self._arrays.items() if array is not None)
+        return [name for name, array in sizes if array.nbytes > SENT_AS_ARRAYS and npy_path(array) is None]
+
+    def write_large(self, folder: Path) -> "SharedArrays":
+        """Return the same arrays, the large ones mapped from files that are written to a folder."""
+        arrays = dict(self._arrays)
+        for name in self.large_names():
+            path = folder / f"{name}.npy"
+            np.save(path, getattr(self, name), allow_pickle=False)
+            arrays[name] = np.load(path, mmap_mode="r")
+        return SharedArrays(**arrays)
+
+
+def npy_path(array: Any) -> Path | None:
+    """Return the path of the .npy file of which an array is the whole content, mapped read-only; None for others."""
+    if not isinstance(array, np.memmap) or array.mode != "r" or array.filename is None:
+        return None
+    path = Path(array.filename)
+    try:
+        whole = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):  # gone, or no .npy file
+        return None
+    # Parts of a mapped array keep its file name and offset: a part of the same layout is the whole.
+    layouts = [(one.shape, one.dtype, one.strides, one.offset) for one in (array, whole)]
+    return path.absolute() if layouts[0] == layouts[1] else None
+
+
+def _make_read_only(array: np.ndarray | None) -> np.ndarray | None:
+    """Return a read-only view, aligned for its numbers: what comes over a network begins at any address."""
+    if array is None or (isinstance(array, np.memmap) and array.mode == "r"):
+        return array
+    array = np.require(array, requirements="A")[...]
+    array.flags.writeable = False
+    return array
