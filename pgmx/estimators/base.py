@@ -65,7 +65,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
 
         @property
-        def graph_(self) -> nx.Graph: ...
+        def graph_(self) -> nx.Graph:
+            """The learned graph."""
+            ...
 
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> None:
