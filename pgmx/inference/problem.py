@@ -47,8 +47,9 @@ class Problem:
         if isinstance(model, PairwisePotentials | LogFactors):
             cards = model.cardinalities.tolist()
             return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
-        if hasattr(model, "inference_problem"):
-            return model.inference_problem()
+        make_problem = getattr(model, "inference_problem", None)
+        if make_problem is not None:
+            return make_problem()
         return cls(*read_network(cast("DiscreteMarkovNetwork", model)))
 
     @cached_property
