@@ -85,7 +85,7 @@ ORDER = {
     "pgmx/inference/exact": ["elimination", "family_marginals junction_tree", "tree_paths", "exact"],
     "pgmx/inference/networks": ["bayesian log_tables", "potentials", "factors", "evidence"],
     "pgmx/metrics": ["graphs likelihood", "divergence", "curve"],
-    "pgmx/models": ["bayesian files", "fixed_graph", "gaussian markov", "any_model network_files"],
+    "pgmx/models": ["bayesian files names", "fixed_graph", "gaussian markov", "any_model network_files"],
     "pgmx/models/bayesian": ["networks strengths"],
     "pgmx/models/files": ["formats safe_names", "archives bif documents graphml", "gaussian markov"],
     "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],

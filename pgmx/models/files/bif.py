@@ -23,7 +23,7 @@ def write_bif(model: DiscreteBayesianNetwork, format: str) -> str:
     names = encode_all(model.nodes(), "names of variables", _NAME_MARKS, ignore_case=format == "bif")
     marks = _NAME_MARKS if format == "bif" else frozenset()
     states = {}
-    for cpd in model.get_cpds():
+    for cpd in model.cpds:
         labels = cpd.state_names[cpd.variable]
         texts = encode_all(labels, f"states of {cpd.variable!r}", marks)
         states[cpd.variable] = [texts[state] for state in labels]
@@ -49,7 +49,7 @@ def read_bif(text: str, format: str, path: object) -> DiscreteBayesianNetwork:
             f"{path} holds no probabilities of {join_names(map(decode, bare))}: it is cut short or damaged"
         )
     names = {name: decode(name) for name in network.nodes()}
-    states = {cpd.variable: [decode(state) for state in cpd.state_names[cpd.variable]] for cpd in network.get_cpds()}
+    states = {cpd.variable: [decode(state) for state in cpd.state_names[cpd.variable]] for cpd in network.cpds}
     return _rename(network, names, states)
 
 
@@ -58,7 +58,7 @@ def _rename(model: DiscreteBayesianNetwork, names: dict, states: dict) -> Discre
     copy = DiscreteBayesianNetwork()
     copy.add_nodes_from(names[node] for node in model.nodes())
     copy.add_edges_from((names[u], names[v]) for u, v in model.edges())
-    for cpd in model.get_cpds():
+    for cpd in model.cpds:
         copy.add_cpds(
             TabularCPD(
                 names[cpd.variable],

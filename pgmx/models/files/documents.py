@@ -142,5 +142,5 @@ def _add_parameters(graph: Any, document: dict) -> None:
             cards = [len(names[name]) for name in scope]
             values = np.array(cpd["values"], dtype=float)
             graph.add_cpds(TabularCPD(scope[0], cards[0], values, scope[1:], cards[1:], state_names=names))
-    if cpds and len(cpds) == len(graph):
+    if isinstance(graph, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) and 0 < len(cpds) == len(graph):
         graph.check_model()

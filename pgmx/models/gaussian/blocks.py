@@ -9,7 +9,14 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, sol
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Blocks", "compute_smallest_eigenvalue", "fill_scores", "marginalize_precision", "scale_to_unit_diagonal"]
+__all__ = [
+    "Blocks",
+    "compute_smallest_eigenvalue",
+    "fill_scores",
+    "invert_factor",
+    "marginalize_precision",
+    "scale_to_unit_diagonal",
+]
 
 #: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
 DENSE_UP_TO = 2048
@@ -42,12 +49,9 @@ class Blocks:
 
     def invert(self) -> np.ndarray:
         """Return the inverse, dense; exactly symmetric, with exact zeros between components."""
-        (invert_factor,) = get_lapack_funcs(("potri",), dtype=np.float64)
-        whole = np.eye(len(self.matrix.indptr) - 1)
+        whole = np.eye(_count_rows(self.matrix))
         for ids, factor in self.factors:
-            lower, _ = invert_factor(factor, lower=1)
-            lower = np.tril(lower)
-            whole[np.ix_(ids, ids)] = lower + np.tril(lower, -1).T
+            whole[np.ix_(ids, ids)] = invert_factor(factor)
         return whole
 
     def solve(self, right: np.ndarray) -> np.ndarray:
@@ -63,6 +67,17 @@ class Blocks:
         for ids, factor in self.factors:
             rows[:, ids] = solve_triangular(factor, normals[:, ids].T, trans=1, lower=True, check_finite=False).T
         return rows
+
+
+def invert_factor(factor: np.ndarray) -> np.ndarray:
+    """Return the inverse of the matrix whose lower Cholesky factor is given, exactly symmetric."""
+    (potri,) = get_lapack_funcs(("potri",), (factor,))
+    lower = np.tril(potri(factor, lower=1)[0])
+    return lower + np.tril(lower, -1).T
+
+
+def _count_rows(matrix: csr_array) -> int:
+    return len(matrix.indptr) - 1
 
 
 def _split_components(matrix: csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -105,7 +120,7 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> n
     if not missing.any():
         return whole
     residuals = -np.asarray((matrix @ scores.T).T)
-    p = len(matrix.indptr) - 1
+    p = _count_rows(matrix)
     dense = matrix.toarray() if p <= DENSE_UP_TO else None
     packed = np.packbits(missing, axis=1)
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
@@ -129,7 +144,7 @@ def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array
 
     .. math:: K_{kk} - K_{km} K_{mm}^{-1} K_{mk}
     """
-    p = len(matrix.indptr) - 1
+    p = _count_rows(matrix)
     others = np.setdiff1d(np.arange(p), positions)
     marginal = matrix[positions][:, positions].toarray()
     inner, across = matrix[others][:, others], matrix[others][:, positions]

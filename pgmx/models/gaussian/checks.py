@@ -1,32 +1,15 @@
 """What a Gaussian network is made of, checked: names, matrices, and one number per variable."""
 
-from collections.abc import Hashable, Sequence
-
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import join_names, read_only
-from pgmx.data.table import python_scalar
 from pgmx.models.gaussian.blocks import compute_smallest_eigenvalue
 
-__all__ = ["check_column", "check_names", "check_precision", "explain_not_positive", "split_covariance"]
+__all__ = ["check_column", "check_precision", "explain_not_positive", "split_covariance"]
 
 #: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
 ASYMMETRY = 1e-8
-
-
-def check_names(names: Sequence[Hashable]) -> tuple:
-    """Return names as Python scalars in a tuple, or raise where they are not distinct."""
-    names = tuple(python_scalar(name) for name in names)
-    if not names:
-        raise ValueError("a network needs one variable at least, got no names")
-    if None in names:
-        raise ValueError("None cannot be the name of a variable: networkx has no such node")
-    if len(set(names)) < len(names):
-        seen: set = set()
-        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
-    return names
 
 
 def check_precision(matrix, names: tuple) -> csr_array:

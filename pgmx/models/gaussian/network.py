@@ -1,25 +1,25 @@
 """The Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph outside."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cholesky, lapack
+from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
-from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
+from pgmx.models.gaussian.blocks import Blocks, invert_factor, scale_to_unit_diagonal
 from pgmx.models.gaussian.checks import (
     check_column,
-    check_names,
     check_precision,
     explain_not_positive,
     split_covariance,
 )
 from pgmx.models.gaussian.queries import GaussianQueries
+from pgmx.models.names import check_names
 from pgmx.statistics import MarginalTransforms
 
 __all__ = ["GaussianMarkovNetwork"]
@@ -213,8 +213,7 @@ class GaussianMarkovNetwork(GaussianQueries):
                 raise LinAlgError
         except LinAlgError:
             raise ValueError(explain_not_positive(csr_array(correlation), "covariance")) from None
-        lower = np.tril(lapack.dpotri(factor, lower=1)[0])
-        precision = lower + np.tril(lower, -1).T
+        precision = invert_factor(factor)
         roots = np.sqrt(precision.diagonal())
         precision[np.abs(precision) <= threshold * np.outer(roots, roots)] = 0.0
         return cls.from_precision(
@@ -225,7 +224,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         """Make nodes and edges of the numbers."""
         rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
         upper = rows < self._scaled.indices
-        names, weights = self._names, (-self._scaled.data[upper]).tolist()
+        names, weights = self._names, np.negative(self._scaled.data[upper]).tolist()
         ends = zip(rows[upper].tolist(), self._scaled.indices[upper].tolist(), weights, strict=True)
         nx.Graph.add_nodes_from(self, names)
         # networkx's own method: pgmpy's takes weights alone.
@@ -304,7 +303,7 @@ class GaussianMarkovNetwork(GaussianQueries):
     def copy(self) -> Self:
         """Return an independent network with the same numbers and the same attributes of graph, nodes and edges."""
         if self._precision is None:
-            return nx.Graph.copy(self)
+            return cast("Self", nx.Graph.copy(self))
         clone = type(self)()
         numbers = ("_names", "_precision", "_mean", "_scale", "_scaled", "_units", "_transforms")
         for key in (*numbers, "estimated_by", "n_samples"):

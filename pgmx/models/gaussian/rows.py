@@ -13,6 +13,7 @@ from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_state
 from pgmx.data.numbers.table import open_numeric
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.sources import open_piece
+from pgmx.models.names import check_columns, check_complete
 
 __all__ = ["NumericRows", "read_evidence", "read_rows"]
 
@@ -35,26 +36,14 @@ def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
     things than finite numbers, or where something is missing that must not be.
     """
     columns, cells, index = _read_cells(X, names)
+    check_columns(columns, names, allow_missing)
     place = {name: v for v, name in enumerate(names)}
-    extra = [name for name in columns if name not in place]
-    if extra:
-        raise ValueError(
-            f"column(s) {join_names(extra)} are no variables of the network: leave them out, or rename them"
-        )
     known = np.isin(np.arange(len(names)), [place[name] for name in columns])
-    lacking = [names[v] for v in np.flatnonzero(~known).tolist()]
-    if lacking and not allow_missing:
-        raise ValueError(
-            f"the variables {join_names(lacking)} have no column: predict() fills columns that are missing"
-        )
     values = np.full((len(cells), len(names)), np.nan)
     values[:, [place[name] for name in columns]] = cells
     raise_of_cells(names, None, infinite_columns(values))
     incomplete = [names[v] for v in np.flatnonzero(np.isnan(values).any(axis=0) & known).tolist()]
-    if incomplete and not allow_missing:
-        raise ValueError(
-            f"missing cells in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
-        )
+    check_complete(incomplete, allow_missing)
     return NumericRows(values, known, index)
 
 

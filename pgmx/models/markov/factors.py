@@ -45,7 +45,7 @@ def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
     """
     strengths = np.empty(potentials.n_edges)
     for edges, tables in _stack_tables(potentials):
-        possible = np.asarray(np.isfinite(tables).all(axis=(1, 2)))
+        possible = np.all(np.isfinite(tables), axis=(1, 2))
         centred = np.where(possible[:, None, None], tables, 0.0)
         centred -= centred.mean(axis=1, keepdims=True)
         centred -= centred.mean(axis=2, keepdims=True)

@@ -1,7 +1,7 @@
 """The discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import networkx as nx
 import numpy as np
@@ -15,6 +15,7 @@ from pgmx.inference.problem import Problem
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
 from pgmx.models.markov.factors import measure_strengths, scale_potentials
 from pgmx.models.markov.pgmpy_face import PgmpyFace
+from pgmx.models.names import check_names
 
 __all__ = ["PairwiseMarkovNetwork"]
 
@@ -129,9 +130,9 @@ class PairwiseMarkovNetwork(PgmpyFace):
                 f"potentials must be PairwisePotentials, got {type(potentials).__name__}: PairwisePotentials.build "
                 "makes them of tables"
             )
-        names = tuple(python_scalar(name) for name in names)
         named_states = tuple(tuple(python_scalar(state) for state in labels) for labels in states)
-        _check_names(names, named_states, potentials.cardinalities)
+        names = check_names(names)
+        _check_states(names, named_states, potentials.cardinalities)
         network = cls()
         network._potentials, network._names, network._states = potentials, names, named_states
         network._factors = None
@@ -161,7 +162,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         ValueError
             If a factor has more than two variables, or a node no factor.
         """
-        if isinstance(model, PairwiseMarkovNetwork) and model._potentials is not None:
+        if isinstance(model, cls) and model._potentials is not None:
             return model.copy()
         names, states, factors = read_network(model)
         large = [tuple(names[v] for v in scope) for scope in factors.scopes if len(scope) > 2]
@@ -187,7 +188,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
     def copy(self) -> Self:
         """Return an independent network with the same potentials, attributes and cached answers."""
         if self._potentials is None:
-            clone = nx.Graph.copy(self)
+            clone = cast("Self", nx.Graph.copy(self))
             clone.factors = [factor.copy() for factor in self.factors]
             return clone
         clone = type(self)()
@@ -271,18 +272,12 @@ class PairwiseMarkovNetwork(PgmpyFace):
         return parts._replace(potentials=scale_potentials(parts.potentials, self._scaling().shifts))
 
 
-def _check_names(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndarray) -> None:
+def _check_states(names: tuple, states: tuple[tuple, ...], cardinalities: np.ndarray) -> None:
     if not len(names) == len(states) == len(cardinalities):
         raise ValueError(
             f"one name and one sequence of states for each of {len(cardinalities)} variables are needed, got "
             f"{len(names)} and {len(states)}"
         )
-    if None in names:
-        raise ValueError("None cannot be the name of a variable: networkx has no such node")
-    if len(set(names)) < len(names):
-        seen: set = set()
-        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
     for name, labels, card in zip(names, states, cardinalities.tolist(), strict=True):
         if len(labels) != card:
             raise ValueError(

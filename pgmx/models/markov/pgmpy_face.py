@@ -41,7 +41,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     def states(self) -> dict:
         """States of each variable, as in pgmpy: a dictionary from name to list."""
         if self._potentials is None:
-            return DiscreteMarkovNetwork.states.fget(self)
+            return super().states
         return {name: list(labels) for name, labels in zip(self._names, self._states, strict=True)}
 
     @property
@@ -158,7 +158,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
 
     def triangulate(
         self, heuristic: str = "H6", order: list | None = None, inplace: bool = False
-    ) -> DiscreteMarkovNetwork:
+    ) -> DiscreteMarkovNetwork | None:
         """Return the chordal graph of min-fill elimination, without factors.
 
         Parameters

@@ -13,12 +13,12 @@ from pgmx.inference import (
     InferenceCost,
     Marginals,
     estimate_cost,
-    joint,
     log_partition,
     map_assignment,
     marginals,
     sample,
 )
+from pgmx.inference import joint as joint_distribution
 from pgmx.inference.approximate.imputation import impute
 from pgmx.inference.problem import Problem
 from pgmx.models.markov.factors import Scaling, compute_scaling
@@ -150,8 +150,11 @@ class MarkovQueries:
         """
         names = [variables] if not joint and isinstance(variables, str) else variables
         if joint:
-            return self._factor(names, _joint(self, names, evidence, method=method, **options))
-        return {name: self._factor([name], _joint(self, [name], evidence, method=method, **options)) for name in names}
+            return self._factor(names, joint_distribution(self, names, evidence, method=method, **options))
+        return {
+            name: self._factor([name], joint_distribution(self, [name], evidence, method=method, **options))
+            for name in names
+        }
 
     def _factor(self, names: Sequence[Hashable], values: np.ndarray) -> DiscreteFactor:
         problem = self.inference_problem()
@@ -274,6 +277,3 @@ class MarkovQueries:
             Of category dtype with all states declared.
         """
         return sample(self, n_samples, evidence=evidence, method=method, seed=seed, **options).to_pandas()
-
-
-_joint = joint  # the name is also that of an option of `query`

@@ -14,6 +14,7 @@ from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.sources import open_piece
 from pgmx.inference.problem import Problem
+from pgmx.models.names import check_columns, check_complete
 
 __all__ = ["Rows", "code_rows"]
 
@@ -38,8 +39,8 @@ def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
         X = np.array(X, dtype=object)
     if is_path(X) or is_iterator(X):
         X = open_any(X, missing="pairwise")  # a state of their own marks the missing cells
-    source = None if isinstance(X, DiscreteTable) else X if isinstance(X, Frame) else open_piece(X)
-    columns, n_rows = (X.columns, X.n_rows) if source is None else (source.names, source.n_rows)
+    source = X if isinstance(X, DiscreteTable | Frame) else open_piece(X)
+    columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):
             raise ValueError(
@@ -47,37 +48,25 @@ def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
                 f"{X.shape}: use a frame with named columns"
             )
         columns = problem.names
+    check_columns(columns, problem.names, allow_missing)
     at = {name: column for column, name in enumerate(columns)}
-    extra = [name for name in columns if name not in set(problem.names)]
-    if extra:
-        raise ValueError(
-            f"column(s) {join_names(extra)} are no variables of the network: leave them out, or rename them"
-        )
-    lacking = [name for name in problem.names if name not in at]
-    if lacking and not allow_missing:
-        raise ValueError(
-            f"the variables {join_names(lacking)} have no column: predict() fills columns that are missing"
-        )
     largest = max(map(len, problem.states))
-    codes = np.zeros((len(problem.names), n_rows), dtype=np.uint8 if largest <= 255 else np.uint16)
+    codes = np.zeros((len(problem.names), source.n_rows), dtype=np.uint8 if largest <= 255 else np.uint16)
     missing = np.zeros(codes.shape, dtype=bool)
     incomplete = []
     for v, name in enumerate(problem.names):
         if name not in at:
             missing[v] = True
             continue
-        if source is None:
-            states, column, mask = _read_table_column(X, at[name])
+        if isinstance(source, DiscreteTable):
+            states, column, mask = _read_table_column(source, at[name])
         else:
             states, column, mask = _code_column(source.columns[at[name]], name)
         if mask is not None and mask.any():
             incomplete.append(name)
             missing[v] = mask
         codes[v, ~missing[v]] = _map_states(name, states, problem.states[v], column)[column]
-    if incomplete and not allow_missing:
-        raise ValueError(
-            f"missing cells in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
-        )
+    check_complete(incomplete, allow_missing)
     return Rows(codes, missing, getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
 

@@ -1,0 +1,45 @@
+"""Names of variables: of a network, and of the columns of rows that a network is asked about."""
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from pgmx.checks import join_names
+from pgmx.data.table import python_scalar
+
+__all__ = ["check_columns", "check_complete", "check_names"]
+
+
+def check_names(names: Iterable[Hashable]) -> tuple:
+    """Return names as Python scalars in a tuple, or raise where they cannot be the distinct nodes of a graph."""
+    names = tuple(python_scalar(name) for name in names)
+    if not names:
+        raise ValueError("a network needs one variable at least, got no names")
+    if None in names:
+        raise ValueError("None cannot be the name of a variable: networkx has no such node")
+    if len(set(names)) < len(names):
+        counts: dict[Hashable, int] = {}
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+        twice = [name for name, count in counts.items() if count > 1]
+        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
+    return names
+
+
+def check_columns(columns: Sequence[Hashable], names: Sequence[Hashable], allow_missing: bool) -> None:
+    """Raise where a column is no variable of a network, or a variable has no column and must have one."""
+    variables, present = set(names), set(columns)
+    extra = [name for name in columns if name not in variables]
+    if extra:
+        raise ValueError(
+            f"column(s) {join_names(extra)} are no variables of the network: leave them out, or rename them"
+        )
+    absent = [name for name in names if name not in present]
+    if absent and not allow_missing:
+        raise ValueError(f"the variables {join_names(absent)} have no column: predict() fills columns that are missing")
+
+
+def check_complete(incomplete: Sequence[Hashable], allow_missing: bool) -> None:
+    """Raise where columns miss cells and must not."""
+    if incomplete and not allow_missing:
+        raise ValueError(
+            f"missing cells in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
+        )
