@@ -4,13 +4,13 @@
  *   pgmx_axpy           y += a x
  *   pgmx_combine_rows   out = sum_a w[a] S[idx[a], :], the workhorse: rows are streamed eight at a time
  *   pgmx_abs_max        max |x[i]|
- *   pgmx_beyond         the places where |x[i] - y[i]| > bound, in ascending order
- *   pgmx_move_into_box  row = x clipped into [centre - radius, centre + radius]; weighted squares of what moved
+ *   pgmx_beyond         the indices where |x[i] - y[i]| > bound, ascending
+ *   pgmx_move_into_box  row = x clipped into [centre - radius, centre + radius]; weighted squares of the changes
  *
  * Sums run over PGMX_LANES partial sums, element i in number i mod PGMX_LANES, which are then folded in one fixed
  * order, and nothing is fused: all levels of _simd.h give the same bits (avx2 and avx512 have bodies of their own).
  * NaN in the input of pgmx_abs_max and pgmx_beyond counts as not large. Nothing here allocates or fails, no alignment
- * is asked for, and after pgmx_dense_select all functions are safe to call from any number of threads.
+ * is needed, and after pgmx_dense_select all functions are safe to call from any number of threads.
  */
 #ifndef PGMX_DENSE_H
 #define PGMX_DENSE_H
@@ -28,7 +28,7 @@ PGMX_INLINE double pgmx_fold_lanes(const double *lane) {
     return (half[0] + half[2]) + (half[1] + half[3]);
 }
 
-/* ---- any processor: the compiler makes of it what the platform has ---- */
+/* ---- any processor: the compiler uses what the platform has ---- */
 
 PGMX_UNUSED static double pgmx_dot_plain(const double *x, const double *y, ptrdiff_t n) {
     double lane[PGMX_LANES] = {0};
@@ -43,7 +43,7 @@ PGMX_UNUSED static void pgmx_axpy_plain(double a, const double *x, double *y, pt
     for (ptrdiff_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-/* G rows, added one after the other to what `out` holds, or to nothing. */
+/* G rows, added one after the other to `out`, or to zero. */
 PGMX_INLINE void pgmx_rows_plain(const double *const *row, const double *w, ptrdiff_t first, ptrdiff_t n, double *out,
                                  const int keep, const int G) {
     for (ptrdiff_t i = first; i < n; i++) {
@@ -61,8 +61,8 @@ PGMX_INLINE void pgmx_rows_plain(const double *const *row, const double *w, ptrd
         ptrdiff_t a = 0;                                                                                               \
         if (k <= 0) memset(out, 0, (size_t)n * sizeof(double));                                                        \
         while (a < k) {                                                                                                \
-            ptrdiff_t left = k - a;                                                                                    \
-            int g = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;                                                 \
+            ptrdiff_t rest = k - a;                                                                                    \
+            int g = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;                                                 \
             for (int c = 0; c < g; c++) row[c] = S + (ptrdiff_t)idx[a + c] * stride;                                   \
             switch (a == 0 ? -g : g) {                                                                                 \
                 case 8: pgmx_rows_##NAME(row, w + a, 0, n, out, 1, 8); break;                                          \

@@ -20,7 +20,7 @@ cdef extern from "_dense.h" nogil:
 
 
 cdef inline int select_dense_level() except -1:
-    # Call once when the module is imported; PGMX_SIMD is heeded as in _simd.pxd.
+    # Call once when the module is imported; PGMX_SIMD has its meaning of _simd.pxd.
     level = select_simd_level()
     pgmx_dense_select(level)
     return level

@@ -1,8 +1,8 @@
-/* Vector bodies of _dense.h, included once an instruction set: no include guard, on purpose; it undefines what it was
- * given.
+/* Vector bodies of _dense.h, included once per instruction set: no include guard, on purpose; it undefines the macros
+ * of the includer.
  *
  * The includer defines NAME(f), TARGET, vec of WIDTH doubles, and LOAD, STORE, ZERO, SPLAT, ADD, SUB, MUL, MAX, MIN,
- * ABS, ABOVE (bits of the lanes greater than the bound). Elements beyond whole vectors are done one by one. MAX and
+ * ABS, ABOVE (bits of the lanes greater than the bound). Elements beyond whole vectors are handled one by one. MAX and
  * MIN keep their second operand where the first is NaN.
  */
 

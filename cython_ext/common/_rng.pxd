@@ -1,7 +1,7 @@
 # A small random generator whose whole state is one word that the caller owns.
 #
 # SplitMix64: Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators, OOPSLA, figure 16. It passes
-# the usual test batteries, which is plenty for drawing moves; the same word gives the same stream on every machine.
+# the usual test batteries, which is enough to draw moves; the same word gives the same stream on every machine.
 
 from libc.stdint cimport uint64_t
 

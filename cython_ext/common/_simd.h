@@ -93,7 +93,7 @@ PGMX_SCALAR_LEVEL(plain, , __builtin_popcountll) /* the builtin is the native in
 
 PGMX_SCALAR_LEVEL(popcnt, PGMX_TARGET("popcnt"), __builtin_popcountll)
 
-/* ---- AVX2: two table look-ups a byte, byte sums folded before they can overflow ---- */
+/* ---- AVX2: two table look-ups per byte, byte sums folded before they can overflow ---- */
 
 PGMX_TARGET("avx2") PGMX_INLINE __m256i pgmx_bytes_avx2(__m256i v) {
     const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2,
@@ -167,7 +167,7 @@ PGMX_TARGET("avx2") static uint64_t pgmx_popcount_avx2(const uint64_t *a, ptrdif
     return pgmx_sum_avx2(total);
 }
 
-/* ---- AVX-512 with VPOPCNTDQ: eight cells a pass, sums transposed and reduced together ---- */
+/* ---- AVX-512 with VPOPCNTDQ: eight cells per pass, sums transposed and reduced together ---- */
 
 #define PGMX_ISA512 "avx512f,avx512vpopcntdq"
 

@@ -48,7 +48,7 @@ static inline double pgmx_log(double x) {
     return (double)e * 0.6931471805601177 + (2.0 * s + (pgmx_atanh_tail(s) + (double)e * -1.7239444525614835e-13));
 }
 
-/* What Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi) leaves of ln Gamma(z), z >= 10; good to 1e-15. */
+/* ln Gamma(z) less Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi), z >= 10; error below 1e-15. */
 static inline double pgmx_stirling_rest(double z) {
     double i = 1.0 / z, i2 = i * i;
     double series = -691.0 / 360360.0;

@@ -8,8 +8,8 @@ from _cells cimport build_cells, code_of, has_planes, plane_of, unpack_rows
 from _merge cimport merge_cells
 from _simd cimport pgmx_count_and
 from _workspace cimport (
-    AFTER_ADDING, AFTER_DELETING, BIG_CELLS, BIG_COUNTS, BIG_INDEX, CANDIDATES, COUNTED, DEDUCED, LIST_CELLS, LIST_ROWS,
-    OFFSETS, PAIR_TABLE, ROW_BITS, ROW_CELLS, TABLES, Kept, Row, Workspace, marginals_of, plane_pair, state_pair,
+    AFTER_ADDING, AFTER_DELETING, BIG_CELLS, BIG_COUNTS, BIG_INDEX, CANDIDATES, COUNTED, LARGEST, LIST_CELLS, LIST_ROWS,
+    OFFSETS, PAIR_TABLE, ROW_BITS, ROW_CELLS, TABLES, Memo, Row, Workspace, marginals_of, plane_pair, state_pair,
     stride_of
 )
 
@@ -25,7 +25,7 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
     cdef const uint32_t *of_b = marginals_of(work, b)
     cdef uint32_t *counts
     cdef uint32_t *last
-    cdef uint32_t left, found
+    cdef uint32_t rest, count
     cdef int parent
     if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
         parent = <int>a
@@ -36,14 +36,14 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
     last = counts + (ra - 1) * rb
     memcpy(last, of_b, rb * sizeof(uint32_t))
     for i in range(ra - 1):
-        left = of_a[i]
+        rest = of_a[i]
         for j in range(rb - 1):
-            found = plane_pair(work, a, i, b, j)
-            counts[i * rb + j] = found
-            left -= found
-            last[j] -= found
-        counts[i * rb + rb - 1] = left
-        last[rb - 1] -= left
+            count = plane_pair(work, a, i, b, j)
+            counts[i * rb + j] = count
+            rest -= count
+            last[j] -= count
+        counts[i * rb + rb - 1] = rest
+        last[rb - 1] -= rest
     size[0] = ra * rb
     return counts
 
@@ -60,32 +60,32 @@ cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const in
 
 
 cdef inline int choose_inheritance(Workspace *work, Row *row, Py_ssize_t n_candidates) except -1 nogil:
-    # Compares the parents with those of the kept row; a child without parents has the pair counts for a row.
-    cdef Kept *kept = &work.kept[row.child]
+    # Compares the parents with those of the memo; the pair counts serve as the memo of a child without parents.
+    cdef Memo *memo = &work.memo[row.child]
     cdef const int *candidates = <const int *>work.scratch[CANDIDATES].data
     cdef Py_ssize_t i
     row.how = COUNTED
-    row.moved = -1
+    row.changed_parent = -1
     if row.k == 1 and work.pairs != NULL and has_planes(&work.table, row.child) \
             and has_planes(&work.table, row.parents[0]):
-        row.how, row.moved = AFTER_ADDING, row.parents[0]
-    elif kept.n_parents == row.k - 1 and kept.n_parents > 0:
-        row.moved = extra_parent(row.parents, row.k, kept.parents)
-        row.how = AFTER_ADDING if row.moved >= 0 else COUNTED
-    elif kept.n_parents == row.k + 1:
-        row.moved = extra_parent(kept.parents, row.k + 1, row.parents)
-        row.how = AFTER_DELETING if row.moved >= 0 else COUNTED
+        row.how, row.changed_parent = AFTER_ADDING, row.parents[0]
+    elif memo.n_parents == row.k - 1 and memo.n_parents > 0:
+        row.changed_parent = extra_parent(row.parents, row.k, memo.parents)
+        row.how = AFTER_ADDING if row.changed_parent >= 0 else COUNTED
+    elif memo.n_parents == row.k + 1:
+        row.changed_parent = extra_parent(memo.parents, row.k + 1, row.parents)
+        row.how = AFTER_DELETING if row.changed_parent >= 0 else COUNTED
     if row.how == AFTER_DELETING or (row.how == AFTER_ADDING and row.k > 1):
         for i in range(n_candidates):
-            if kept.offsets[candidates[i]] < 0 and candidates[i] != row.moved:
+            if memo.offsets[candidates[i]] < 0 and candidates[i] != row.changed_parent:
                 row.how = COUNTED
     return 0
 
 
 cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
     # Splits the cells that must be counted into planes and one row list, ascending by row.
-    # After an addition the largest sub-cell of every old cell is left out: DEDUCED holds it for each old cell.
-    cdef Py_ssize_t c = row.n_cells, n_rows = work.table.n_rows, i, d, w, n_listed = 0
+    # After an addition the largest sub-cell of every old cell is not counted: LARGEST holds it for each old cell.
+    cdef Py_ssize_t c = row.n_cells, n_rows = work.table.n_rows, i, d, w, n_list_rows = 0
     cdef const uint64_t **planes = <const uint64_t **>work.cells.nodes[work.cells.current].planes.data
     cdef const uint32_t *starts = <const uint32_t *>work.cells.nodes[work.cells.current].starts.data
     cdef const uint32_t *rows = <const uint32_t *>work.cells.nodes[work.cells.current].rows.data
@@ -93,45 +93,45 @@ cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
     cdef int64_t *index = <int64_t *>reserve(&work.scratch[BIG_INDEX], (c + 1) * sizeof(int64_t))
     cdef uint32_t *row_cells = <uint32_t *>reserve(&work.scratch[ROW_CELLS], (n_rows + 1) * sizeof(uint32_t))
     cdef uint64_t *bits = <uint64_t *>reserve(&work.scratch[ROW_BITS], work.table.n_words * sizeof(uint64_t))
-    cdef int64_t *deduced
+    cdef int64_t *largest
     cdef const int64_t *target = NULL
-    cdef uint32_t *listed
-    cdef uint32_t *listed_cells
-    row.n_big = row.n_listed = 0
+    cdef uint32_t *list_rows
+    cdef uint32_t *list_cells
+    row.n_big = row.n_list_rows = 0
     if row.how == AFTER_DELETING:
         return 0
-    deduced = <int64_t *>reserve(&work.scratch[DEDUCED], (c + 1) * sizeof(int64_t))
+    largest = <int64_t *>reserve(&work.scratch[LARGEST], (c + 1) * sizeof(int64_t))
     if row.how == AFTER_ADDING:
         d = 0
-        while row.parents[d] != row.moved:
+        while row.parents[d] != row.changed_parent:
             d += 1
-        merge_cells(&work.merge, row.keys, c, stride_of(work, row, d), <uint64_t>work.table.cards[row.moved])
+        merge_cells(&work.merge, row.keys, c, stride_of(work, row, d), <uint64_t>work.table.cards[row.changed_parent])
         target = <const int64_t *>work.merge.target.data
         for i in range(work.merge.size):
-            deduced[i] = -1
+            largest[i] = -1
         for i in range(c):
-            if deduced[target[i]] < 0 or row.counts[i] > row.counts[deduced[target[i]]]:
-                deduced[target[i]] = i
+            if largest[target[i]] < 0 or row.counts[i] > row.counts[largest[target[i]]]:
+                largest[target[i]] = i
     for i in range(c):
-        if row.how == AFTER_ADDING and deduced[target[i]] == i:
+        if row.how == AFTER_ADDING and largest[target[i]] == i:
             continue
         if planes[i] != NULL:
             big[row.n_big] = planes[i]
             index[row.n_big] = i
             row.n_big += 1
             continue
-        if n_listed == 0:
+        if n_list_rows == 0:
             memset(bits, 0, work.table.n_words * sizeof(uint64_t))
-        n_listed += row.counts[i]
+        n_list_rows += row.counts[i]
         for w in range(starts[i], <Py_ssize_t>starts[i] + row.counts[i]):
             bits[rows[w] >> 6] |= <uint64_t>1 << (rows[w] & 63)
             row_cells[rows[w]] = <uint32_t>i
-    row.n_listed = n_listed
-    listed = <uint32_t *>reserve(&work.scratch[LIST_ROWS], (n_listed + 1) * sizeof(uint32_t))
-    listed_cells = <uint32_t *>reserve(&work.scratch[LIST_CELLS], (n_listed + 1) * sizeof(uint32_t))
-    unpack_rows(bits, <uint32_t>n_listed, listed)
-    for i in range(n_listed):
-        listed_cells[i] = row_cells[listed[i]]
+    row.n_list_rows = n_list_rows
+    list_rows = <uint32_t *>reserve(&work.scratch[LIST_ROWS], (n_list_rows + 1) * sizeof(uint32_t))
+    list_cells = <uint32_t *>reserve(&work.scratch[LIST_CELLS], (n_list_rows + 1) * sizeof(uint32_t))
+    unpack_rows(bits, <uint32_t>n_list_rows, list_rows)
+    for i in range(n_list_rows):
+        list_cells[i] = row_cells[list_rows[i]]
     return 0
 
 
@@ -142,7 +142,7 @@ cdef inline int count_tables(
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef const uint64_t **big = <const uint64_t **>work.scratch[BIG_CELLS].data
     cdef const int64_t *index = <const int64_t *>work.scratch[BIG_INDEX].data
-    cdef uint32_t *found = <uint32_t *>reserve(&work.scratch[BIG_COUNTS], (row.n_big + 1) * sizeof(uint32_t))
+    cdef uint32_t *big_counts = <uint32_t *>reserve(&work.scratch[BIG_COUNTS], (row.n_big + 1) * sizeof(uint32_t))
     cdef Py_ssize_t c = row.n_cells, n_words = work.table.n_words, begin = 0, end, step, i, j, s, u
     cdef uint32_t *table
     memset(tables, 0, size * sizeof(uint32_t))
@@ -157,13 +157,13 @@ cdef inline int count_tables(
                 if row.n_big == c:
                     pgmx_count_and(plane_of(&work.table, u, s), big, c, begin, end, table)
                     continue
-                memset(found, 0, row.n_big * sizeof(uint32_t))
-                pgmx_count_and(plane_of(&work.table, u, s), big, row.n_big, begin, end, found)
+                memset(big_counts, 0, row.n_big * sizeof(uint32_t))
+                pgmx_count_and(plane_of(&work.table, u, s), big, row.n_big, begin, end, big_counts)
                 for j in range(row.n_big):
-                    table[index[j]] += found[j]
+                    table[index[j]] += big_counts[j]
         begin = end
     for i in range(n):
-        if row.n_listed > 0:
+        if row.n_list_rows > 0:
             count_list(work, row, candidates[i])
         if row.how == AFTER_ADDING:
             deduce(work, row, candidates[i])
@@ -175,60 +175,60 @@ cdef inline void count_list(Workspace *work, const Row *row, Py_ssize_t u) noexc
     cdef const uint32_t *rows = <const uint32_t *>work.scratch[LIST_ROWS].data
     cdef const uint32_t *cells = <const uint32_t *>work.scratch[LIST_CELLS].data
     cdef Py_ssize_t i
-    for i in range(row.n_listed):
+    for i in range(row.n_list_rows):
         table[code_of(&work.table, u, rows[i]) * row.n_cells + cells[i]] += 1
 
 
 cdef inline void deduce(Workspace *work, const Row *row, Py_ssize_t u) noexcept nogil:
     # The largest sub-cell of every old cell: the old count minus what was counted in the others.
     cdef uint32_t *table = <uint32_t *>work.scratch[TABLES].data + (<int64_t *>work.scratch[OFFSETS].data)[u]
-    cdef const int64_t *deduced = <const int64_t *>work.scratch[DEDUCED].data
+    cdef const int64_t *largest = <const int64_t *>work.scratch[LARGEST].data
     cdef const int64_t *target = <const int64_t *>work.merge.target.data
     cdef const uint64_t *states = <const uint64_t *>work.merge.keys.data
-    cdef Kept *kept = &work.kept[row.child]
+    cdef Memo *memo = &work.memo[row.child]
     cdef Py_ssize_t s, o, i, c = row.n_cells
     cdef const uint32_t *old
     for s in range(work.table.cards[u] - 1):
         if row.k == 1:
             for o in range(work.merge.size):
-                table[s * c + deduced[o]] = state_pair(work, row.child, <Py_ssize_t>states[o], u, s)
+                table[s * c + largest[o]] = state_pair(work, row.child, <Py_ssize_t>states[o], u, s)
         else:
-            old = kept.tables + kept.offsets[u] + s * kept.n_cells
+            old = memo.tables + memo.offsets[u] + s * memo.n_cells
             for o in range(work.merge.size):
-                table[s * c + deduced[o]] = old[o]
+                table[s * c + largest[o]] = old[o]
         for i in range(c):
-            if deduced[target[i]] != i:
-                table[s * c + deduced[target[i]]] -= table[s * c + i]
+            if largest[target[i]] != i:
+                table[s * c + largest[target[i]]] -= table[s * c + i]
 
 
 cdef inline int sum_tables(
     Workspace *work, Row *row, const int *candidates, Py_ssize_t n, int64_t size
 ) except -1 nogil:
     # After a deletion: every new cell is the sum of old ones, and the deleted parent's table is in the old cells.
-    cdef Kept *kept = &work.kept[row.child]
+    cdef Memo *memo = &work.memo[row.child]
     cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef const int64_t *target
     cdef const uint32_t *old
-    cdef uint64_t stride = <uint64_t>row.r, r = <uint64_t>work.table.cards[row.moved]
+    cdef uint64_t stride = <uint64_t>row.r, r = <uint64_t>work.table.cards[row.changed_parent]
     cdef Py_ssize_t i, o, s, u, c = row.n_cells
     cdef uint32_t *table
-    for i in range(kept.n_parents - 1, -1, -1):
-        if kept.parents[i] == row.moved:
+    for i in range(memo.n_parents - 1, -1, -1):
+        if memo.parents[i] == row.changed_parent:
             break
-        stride *= <uint64_t>work.table.cards[kept.parents[i]]
-    merge_cells(&work.merge, kept.keys, kept.n_cells, stride, r)
+        stride *= <uint64_t>work.table.cards[memo.parents[i]]
+    merge_cells(&work.merge, memo.keys, memo.n_cells, stride, r)
     target = <const int64_t *>work.merge.target.data
     memset(tables, 0, size * sizeof(uint32_t))
     for i in range(n):
         u = candidates[i]
         table = tables + offsets[u]
-        if u == row.moved:
-            for o in range(kept.n_cells):
-                table[<Py_ssize_t>(kept.keys[o] // stride % r) * c + target[o]] = kept.counts[o]
+        if u == row.changed_parent:
+            for o in range(memo.n_cells):
+                table[<Py_ssize_t>(memo.keys[o] // stride % r) * c + target[o]] = memo.counts[o]
             continue
         for s in range(work.table.cards[u] - 1):
-            old = kept.tables + kept.offsets[u] + s * kept.n_cells
-            for o in range(kept.n_cells):
+            old = memo.tables + memo.offsets[u] + s * memo.n_cells
+            for o in range(memo.n_cells):
                 table[s * c + target[o]] += old[o]
     return 0

@@ -1,7 +1,7 @@
 # The non-empty cells of a family: every combination of states of (parents, child) that occurs, with its rows.
 #
 # Cells come in lexicographic order, the child fastest, so the cells of one parent configuration are neighbours.
-# A cell with many rows is held as a plane (one AND a level of the tree), a cell with few rows as a list of them:
+# A cell with many rows is held as a plane (one AND per level of the tree), a cell with few rows as a list of them:
 # splitting a list costs its length, an AND costs all words.
 # Cost: about sum over levels of (plane nodes * states * words / 8 + rows in lists).
 
@@ -64,16 +64,16 @@ cdef inline int compare_u64(const void *a, const void *b) noexcept nogil:
 
 cdef inline Py_ssize_t unpack_rows(const uint64_t *plane, uint32_t count, uint32_t *rows) noexcept nogil:
     # Writes the row numbers of the `count` bits of a plane in ascending order.
-    cdef Py_ssize_t found = 0, w = 0
+    cdef Py_ssize_t n = 0, w = 0
     cdef uint64_t word
-    while found < count:
+    while n < count:
         word = plane[w]
         while word:
-            rows[found] = <uint32_t>(w * 64 + pgmx_lowest_bit(word))
-            found += 1
+            rows[n] = <uint32_t>(w * 64 + pgmx_lowest_bit(word))
+            n += 1
             word &= word - 1
         w += 1
-    return found
+    return n
 
 
 cdef inline int reserve_nodes(NodeSet *nodes, Py_ssize_t n) except -1 nogil:

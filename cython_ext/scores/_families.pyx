@@ -9,13 +9,14 @@ old count minus the others; after deleting p sub-cells are summed. A deletion is
 Without parents the tables come from the counts of all pairs, and under a score-equivalent score x -> u and u -> x share
 one number, so that they tie exactly.
 
-Cost of a row: about cells * (states - 1) * N/512 vector operations a candidate with AVX-512, less what is inherited.
+Cost of a row: about cells * (states - 1) * N/512 vector operations per candidate with AVX-512, less what is inherited.
 All sums run in a fixed order: the result has the same bits on every processor.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
 References: Koller & Friedman (2009), section 18.4.3 (decomposable scores); Moore & Lee (1998), JAIR 8, 67-91 (counts
 derived from cached counts).
 """
 
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -30,15 +31,15 @@ from _merge cimport free_merge, merge_cells
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Kept, Row, Workspace,
-    forget, keep, marginals_of, stride_of
+    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Memo, Row, Workspace,
+    drop_memo, marginals_of, store_memo, stride_of
 )
 
 from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
 
 cdef int SIMD = select_simd_level()
 
-# A cell with fewer rows than this share of N/512 is cheaper to count by its row list; one entry a SIMD level.
+# A cell with fewer rows than this share of N/512 is cheaper to count by its row list; one entry per SIMD level.
 cdef double[4] LIST_SHARE
 LIST_SHARE[:] = [6.0, 2.0, 1.2, 0.45]
 
@@ -52,6 +53,7 @@ def natural_log(double x) -> float:
     return pgmx_log(x)
 
 
+@cython.final
 cdef class FamilyScorer(Scorer):
     """Scores of the families of one coded table under one decomposable score.
 
@@ -74,7 +76,7 @@ cdef class FamilyScorer(Scorer):
     allowed : uint8 (n, n) or None
         ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
     max_indegree : int
-        A child with so many parents gets no gains of additions.
+        A child with that many parents gets no gains of additions.
     memory : int
         Bytes of tables kept for inheritance; a row beyond it is counted in full.
     names : sequence, optional
@@ -133,14 +135,14 @@ cdef class FamilyScorer(Scorer):
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
         self.choose_limits()
-        self.work.kept = <Kept *>calloc(self.n, sizeof(Kept))
+        self.work.memo = <Memo *>calloc(self.n, sizeof(Memo))
         self.work.state_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.work.pair_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.self_terms = <double *>calloc(self.n, sizeof(double))
-        if not (self.work.kept and self.work.state_offsets and self.work.pair_offsets and self.self_terms):
+        if not (self.work.memo and self.work.state_offsets and self.work.pair_offsets and self.self_terms):
             raise MemoryError("cannot allocate the family scorer")
         for v in range(self.n):
-            self.work.kept[v].n_parents = -1
+            self.work.memo[v].n_parents = -1
             self.work.state_offsets[v + 1] = self.work.state_offsets[v] + cardinalities[v]
             self.work.pair_offsets[v + 1] = self.work.pair_offsets[v]
             if has_planes(&self.work.table, v):
@@ -153,10 +155,10 @@ cdef class FamilyScorer(Scorer):
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        if self.work.kept != NULL:
+        if self.work.memo != NULL:
             for i in range(self.n):
-                forget(&self.work, i)
-        free(self.work.kept)
+                drop_memo(&self.work, i)
+        free(self.work.memo)
         free(self.work.state_offsets)
         free(self.work.pair_offsets)
         free(self.self_terms)
@@ -201,7 +203,7 @@ cdef class FamilyScorer(Scorer):
         return row.score
 
     cdef int find_cells(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) except -1 nogil:
-        # Builds the cells of the family and its score.
+        # Finds the cells of the family and its score.
         cdef Py_ssize_t i
         cdef double q
         row.child, row.parents, row.k = child, parents, k
@@ -317,7 +319,7 @@ cdef class FamilyScorer(Scorer):
         cdef Row row
         cdef Py_ssize_t u, n_candidates
         if k == 0:
-            forget(&self.work, child)
+            drop_memo(&self.work, child)
             self.row_without_parents(child, gains)
             return self.alone[child]
         self.find_cells(&row, child, parents, k)
@@ -326,7 +328,7 @@ cdef class FamilyScorer(Scorer):
         for u in range(k):
             gains[parents[u]] = self.score_without(&row, u) - row.score
         if k >= self.max_indegree:
-            forget(&self.work, child)
+            drop_memo(&self.work, child)
             return row.score
         n_candidates = self.choose_candidates(&row)
         choose_inheritance(&self.work, &row, n_candidates)
@@ -335,7 +337,7 @@ cdef class FamilyScorer(Scorer):
         self.score_untabled(&row, gains)
         return row.score
 
-    cdef bint may_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
+    cdef bint can_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
         cdef Py_ssize_t i
         if u == row.child or row.r < 2 or self.work.table.cards[u] < 2:
             return False
@@ -359,7 +361,7 @@ cdef class FamilyScorer(Scorer):
         cdef Py_ssize_t u, n = 0
         for u in range(self.n):
             offsets[u] = -1
-            if self.has_table(row, u) and self.may_add(row, u):
+            if self.has_table(row, u) and self.can_add(row, u):
                 candidates[n] = <int>u
                 n += 1
         return n
@@ -385,10 +387,10 @@ cdef class FamilyScorer(Scorer):
             for i in range(first, last):
                 gains[candidates[i]] = self.score_table(row, candidates[i]) - row.score
             if first == 0 and last == n_candidates:
-                keep(&self.work, row, candidates, n_candidates)
+                store_memo(&self.work, row, candidates, n_candidates)
                 return 0
             first = last
-        forget(&self.work, row.child)
+        drop_memo(&self.work, row.child)
         return 0
 
     cdef double score_table(self, const Row *row, Py_ssize_t u) except? -1 nogil:
@@ -416,7 +418,7 @@ cdef class FamilyScorer(Scorer):
         cdef int *wider
         cdef Py_ssize_t u, k = row.k
         for u in range(self.n):
-            if self.has_table(row, u) or not self.may_add(row, u):
+            if self.has_table(row, u) or not self.can_add(row, u):
                 continue
             wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
             insert_parent(wider, row.parents, k, u)

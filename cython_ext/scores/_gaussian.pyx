@@ -8,10 +8,10 @@ no regression is fitted and no row is read. Algorithm: R_PP = L L', parents asce
 variables at once: a row of Z for each parent. Then v_u = 1 - sum_i Z_iu^2 is what P leaves of the variance of u and
 c_u = R_xu - sum_i Z_ix Z_iu of its covariance with x, so that adding u turns v_x into v_x - c_u^2 / v_u. With
 M = inv(R_PP) and b = M R_Px, deleting p turns v_x into v_x + b_p^2 / M_pp. The rows of Z are kept for each child: an
-appended parent costs one row, any other change the rows from the first parent that differs. Parents stand in one order
+appended parent costs one row, any other change the rows from the first parent that differs. Parents are ascending
 whatever the course of the search, so that a row of gains depends on nothing but its family, and u -> x and x -> u with
-the same parents tie exactly. A variable of which its own or another's parents leave less than SMALLEST of its variance
-cannot come in.
+the same parents tie exactly. A variable whose residual variance
+given the parents is less than SMALLEST of its variance cannot be added.
 
 Cost of a row: n (k - d) (k + d) / 2 multiplications where the first d of k parents are those of the row before, n
 logarithms, and k^3 / 6.
@@ -20,6 +20,7 @@ References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritz
 variances from the inverse).
 """
 
+cimport cython
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free, realloc
@@ -38,16 +39,17 @@ cdef double SMALLEST = 1e-10            # least part of a variance that parents 
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
-    OWN, RESIDUAL, INVERSE, SMALL, SPARE, N_SCRATCH
+    COVARIANCES, RESIDUAL, INVERSE, SMALL, SPARE, N_SCRATCH
 
 
-cdef struct Kept:                       # the rows of Z of a child
+cdef struct Memo:                         # the rows of Z of a child
     int n_parents
     int *parents
     double *rows
     size_t n_bytes                      # of the two blocks
 
 
+@cython.final
 cdef class GaussianScorer(Scorer):
     """Scores of the families of one correlation matrix.
 
@@ -64,7 +66,7 @@ cdef class GaussianScorer(Scorer):
     allowed : uint8 (n, n) or None
         ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
     max_indegree : int
-        A child with so many parents gets no gains of additions.
+        A child with that many parents gets no gains of additions.
     memory : int
         Bytes of rows of Z that may be kept.
     names : sequence, optional
@@ -73,8 +75,8 @@ cdef class GaussianScorer(Scorer):
 
     cdef const double *correlation
     cdef double half_rows, cost
-    cdef Kept *kept
-    cdef size_t memory, held
+    cdef Memo *memos
+    cdef size_t memory, memory_used
     cdef Buffer[N_SCRATCH] scratch
 
     def __cinit__(
@@ -96,39 +98,39 @@ cdef class GaussianScorer(Scorer):
         self.half_rows = n_rows / 2
         self.cost = cost
         self.memory = memory
-        self.kept = <Kept *>calloc(self.n, sizeof(Kept))
-        if not self.kept:
+        self.memos = <Memo *>calloc(self.n, sizeof(Memo))
+        if not self.memos:
             raise MemoryError("cannot allocate the Gaussian scorer")
         for v in range(self.n):
             self.alone[v] = -self.half_rows * (LOG_2_PI + pgmx_log(variances[v]) + 1) - 2 * cost
         self.choose_unit(1e10)
-        reserve(&self.scratch[OWN], self.n * sizeof(double))
+        reserve(&self.scratch[COVARIANCES], self.n * sizeof(double))
         reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        if self.kept != NULL:
+        if self.memos != NULL:
             for i in range(self.n):
-                free(self.kept[i].parents)
-                free(self.kept[i].rows)
-        free(self.kept)
+                free(self.memos[i].parents)
+                free(self.memos[i].rows)
+        free(self.memos)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
     # ---- formulas ----
 
-    cdef double score_of(self, Py_ssize_t child, Py_ssize_t k, double left) noexcept nogil:
-        return self.alone[child] - (self.half_rows * pgmx_log(left) + self.cost * k if k > 0 else 0.0)
+    cdef double combine_score(self, Py_ssize_t child, Py_ssize_t k, double residual) noexcept nogil:
+        return self.alone[child] - (self.half_rows * pgmx_log(residual) + self.cost * k if k > 0 else 0.0)
 
-    cdef double gain_of_adding(self, double covariance, double left, double left_of_parent) noexcept nogil:
+    cdef double gain_of_adding(self, double covariance, double residual, double residual_of_parent) noexcept nogil:
         # Symmetric in child and parent.
-        cdef double share = covariance * covariance / (left * left_of_parent)
-        if left_of_parent < SMALLEST or left < SMALLEST or not (1.0 - share) * left >= SMALLEST \
-                or not (1.0 - share) * left_of_parent >= SMALLEST:
+        cdef double share = covariance * covariance / (residual * residual_of_parent)
+        if residual_of_parent < SMALLEST or residual < SMALLEST or not (1.0 - share) * residual >= SMALLEST \
+                or not (1.0 - share) * residual_of_parent >= SMALLEST:
             return -INFINITY
         return self.round_gain(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
 
-    cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k) noexcept nogil:
+    cdef bint can_add(self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k) noexcept nogil:
         return u != child and k < self.max_indegree and self.is_allowed(child, u)
 
     cdef int refuse(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t culprit) except -1 with gil:
@@ -140,21 +142,21 @@ cdef class GaussianScorer(Scorer):
         )
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        return self.score_of(child, k, self.left_of(child, parents, k))
+        return self.combine_score(child, k, self.residual_variance(child, parents, k))
 
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         cdef double gain = self.gain_of_adding(self.correlation[a * self.n + b], 1.0, 1.0)
-        of_a[0] = gain if self.may_add(a, b, 0) else -INFINITY
-        of_b[0] = gain if self.may_add(b, a, 0) else -INFINITY
+        of_a[0] = gain if self.can_add(a, b, 0) else -INFINITY
+        of_b[0] = gain if self.can_add(b, a, 0) else -INFINITY
         return 0
 
     # ---- factors ----
 
-    cdef double left_of(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        # v of the child, from the columns of its family alone; the same operations as for a row.
+    cdef double residual_variance(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        # v of the child from the columns of its family alone, by the same operations as for a row.
         cdef double *z = <double *>reserve(&self.scratch[SMALL], (k + 1) * (k + 1) * sizeof(double))
         cdef Py_ssize_t i, j, u, column
-        cdef double pivot, left = 1.0
+        cdef double pivot, residual = 1.0
         for i in range(k):
             for u in range(i, k + 1):
                 column = parents[u] if u < k else child
@@ -167,22 +169,22 @@ cdef class GaussianScorer(Scorer):
             pivot = sqrt(pivot)
             for u in range(i, k + 1):
                 z[i * (k + 1) + u] /= pivot
-            left -= z[i * (k + 1) + k] * z[i * (k + 1) + k]
-        if not left >= SMALLEST:
+            residual -= z[i * (k + 1) + k] * z[i * (k + 1) + k]
+        if not residual >= SMALLEST:
             self.refuse(child, parents, k, child)
-        return left
+        return residual
 
     cdef double *find_rows(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except NULL nogil:
-        # The rows of Z for all variables, those of the parents in common with the last call taken over.
-        cdef Kept *kept = &self.kept[child]
+        # The rows of Z for all variables, those of the parents in common with the last call reused.
+        cdef Memo *memo = &self.memos[child]
         cdef Py_ssize_t n = self.n, i = 0, j, u
         cdef double *rows
         cdef double *row
         cdef double factor
-        while i < k and i < kept.n_parents and kept.parents[i] == parents[i]:
+        while i < k and i < memo.n_parents and memo.parents[i] == parents[i]:
             i += 1
-        kept.n_parents = 0
-        rows = self.room_for(kept, k)
+        memo.n_parents = 0
+        rows = self.grow_rows(memo, k)
         if rows == NULL:
             rows = <double *>reserve(&self.scratch[SPARE], k * n * sizeof(double))
             i = 0
@@ -199,41 +201,41 @@ cdef class GaussianScorer(Scorer):
             for u in range(n):
                 row[u] /= factor
             i += 1
-        if rows == kept.rows:
-            memcpy(kept.parents, parents, k * sizeof(int))
-            kept.n_parents = <int>k
+        if rows == memo.rows:
+            memcpy(memo.parents, parents, k * sizeof(int))
+            memo.n_parents = <int>k
         return rows
 
-    cdef double *room_for(self, Kept *kept, Py_ssize_t k) noexcept nogil:
-        # The kept rows with room for k parents; NULL where that would take more memory than there is.
+    cdef double *grow_rows(self, Memo *memo, Py_ssize_t k) noexcept nogil:
+        # The kept rows with space for k parents; NULL where that would exceed the memory.
         cdef size_t n_bytes = k * (self.n * sizeof(double) + sizeof(int))
         cdef void *rows
         cdef void *parents
-        if n_bytes <= kept.n_bytes:
-            return kept.rows
-        if self.held - kept.n_bytes + n_bytes > self.memory:
+        if n_bytes <= memo.n_bytes:
+            return memo.rows
+        if self.memory_used - memo.n_bytes + n_bytes > self.memory:
             return NULL
-        rows = realloc(kept.rows, k * self.n * sizeof(double))
+        rows = realloc(memo.rows, k * self.n * sizeof(double))
         if rows == NULL:
             return NULL
-        kept.rows = <double *>rows
-        parents = realloc(kept.parents, k * sizeof(int))
+        memo.rows = <double *>rows
+        parents = realloc(memo.parents, k * sizeof(int))
         if parents == NULL:
             return NULL
-        kept.parents = <int *>parents
-        self.held += n_bytes - kept.n_bytes
-        kept.n_bytes = n_bytes
-        return kept.rows
+        memo.parents = <int *>parents
+        self.memory_used += n_bytes - memo.n_bytes
+        memo.n_bytes = n_bytes
+        return memo.rows
 
     # ---- the row of a child ----
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Py_ssize_t n = self.n, i, u
-        cdef double *own = <double *>self.scratch[OWN].data             # c: covariances with the child
-        cdef double *residual = <double *>self.scratch[RESIDUAL].data   # v
+        cdef double *covariances = <double *>self.scratch[COVARIANCES].data     # c: covariances with the child
+        cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v
         cdef double *rows = NULL
         cdef double factor
-        memcpy(own, self.correlation + child * n, n * sizeof(double))
+        memcpy(covariances, self.correlation + child * n, n * sizeof(double))
         for u in range(n):
             residual[u] = 1.0
         if k > 0:
@@ -241,19 +243,19 @@ cdef class GaussianScorer(Scorer):
         for i in range(k):
             factor = rows[i * n + child]
             for u in range(n):
-                own[u] -= factor * rows[i * n + u]
+                covariances[u] -= factor * rows[i * n + u]
                 residual[u] -= rows[i * n + u] * rows[i * n + u]
         if not residual[child] >= SMALLEST:
             self.refuse(child, parents, k, child)
         for u in range(n):
             gains[u] = -INFINITY
-            if self.may_add(child, u, k):
-                gains[u] = self.gain_of_adding(own[u], residual[child], residual[u])
-        self.gains_of_deleting(rows, child, parents, k, residual[child], gains)
-        return self.score_of(child, k, residual[child])
+            if self.can_add(child, u, k):
+                gains[u] = self.gain_of_adding(covariances[u], residual[child], residual[u])
+        self.fill_deletions(rows, child, parents, k, residual[child], gains)
+        return self.combine_score(child, k, residual[child])
 
-    cdef int gains_of_deleting(
-        self, const double *rows, Py_ssize_t child, const int *parents, Py_ssize_t k, double left, double *gains
+    cdef int fill_deletions(
+        self, const double *rows, Py_ssize_t child, const int *parents, Py_ssize_t k, double residual, double *gains
     ) except -1 nogil:
         # L_ij = Z_j of parent i; column d of inv(L) by forward substitution gives b_d and M_dd.
         cdef double *column = <double *>reserve(&self.scratch[INVERSE], (k + 1) * sizeof(double))
@@ -268,6 +270,6 @@ cdef class GaussianScorer(Scorer):
                 column[i] = total / rows[i * n + parents[i]]
                 slope += column[i] * rows[i * n + child]
                 precision += column[i] * column[i]
-            total = slope * slope / (precision * left)
+            total = slope * slope / (precision * residual)
             gains[parents[d]] = self.round_gain(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
         return 0

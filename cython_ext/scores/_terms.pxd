@@ -7,7 +7,7 @@
 #                                                         BDs: as BDeu, q the configurations that occur
 #
 # f(0) = 0 in both, so empty cells need no term. Every value comes from the same formula whether it is memoised or not:
-# a score does not depend on what was asked before it.
+# a score does not depend on earlier calls.
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc
@@ -21,7 +21,7 @@ cdef extern from "_special.h" nogil:
 
 cdef struct TermTable:
     double a
-    double *values      # NaN where not yet computed; NULL when the memory limit was reached
+    double *values      # NaN until computed; NULL when the memory limit was reached
     uint32_t size
     bint dirichlet
 
@@ -41,7 +41,7 @@ cdef struct Terms:
 
 
 cdef enum:
-    ENTROPY_TABLE = 1 << 20     # 8 MB: beyond it n ln n is computed on the spot
+    ENTROPY_TABLE = 1 << 20     # 8 MB: beyond it n ln n is computed each time
     DIRICHLET_TABLE = 1 << 15   # 256 KB for each distinct prior
     TABLES_MEMORY = 1 << 26     # 64 MB for all of them
 

@@ -1,19 +1,20 @@
 """Family scores of rows with real weights, and the gain of every parent that can be added to or taken from a child.
 
-Problem and interface are those of ``_families.pyx``, counts are sums of weights. Algorithm: every row is given the
-number of its cell, the combination of states of (parents, child) that it has, once for a child; a candidate u then
+Problem and interface are those of ``_families.pyx``, counts are sums of weights. Algorithm: every row gets the number
+of its cell, the combination of states of (parents, child) that it has, once per child; a candidate u then
 needs one pass over the rows that adds each weight to T[state of u][cell]. Numbers of cells are dense and follow the
 order of the combinations, the child fastest, so the cells of one parent configuration are neighbours. Small tables are
-summed in four copies, one row in four each: an addition then need not wait for the one before it.
+summed in four copies, each for one row in four, so that an addition need not wait for the one before it.
 
-Cost of a row of gains: about 1 ns a row of data and candidate, and a logarithm a cell.
+Cost of a row of gains: about 1 ns per row of data and candidate, and a logarithm per cell.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
 References: Koller & Friedman (2009), section 18.4.3 (decomposable scores).
 """
 
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport bsearch, calloc, free, qsort
+from libc.stdlib cimport bsearch, qsort
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -54,14 +55,14 @@ cdef void add_weights(
     const code_t *codes, const int32_t *cells, const double *weights, Py_ssize_t n_rows, Py_ssize_t c, double *table,
     Py_ssize_t size
 ) noexcept nogil:
-    # table[code * c + cell] += weight; the table has room for four copies of its `size` entries.
+    # table[code * c + cell] += weight; the table has space for four copies of its `size` entries.
     cdef Py_ssize_t i = 0
     cdef double *second = table + size
     cdef double *third = second + size
     cdef double *fourth = third + size
-    cdef bint copied = size <= COPIED_CELLS
-    memset(table, 0, (4 * size if copied else size) * sizeof(double))
-    while copied and i + 4 <= n_rows:
+    cdef bint has_copies = size <= COPIED_CELLS
+    memset(table, 0, (4 * size if has_copies else size) * sizeof(double))
+    while has_copies and i + 4 <= n_rows:
         table[codes[i] * c + cells[i]] += weights[i]
         second[codes[i + 1] * c + cells[i + 1]] += weights[i + 1]
         third[codes[i + 2] * c + cells[i + 2]] += weights[i + 2]
@@ -70,10 +71,11 @@ cdef void add_weights(
     while i < n_rows:
         table[codes[i] * c + cells[i]] += weights[i]
         i += 1
-    for i in range(size if copied else 0):
+    for i in range(size if has_copies else 0):
         table[i] = (table[i] + second[i]) + (third[i] + fourth[i])
 
 
+@cython.final
 cdef class WeightedFamilyScorer(Scorer):
     """Scores of the families of one coded table with row weights, under one decomposable score.
 
@@ -92,7 +94,7 @@ cdef class WeightedFamilyScorer(Scorer):
     allowed : uint8 (n, n) or None
         ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
     max_indegree : int
-        A child with so many parents gets no gains of additions.
+        A child with that many parents gets no gains of additions.
     names : sequence, optional
         Names of the variables, for messages.
     """
@@ -106,7 +108,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef double prior, penalty, total
     cdef Merge merge
     cdef Buffer[N_SCRATCH] scratch
-    cdef Py_ssize_t n_cells, n_configs          # of the family that was numbered last
+    cdef Py_ssize_t n_cells, n_configs          # of the family numbered last
 
     def __cinit__(
         self,
@@ -190,7 +192,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return score - self.penalty * q * (r - 1)
 
     cdef double score_cells(self, double q, Py_ssize_t child) except? -1 nogil:
-        # The score of the family that was numbered last.
+        # The score of the family numbered last.
         cdef const double *weights = <const double *>self.scratch[WEIGHTS].data
         cdef double *sums = <double *>reserve(&self.scratch[SUMS], (self.n_configs + 1) * sizeof(double))
         self.sum_configs(weights, sums)
@@ -235,17 +237,17 @@ cdef class WeightedFamilyScorer(Scorer):
         # Splits every cell by the states of v: by marks where cells times states are few, else by sorting.
         cdef uint64_t *old = <uint64_t *>reserve(&self.scratch[OLD_KEYS], (self.n_rows + 1) * sizeof(uint64_t))
         cdef uint64_t *products
-        cdef uint64_t *found
-        cdef uint64_t wanted
+        cdef uint64_t *place
+        cdef uint64_t key
         cdef int32_t *rank
-        cdef Py_ssize_t r = self.cards[v], room = self.n_cells * r, i, n = 0
+        cdef Py_ssize_t r = self.cards[v], n_products = self.n_cells * r, i, n = 0
         memcpy(old, keys, self.n_cells * sizeof(uint64_t))
-        if room <= 8 * self.n_rows + 65536:
-            rank = <int32_t *>reserve(&self.scratch[RANKS], room * sizeof(int32_t))
-            memset(rank, 0, room * sizeof(int32_t))
+        if n_products <= 8 * self.n_rows + 65536:
+            rank = <int32_t *>reserve(&self.scratch[RANKS], n_products * sizeof(int32_t))
+            memset(rank, 0, n_products * sizeof(int32_t))
             for i in range(self.n_rows):
                 rank[cell[i] * r + self.code_of(v, i)] = 1
-            for i in range(room):
+            for i in range(n_products):
                 if rank[i]:
                     rank[i] = <int32_t>n
                     keys[n] = old[i // r] * <uint64_t>r + <uint64_t>(i % r)
@@ -262,9 +264,9 @@ cdef class WeightedFamilyScorer(Scorer):
                     keys[n] = products[i]
                     n += 1
             for i in range(self.n_rows):
-                wanted = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
-                found = <uint64_t *>bsearch(&wanted, keys, n, sizeof(uint64_t), compare_u64)
-                cell[i] = <int32_t>(found - keys)
+                key = old[cell[i]] * <uint64_t>r + <uint64_t>self.code_of(v, i)
+                place = <uint64_t *>bsearch(&key, keys, n, sizeof(uint64_t), compare_u64)
+                cell[i] = <int32_t>(place - keys)
         self.n_cells = n
         return 0
 
@@ -311,7 +313,7 @@ cdef class WeightedFamilyScorer(Scorer):
 
     # ---- gains ----
 
-    cdef bint may_add(self, Py_ssize_t child, Py_ssize_t u) noexcept nogil:
+    cdef bint can_add(self, Py_ssize_t child, Py_ssize_t u) noexcept nogil:
         return (
             u != child and self.cards[u] > 1 and self.cards[child] > 1
             and self.is_allowed(child, u)
@@ -323,7 +325,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
         cdef Py_ssize_t rb = self.cards[b], c = self.n_cells, s, i
-        cdef bint to_a = self.may_add(a, b), to_b = self.may_add(b, a), wide = c * rb > TABLE_MEMORY // 8
+        cdef bint to_a = self.can_add(a, b), to_b = self.can_add(b, a), wide = c * rb > TABLE_MEMORY // 8
         cdef double *table = NULL
         cdef double *sums_b = NULL
         cdef double *sums_a = NULL
@@ -410,7 +412,7 @@ cdef class WeightedFamilyScorer(Scorer):
             if i < k and parents[i] == u:
                 gains[u] = self.round_gain(self.score_without(child, parents, k, i, q) - score)
                 i += 1
-            elif k < self.max_indegree and self.may_add(child, u) and q * self.cards[u] <= limit:
+            elif k < self.max_indegree and self.can_add(child, u) and q * self.cards[u] <= limit:
                 if self.n_cells * self.cards[u] <= TABLE_MEMORY // 8:
                     gains[u] = self.round_gain(self.score_with(child, u, q) - score)
                 else:

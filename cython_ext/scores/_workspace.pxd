@@ -1,4 +1,4 @@
-# The state of a family scorer: borrowed table, score terms, scratch memory, and what is remembered of each child.
+# The state of a family scorer: borrowed table, score terms, scratch memory, and the memo of each child.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -11,16 +11,16 @@ from _simd cimport pgmx_count_and
 from _terms cimport Terms
 
 
-cdef enum Inheritance:          # how the tables follow from those that were kept
+cdef enum Inheritance:          # how the tables follow from those of the memo
     COUNTED, AFTER_ADDING, AFTER_DELETING
 
 
 cdef enum:                      # scratch buffers
     PAIR_TABLE, BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, CANDIDATES, OFFSETS
-    TABLES, CONFIG_SUMS, MERGED_COUNTS, DEDUCED, WIDER, N_SCRATCH
+    TABLES, CONFIG_SUMS, MERGED_COUNTS, LARGEST, WIDER, N_SCRATCH
 
 
-cdef struct Kept:               # what is remembered of the last row of a child
+cdef struct Memo:               # the last row of a child, for the next one
     void *block                 # holds all arrays
     int n_parents               # -1: nothing
     int *parents
@@ -41,8 +41,8 @@ cdef struct Row:                # the row that is being computed
     const uint64_t *keys
     const uint32_t *counts
     Inheritance how
-    Py_ssize_t moved            # the parent that was added or deleted
-    Py_ssize_t n_big, n_listed
+    Py_ssize_t changed_parent            # the parent that was added or deleted
+    Py_ssize_t n_big, n_list_rows
     double score
 
 
@@ -52,8 +52,8 @@ cdef struct Workspace:
     Terms terms
     Cells cells
     Merge merge
-    Kept *kept
-    size_t memory, held                 # bytes that may be, and that are, taken by what is remembered
+    Memo *memo
+    size_t memory, memory_used          # limit and sum of the bytes of all memos
     const uint32_t *marginals           # rows in each state, variable after variable
     int64_t *state_offsets
     const uint32_t *pairs               # counts of pairs of planes, NULL without
@@ -98,17 +98,19 @@ cdef inline uint32_t state_pair(Workspace *work, Py_ssize_t x, Py_ssize_t i, Py_
     return count
 
 
-cdef inline void forget(Workspace *work, Py_ssize_t child) noexcept nogil:
-    cdef Kept *kept = &work.kept[child]
-    if kept.n_parents > 0:
-        free(kept.block)
-        work.held -= kept.n_bytes
-    kept.n_parents = -1
+cdef inline void drop_memo(Workspace *work, Py_ssize_t child) noexcept nogil:
+    cdef Memo *memo = &work.memo[child]
+    if memo.n_parents > 0:
+        free(memo.block)
+        work.memory_used -= memo.n_bytes
+    memo.n_parents = -1
 
 
-cdef inline int keep(Workspace *work, const Row *row, const int *candidates, Py_ssize_t n_candidates) except -1 nogil:
+cdef inline int store_memo(
+    Workspace *work, const Row *row, const int *candidates, Py_ssize_t n_candidates
+) except -1 nogil:
     # Copies the cells and all tables but their last states into one block, if the memory allows.
-    cdef Kept *kept = &work.kept[row.child]
+    cdef Memo *memo = &work.memo[row.child]
     cdef const uint32_t *tables = <const uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef Py_ssize_t c = row.n_cells, i, u
@@ -117,29 +119,29 @@ cdef inline int keep(Workspace *work, const Row *row, const int *candidates, Py_
     for i in range(n_candidates):
         n_entries += (work.table.cards[candidates[i]] - 1) * c
     n_bytes = c * 8 + work.n * 8 + n_entries * 4 + c * 4 + row.k * 4
-    forget(work, row.child)
-    if work.held + n_bytes > work.memory:
+    drop_memo(work, row.child)
+    if work.memory_used + n_bytes > work.memory:
         return 0
     block = <char *>malloc(n_bytes)
     if block == NULL:
         return 0             # nothing is lost but speed
-    work.held += n_bytes
-    kept.block, kept.n_bytes = block, n_bytes
-    kept.n_parents, kept.n_cells = <int>row.k, c
-    kept.keys = <uint64_t *>block
-    kept.offsets = <int64_t *>(kept.keys + c)
-    kept.tables = <uint32_t *>(kept.offsets + work.n)
-    kept.counts = kept.tables + n_entries
-    kept.parents = <int *>(kept.counts + c)
-    memcpy(kept.keys, row.keys, c * sizeof(uint64_t))
-    memcpy(kept.counts, row.counts, c * sizeof(uint32_t))
-    memcpy(kept.parents, row.parents, row.k * sizeof(int))
+    work.memory_used += n_bytes
+    memo.block, memo.n_bytes = block, n_bytes
+    memo.n_parents, memo.n_cells = <int>row.k, c
+    memo.keys = <uint64_t *>block
+    memo.offsets = <int64_t *>(memo.keys + c)
+    memo.tables = <uint32_t *>(memo.offsets + work.n)
+    memo.counts = memo.tables + n_entries
+    memo.parents = <int *>(memo.counts + c)
+    memcpy(memo.keys, row.keys, c * sizeof(uint64_t))
+    memcpy(memo.counts, row.counts, c * sizeof(uint32_t))
+    memcpy(memo.parents, row.parents, row.k * sizeof(int))
     for u in range(work.n):
-        kept.offsets[u] = -1
+        memo.offsets[u] = -1
     n_entries = 0
     for i in range(n_candidates):
         u = candidates[i]
-        kept.offsets[u] = <int64_t>n_entries
-        memcpy(kept.tables + n_entries, tables + offsets[u], (work.table.cards[u] - 1) * c * sizeof(uint32_t))
+        memo.offsets[u] = <int64_t>n_entries
+        memcpy(memo.tables + n_entries, tables + offsets[u], (work.table.cards[u] - 1) * c * sizeof(uint32_t))
         n_entries += (work.table.cards[u] - 1) * c
     return 0

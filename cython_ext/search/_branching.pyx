@@ -1,10 +1,10 @@
 """Maximum-weight branchings of dense directed graphs.
 
 Problem: choose at most one entering arc for every node, without a cycle, so that the sum of weights is largest.
-Algorithm: Edmonds'. An imagined root offers an arc of weight 0 to every node, so that one entering arc a node is always
-chosen. From each node the best entering arcs are followed backwards until they reach what hangs on the root; a cycle
-met on the way is contracted to one node, whose entering arcs weigh what they gain over the arc of the cycle that they
-replace. A contracted node lives in the row of one of its members; arcs go on leaving single nodes.
+Algorithm: Edmonds'. A virtual root has an arc of weight 0 to every node, so that one entering arc per node is always
+chosen. From each node the best entering arcs are followed backwards until they reach a node connected to the root; a
+cycle on the way is contracted to one node, whose entering arcs weigh what they gain over the arc of the cycle that they
+replace. A contracted node occupies the row of one of its members; arcs still leave single nodes.
 Cost: O(n^2): a contraction of k nodes takes k rows, and there are at most 2 n nodes in all.
 Thread-safety: reads and writes its arguments only.
 References: Edmonds (1967), Journal of Research of the National Bureau of Standards 71B, 233-240; Tarjan (1977),
@@ -18,7 +18,7 @@ import numpy as np
 
 
 cdef Py_ssize_t best_source(const double *row, Py_ssize_t n) noexcept nogil:
-    # The first of the best columns; the root is column 0, so that no arc is taken where none gains.
+    # The first of the best columns; the root is column 0, so that no arc is chosen where none gains.
     cdef Py_ssize_t u, best = 0
     for u in range(1, n):
         if row[u] > row[best]:
@@ -30,7 +30,7 @@ cdef void merge(
     double *entering, int32_t *heads, int32_t *row_of, uint8_t *gone, Py_ssize_t n,
     const int32_t *cycle, Py_ssize_t size, const double *chosen,
 ) noexcept nogil:
-    # Puts the rows of the cycle into that of its first member; columns stay what they are, single nodes.
+    # Puts the rows of the cycle into that of its first member; columns remain single nodes.
     cdef Py_ssize_t kept = cycle[0], m, u, i
     cdef double *row = entering + kept * n
     cdef double weight
@@ -65,8 +65,8 @@ def maximum_branching(
     cdef uint8_t[::1] entered = np.zeros(2 * n, dtype=np.uint8)
     cdef int32_t[::1] path = np.empty(n + 1, dtype=np.int32)
     cdef int32_t[::1] place = np.full(n, -1, dtype=np.int32)        # of a row on the path
-    cdef int32_t[::1] row_of = np.arange(n, dtype=np.int32)         # where a single node lives
-    cdef int32_t[::1] node_in = np.arange(n, dtype=np.int32)        # the node that lives in a row
+    cdef int32_t[::1] row_of = np.arange(n, dtype=np.int32)         # of a single node
+    cdef int32_t[::1] node_in = np.arange(n, dtype=np.int32)        # the node of a row
     cdef int32_t[::1] into = np.zeros(2 * n, dtype=np.int32)        # the node that a node was contracted to
     cdef int32_t[::1] arc_tail = np.zeros(2 * n, dtype=np.int32)    # the arc chosen for a node
     cdef int32_t[::1] arc_head = np.zeros(2 * n, dtype=np.int32)

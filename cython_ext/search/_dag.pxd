@@ -1,7 +1,7 @@
 # A directed acyclic graph: parents of each node, ascending, and the ancestors of each node as a bitset.
 #
 # Adding tail -> head closes a cycle exactly when head is an ancestor of tail, which is one bit test.
-# Cost: O(n words) to add an arc; to delete one, the ancestors of its head and of all descendants are joined anew.
+# Cost: O(n words) to add an arc; to delete one, the ancestors of its head and its descendants are computed again.
 # Reference: Giudici & Castelo (2003), Machine Learning 50, 127-158 (ancestor matrix).
 
 from libc.stdint cimport uint64_t
@@ -30,7 +30,7 @@ cdef inline void clear_bit(uint64_t *bits, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline bint init_dag(Dag *dag, Py_ssize_t n) noexcept nogil:
-    # False where memory is short; free_dag() cleans up after either answer.
+    # False where memory is short; call free_dag() in both cases.
     dag.n = n
     dag.words = (n + 63) // 64
     dag.n_edges = 0
@@ -114,8 +114,8 @@ cdef inline int delete_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1
     return rebuild_ancestors(dag, head)
 
 
-cdef inline int rebuild_ancestors(Dag *dag, Py_ssize_t changed) except -1 nogil:
-    # Recomputes the ancestors of `changed` and of all its descendants, parents first.
+cdef inline int rebuild_ancestors(Dag *dag, Py_ssize_t first) except -1 nogil:
+    # Recomputes the ancestors of `first` and of all its descendants, parents first.
     cdef Py_ssize_t n = dag.n, v, p, i, w, top
     cdef char *stale = <char *>calloc(n, 1)
     cdef int *stack = <int *>malloc((n + 1) * sizeof(int))
@@ -127,7 +127,7 @@ cdef inline int rebuild_ancestors(Dag *dag, Py_ssize_t changed) except -1 nogil:
         with gil:
             raise MemoryError("cannot allocate the stack of a graph walk")
     for v in range(n):
-        stale[v] = v == changed or bit(ancestors_of(dag, v), changed)
+        stale[v] = v == first or bit(ancestors_of(dag, v), first)
     for v in range(n):
         if not stale[v]:
             continue

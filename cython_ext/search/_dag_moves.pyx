@@ -7,8 +7,8 @@ over the children a scan of n remembered moves finds the best. Ancestor bitsets 
 a cycle when v is an ancestor of u. Arcs present are scanned for deletion and reversal; a reversal gains what the
 deletion and the opposite addition gain together.
 Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
-in ``priority``; no other order is ever consulted.
-Cost: O(n + arcs) a choice, O(n log n) to sort the additions of a rescored child; ``_dag.pxd`` has the graph itself.
+in ``priority``; nothing else decides.
+Cost: O(n + arcs) per choice, O(n log n) to sort the additions of a rescored child; ``_dag.pxd`` has the graph itself.
 Thread-safety: an object serves one thread.
 Reference: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores).
 """
@@ -64,7 +64,7 @@ cdef class DagMoves:
     priority : int64 (n,)
         A permutation; smaller comes first among equal gains.
     max_indegree : int
-        Most parents a node may get by a move.
+        Most parents that a move may give to a node.
     floor : float
         Additions with a smaller gain are not offered.
     tabu_length : int
@@ -72,7 +72,7 @@ cdef class DagMoves:
     required : int64 (m, 2)
         Arcs (tail, head) that may be neither deleted nor reversed.
     bonus : tuple of three floats
-        What an addition, a deletion and a reversal gain on top (a structure prior).
+        What an addition, a deletion and a reversal gain besides (a structure prior).
     """
 
     cdef readonly Py_ssize_t n
@@ -85,7 +85,7 @@ cdef class DagMoves:
     cdef const int64_t[::1] priority
     cdef Addition **additions
     cdef int *n_additions
-    cdef int *first_legal           # index into additions; -1: to be looked for; n_additions: there is none
+    cdef int *first_legal           # index into additions; -1: not known yet; n_additions: there is none
     cdef uint64_t *required         # (n, words) by head, NULL without constraints
     cdef uint64_t *barred           # (3, n, words) by operation and head, NULL without tabu
     cdef Move *tabu                 # ring of the barred moves
@@ -157,7 +157,7 @@ cdef class DagMoves:
         return out
 
     def children_of(self, Py_ssize_t parent):
-        """Return the children of ``parent`` as a list, ascending. Cost: all arcs are looked at."""
+        """Return the children of ``parent`` as a list, ascending. Cost: a look at every arc."""
         cdef Py_ssize_t v
         return [v for v in range(self.n) if find_parent(&self.dag, v, parent) >= 0]
 
@@ -187,40 +187,40 @@ cdef class DagMoves:
 
         Of the additions, each child offers the best ``most_additions``.
         """
-        cdef Py_ssize_t head, i, left
+        cdef Py_ssize_t head, i, n_left
         cdef int tail
         cdef Addition *addition
-        found, values = [], []
+        moves, values = [], []
         for head in range(self.n):
-            left = most_additions if self.dag.n_parents[head] < self.max_indegree else 0
+            n_left = most_additions if self.dag.n_parents[head] < self.max_indegree else 0
             for i in range(self.n_additions[head]):
                 addition = self.additions[head] + i
-                if left == 0:
+                if n_left == 0:
                     break
-                if self.may_add(addition.parent, head) and find_parent(&self.dag, head, addition.parent) < 0:
-                    left -= 1
-                    found.append((C_ADD, addition.parent, head))
+                if self.can_add(addition.parent, head) and find_parent(&self.dag, head, addition.parent) < 0:
+                    n_left -= 1
+                    moves.append((C_ADD, addition.parent, head))
                     values.append(addition.gain + self.bonus[C_ADD])
             for i in range(self.dag.n_parents[head]):
                 tail = self.dag.parents[head][i]
-                if self.may_delete(tail, head):
-                    found.append((C_DELETE, tail, head))
+                if self.can_delete(tail, head):
+                    moves.append((C_DELETE, tail, head))
                     values.append(self.gains[head, tail] + self.bonus[C_DELETE])
-                if self.may_reverse(tail, head):
-                    found.append((C_REVERSE, tail, head))
+                if self.can_reverse(tail, head):
+                    moves.append((C_REVERSE, tail, head))
                     values.append(self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE])
-        return np.array(found, dtype=np.int64).reshape(-1, 3), np.array(values, dtype=np.float64)
+        return np.array(moves, dtype=np.int64).reshape(-1, 3), np.array(values, dtype=np.float64)
 
     def is_legal(self, int op, Py_ssize_t tail, Py_ssize_t head) -> bool:
-        """Tell whether the move is possible now: arcs, cycles, indegree, required and barred arcs, -inf gains."""
+        """Return whether the move is possible now: arcs, cycles, indegree, required and barred arcs, -inf gains."""
         if tail == head:
             return False
         if op == C_ADD:
             return (find_parent(&self.dag, head, tail) < 0 and self.dag.n_parents[head] < self.max_indegree
-                    and self.gains[head, tail] > -INFINITY and self.may_add(tail, head))
+                    and self.gains[head, tail] > -INFINITY and self.can_add(tail, head))
         if find_parent(&self.dag, head, tail) < 0:
             return False
-        return self.may_delete(tail, head) if op == C_DELETE else self.may_reverse(tail, head)
+        return self.can_delete(tail, head) if op == C_DELETE else self.can_reverse(tail, head)
 
     def apply(self, int op, Py_ssize_t tail, Py_ssize_t head):
         """Make the move and bar its inverse; the caller then updates the gains of the children it changed.
@@ -238,16 +238,16 @@ cdef class DagMoves:
             self.bar(C_DELETE if op == C_ADD else C_ADD if op == C_DELETE else C_REVERSE, <int>tail, <int>head)
 
     def insert_edge(self, Py_ssize_t tail, Py_ssize_t head):
-        """Put an arc into the graph while it is set up: no inverse is barred, no constraint is asked.
+        """Add an arc while the graph is set up: no inverse is barred, no constraint is checked.
 
-        Raises ValueError where the arc is there already or closes a cycle.
+        Raises ValueError where the arc is in the graph already or closes a cycle.
         """
         if tail == head or find_parent(&self.dag, head, tail) >= 0 or bit(ancestors_of(&self.dag, tail), head):
-            raise ValueError(f"the arc {tail} -> {head} stands already or closes a cycle")
+            raise ValueError(f"the arc {tail} -> {head} is in the graph already, or closes a cycle")
         insert_arc(&self.dag, tail, head)
 
     def delete_edge(self, Py_ssize_t tail, Py_ssize_t head):
-        """Take an arc out of the graph while it is set up: no inverse is barred, no constraint is asked."""
+        """Delete an arc while the graph is set up: no inverse is barred, no constraint is checked."""
         if find_parent(&self.dag, head, tail) < 0:
             raise ValueError(f"the graph has no arc {tail} -> {head}")
         self.remove(tail, head)
@@ -308,7 +308,7 @@ cdef class DagMoves:
                 self.bar(<int>moves[i, 0], <int>moves[i, 1], <int>moves[i, 2])
 
     def clear_tabu(self) -> bool:
-        """Allow all barred moves again; tell whether there were any."""
+        """Allow all barred moves again; return whether there were any."""
         cdef bint any_barred = self.tabu_filled > 0
         cdef Py_ssize_t v
         if any_barred:
@@ -324,7 +324,7 @@ cdef class DagMoves:
         self.refresh_all()
 
     def refresh(self, Py_ssize_t child):
-        """Sort the additions of ``child`` anew after its row of gains changed."""
+        """Sort the additions of ``child`` again after its row of gains changed."""
         with nogil:
             self.sort_additions(child)
 
@@ -362,7 +362,7 @@ cdef class DagMoves:
 
     cdef Addition *best_addition(self, Py_ssize_t child) noexcept nogil:
         # The first legal addition of the sorted list. Arcs added elsewhere only take legality away, so the one that is
-        # remembered is still first if it is still legal; remove() and unbar() forget it where legality may come back.
+        # remembered is still first if it is still legal; remove() and bar() reset it where legality may return.
         cdef Addition *additions = self.additions[child]
         cdef int i = self.first_legal[child], m = self.n_additions[child]
         if self.dag.n_parents[child] >= self.max_indegree:
@@ -370,7 +370,7 @@ cdef class DagMoves:
         if i < 0:
             i = 0
         while i < m and not (
-            self.may_add(additions[i].parent, child) and find_parent(&self.dag, child, additions[i].parent) < 0
+            self.can_add(additions[i].parent, child) and find_parent(&self.dag, child, additions[i].parent) < 0
         ):
             i += 1
         self.first_legal[child] = i
@@ -402,10 +402,10 @@ cdef class DagMoves:
             for i in range(self.dag.n_parents[head]):
                 tail = self.dag.parents[head][i]
                 gain = self.gains[head, tail] + self.bonus[C_DELETE]
-                if self.wins(best, gain, C_DELETE, tail, head) and self.may_delete(tail, head):
+                if self.wins(best, gain, C_DELETE, tail, head) and self.can_delete(tail, head):
                     best.op, best.tail, best.head, best.gain = C_DELETE, <int>tail, <int>head, gain
                 gain = self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE]
-                if self.wins(best, gain, C_REVERSE, tail, head) and self.may_reverse(tail, head):
+                if self.wins(best, gain, C_REVERSE, tail, head) and self.can_reverse(tail, head):
                     best.op, best.tail, best.head, best.gain = C_REVERSE, <int>tail, <int>head, gain
 
     # ---- legality ----
@@ -413,15 +413,15 @@ cdef class DagMoves:
     cdef bint is_barred(self, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         return self.barred != NULL and bit(self.barred + (op * self.n + head) * self.dag.words, tail)
 
-    cdef bint may_add(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+    cdef bint can_add(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         return not bit(ancestors_of(&self.dag, tail), head) and not self.is_barred(C_ADD, tail, head)
 
-    cdef bint may_delete(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+    cdef bint can_delete(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         if self.required != NULL and bit(self.required + head * self.dag.words, tail):
             return False
         return not self.is_barred(C_DELETE, tail, head)
 
-    cdef bint may_reverse(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+    cdef bint can_reverse(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         # Another directed path from tail to head would close a cycle with head -> tail.
         cdef Py_ssize_t i, parent
         if self.required != NULL and bit(self.required + head * self.dag.words, tail):
@@ -447,16 +447,16 @@ cdef class DagMoves:
             head = swap
         move.tail, move.head = <int>tail, <int>head
         if find_parent(&self.dag, head, tail) < 0:
-            if self.dag.n_parents[head] >= self.max_indegree or not self.may_add(tail, head):
+            if self.dag.n_parents[head] >= self.max_indegree or not self.can_add(tail, head):
                 return False
             move.op, move.gain = C_ADD, self.gains[head, tail] + self.bonus[C_ADD]
         elif turn:
-            if not self.may_reverse(tail, head):
+            if not self.can_reverse(tail, head):
                 return False
             move.op = C_REVERSE
             move.gain = self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE]
         else:
-            if not self.may_delete(tail, head):
+            if not self.can_delete(tail, head):
                 return False
             move.op, move.gain = C_DELETE, self.gains[head, tail] + self.bonus[C_DELETE]
         return move.gain > -INFINITY and (move.gain >= 0 or move.gain >= temperature * pgmx_log(1.0 - uniform(state)))

@@ -1,11 +1,11 @@
 """An indexed priority queue of edges, and the greedy choice of edges that share no node.
 
-Problem: edges, whole numbers, wait with priorities that change; the one of smallest priority is wanted next, and any
-edge must be found, moved and taken out by its number.
+Problem: edges, whole numbers, have priorities that change; the one of smallest priority is next, and any edge must
+be found, moved and removed by its number.
 Algorithm: a binary heap of entry numbers over a compact array of entries, and a hash table (linear probing, deletion
-by shifting back) from edges to entries. Equal priorities are decided by the tie given with the edge, then by the edge,
-so the order in which edges leave never depends on the order in which they came.
-Cost: O(log m) a change of m edges, O(m) to push m at once into an empty queue; 44 to 60 bytes an edge at most loads.
+by shifting back) from edges to entries. Equal priorities are decided by the tie of the edge, then by the edge, so that
+the order in which edges leave does not depend on the order in which they were pushed.
+Cost: O(log m) per change with m edges, O(m) to push m at once into an empty queue; 44 to 60 bytes per edge.
 Thread-safety: an object serves one thread; the interpreter lock is held.
 Reference: Cormen, Leiserson, Rivest & Stein (2009), chapter 6; Knuth (1998), volume 3, section 6.4, algorithm R.
 """
@@ -25,7 +25,7 @@ cdef struct Entry:
     int64_t edge
     double priority
     int64_t tie
-    int32_t place                        # where the heap has it
+    int32_t place                        # its position in the heap
 
 
 cdef class EdgeHeap:
@@ -63,7 +63,7 @@ cdef class EdgeHeap:
     # ---- one edge ----
 
     def push(self, int64_t edge, double priority, int64_t tie=0):
-        """Add an edge that is not there; ValueError where it is, or where the priority is NaN."""
+        """Add a new edge; ValueError where it is in the heap already, or the priority is NaN."""
         if isnan(priority):
             raise ValueError(f"edge {edge} has the priority NaN: give it a number")
         if self.bucket_of(edge) >= 0:
@@ -79,17 +79,17 @@ cdef class EdgeHeap:
         return self.entries[self.heap[0]].edge, self.entries[self.heap[0]].priority
 
     def pop(self):
-        """Take the smallest out and return its (edge, priority); IndexError on an empty heap."""
+        """Remove the smallest and return its (edge, priority); IndexError on an empty heap."""
         smallest = self.peek()
         self.remove(self.heap[0])
         return smallest
 
     def priority(self, int64_t edge):
-        """Return the priority of an edge; KeyError where it is not there."""
+        """Return the priority of an edge; KeyError where it is not in the heap."""
         return self.entries[self.entry_of(edge)].priority
 
     def change(self, int64_t edge, double priority, tie=None):
-        """Give an edge another priority, and another tie where one is given; KeyError where it is not there."""
+        """Change the priority of an edge, and its tie unless None; KeyError where it is not in the heap."""
         cdef int32_t entry = self.entry_of(edge)
         if isnan(priority):
             raise ValueError(f"edge {edge} has the priority NaN: give it a number")
@@ -99,11 +99,11 @@ cdef class EdgeHeap:
         self.settle(entry)
 
     def lower(self, int64_t edge, double by=1.0, tie=None):
-        """Reduce the priority of an edge, so that it leaves sooner; KeyError where it is not there."""
+        """Reduce the priority of an edge, so that it leaves sooner; KeyError where it is not in the heap."""
         self.change(edge, self.entries[self.entry_of(edge)].priority - by, tie)
 
     def discard(self, int64_t edge):
-        """Take an edge out and return whether it was there."""
+        """Remove an edge and return whether it was in the heap."""
         cdef Py_ssize_t bucket = self.bucket_of(edge)
         if bucket < 0:
             return False
@@ -113,7 +113,7 @@ cdef class EdgeHeap:
     # ---- many edges ----
 
     def push_many(self, const int64_t[::1] edges, const double[::1] priorities, const int64_t[::1] ties):
-        """Add edges that are not there; where one cannot be added, ValueError, and none is."""
+        """Add new edges; where one cannot be added, ValueError, and none is added."""
         cdef Py_ssize_t k, before = self.size, place
         cdef Py_ssize_t n_new = edges.shape[0]
         if priorities.shape[0] != n_new or ties.shape[0] != n_new:
@@ -122,7 +122,7 @@ cdef class EdgeHeap:
         for k in range(n_new):
             if isnan(priorities[k]) or self.bucket_of(edges[k]) >= 0:
                 while self.size > before:
-                    self.forget(self.bucket_of(self.entries[self.size - 1].edge))
+                    self.empty_bucket(self.bucket_of(self.entries[self.size - 1].edge))
                     self.size -= 1
                 what = "has the priority NaN" if isnan(priorities[k]) else "is in the heap already"
                 raise ValueError(f"edge {edges[k]} {what}: no edge was added")
@@ -135,7 +135,7 @@ cdef class EdgeHeap:
                 self.sift_up(place)
 
     def pop_many(self, Py_ssize_t most):
-        """Take out up to `most` edges, smallest first; return their (edges, priorities, ties) as arrays."""
+        """Remove up to `most` edges, smallest first; return their (edges, priorities, ties) as arrays."""
         cdef Py_ssize_t count = max(0, min(most, self.size)), k
         edges, priorities, ties = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int64)
         cdef int64_t[::1] edge_out = edges, tie_out = ties
@@ -148,7 +148,7 @@ cdef class EdgeHeap:
         return edges, priorities, ties
 
     def lower_many(self, const int64_t[::1] edges, double by, const int64_t[::1] ties):
-        """Lower the priorities of those of the edges that are there, and give them these ties; return how many."""
+        """Lower the priorities of those of the edges that are in the heap, set their ties, and return how many."""
         cdef Py_ssize_t k, bucket, count = 0
         cdef int32_t entry
         if ties.shape[0] != edges.shape[0]:
@@ -176,7 +176,7 @@ cdef class EdgeHeap:
 
     # ---- the heap ----
 
-    cdef inline bint before(self, int32_t a, int32_t b) noexcept nogil:
+    cdef inline bint comes_before(self, int32_t a, int32_t b) noexcept nogil:
         cdef Entry *x = &self.entries[a]
         cdef Entry *y = &self.entries[b]
         if x.priority != y.priority:
@@ -194,7 +194,7 @@ cdef class EdgeHeap:
         cdef Py_ssize_t parent
         while place > 0:
             parent = (place - 1) >> 1
-            if not self.before(entry, self.heap[parent]):
+            if not self.comes_before(entry, self.heap[parent]):
                 break
             self.put(place, self.heap[parent])
             place = parent
@@ -207,9 +207,9 @@ cdef class EdgeHeap:
             child = 2 * place + 1
             if child >= self.size:
                 break
-            if child + 1 < self.size and self.before(self.heap[child + 1], self.heap[child]):
+            if child + 1 < self.size and self.comes_before(self.heap[child + 1], self.heap[child]):
                 child += 1
-            if not self.before(self.heap[child], entry):
+            if not self.comes_before(self.heap[child], entry):
                 break
             self.put(place, self.heap[child])
             place = child
@@ -221,7 +221,7 @@ cdef class EdgeHeap:
 
     cdef void append(self, int64_t edge, double priority, int64_t tie) noexcept nogil:
         # At the end of the entries and of the heap, which is then out of order there.
-        cdef Py_ssize_t bucket = self.home_of(edge)
+        cdef Py_ssize_t bucket = self.first_bucket_of(edge)
         cdef Entry *entry = &self.entries[self.size]
         entry.edge, entry.priority, entry.tie = edge, priority, tie
         self.put(self.size, <int32_t>self.size)
@@ -233,7 +233,7 @@ cdef class EdgeHeap:
     cdef void remove(self, int32_t entry) noexcept nogil:
         cdef Py_ssize_t place = self.entries[entry].place
         cdef int32_t last
-        self.forget(self.bucket_of(self.entries[entry].edge))
+        self.empty_bucket(self.bucket_of(self.entries[entry].edge))
         self.size -= 1
         if place < self.size:
             self.put(place, self.heap[self.size])
@@ -246,12 +246,12 @@ cdef class EdgeHeap:
 
     # ---- the hash table ----
 
-    cdef inline Py_ssize_t home_of(self, int64_t edge) noexcept nogil:
+    cdef inline Py_ssize_t first_bucket_of(self, int64_t edge) noexcept nogil:
         return <Py_ssize_t>((<uint64_t>edge * <uint64_t>0x9e3779b97f4a7c15) >> (64 - self.bits))
 
     cdef Py_ssize_t bucket_of(self, int64_t edge) noexcept nogil:
-        # -1 where the edge is not there.
-        cdef Py_ssize_t mask = (<Py_ssize_t>1 << self.bits) - 1, bucket = self.home_of(edge)
+        # -1 where the edge is not in the heap.
+        cdef Py_ssize_t mask = (<Py_ssize_t>1 << self.bits) - 1, bucket = self.first_bucket_of(edge)
         while self.table[bucket] >= 0:
             if self.entries[self.table[bucket]].edge == edge:
                 return bucket
@@ -264,15 +264,15 @@ cdef class EdgeHeap:
             raise KeyError(f"edge {edge} is not in the heap")
         return self.table[bucket]
 
-    cdef void forget(self, Py_ssize_t hole) noexcept nogil:
-        # Empty a bucket; later ones of the same run move back, so that no search meets a gap.
-        cdef Py_ssize_t mask = (<Py_ssize_t>1 << self.bits) - 1, bucket = hole, home
+    cdef void empty_bucket(self, Py_ssize_t hole) noexcept nogil:
+        # Later buckets of the same run move back, so that no search stops at a gap.
+        cdef Py_ssize_t mask = (<Py_ssize_t>1 << self.bits) - 1, bucket = hole, first
         while True:
             bucket = (bucket + 1) & mask
             if self.table[bucket] < 0:
                 break
-            home = self.home_of(self.entries[self.table[bucket]].edge)
-            if ((bucket - home) & mask) >= ((bucket - hole) & mask):
+            first = self.first_bucket_of(self.entries[self.table[bucket]].edge)
+            if ((bucket - first) & mask) >= ((bucket - hole) & mask):
                 self.table[hole] = self.table[bucket]
                 hole = bucket
         self.table[hole] = -1
@@ -288,14 +288,14 @@ cdef class EdgeHeap:
         self.table = table
         self.bits = bits
         for k in range(self.size):
-            bucket = self.home_of(self.entries[k].edge)
+            bucket = self.first_bucket_of(self.entries[k].edge)
             while table[bucket] >= 0:
                 bucket = (bucket + 1) & (n_buckets - 1)
             table[bucket] = <int32_t>k
         return True
 
     cdef int reserve(self, Py_ssize_t more) except -1:
-        # Room for `more` edges, and a table that is at most half full.
+        # Space for `more` edges, and a table that is at most half full.
         cdef Py_ssize_t wanted = self.size + more, capacity
         cdef int bits = self.bits
         cdef void *grown
@@ -319,7 +319,7 @@ cdef class EdgeHeap:
 
 
 def non_adjacent(const int64_t[:, ::1] pairs, Py_ssize_t n_nodes, Py_ssize_t limit):
-    """Return which pairs are taken when they are gone through in order and each shares no node with one taken before.
+    """Choose pairs in order, each of which shares no node with one chosen before.
 
     Parameters
     ----------
@@ -328,23 +328,23 @@ def non_adjacent(const int64_t[:, ::1] pairs, Py_ssize_t n_nodes, Py_ssize_t lim
     n_nodes : int
         Number of nodes.
     limit : int
-        Most pairs to take.
+        Most pairs to choose.
 
     Returns
     -------
     int64 (m,)
-        Rows of `pairs`, ascending.
+        Rows of `pairs` that are chosen, ascending.
     """
     used = np.zeros(n_nodes, dtype=np.uint8)
-    taken = np.empty(max(0, min(limit, pairs.shape[0])), dtype=np.int64)
-    cdef uint8_t[::1] used_view = used
-    cdef int64_t[::1] taken_view = taken
-    cdef Py_ssize_t k, count = 0, most = taken.shape[0]
+    rows = np.empty(max(0, min(limit, pairs.shape[0])), dtype=np.int64)
+    cdef uint8_t[::1] used_out = used
+    cdef int64_t[::1] row_out = rows
+    cdef Py_ssize_t k, count = 0, most = rows.shape[0]
     for k in range(pairs.shape[0]):
         if count == most:
             break
-        if not (used_view[pairs[k, 0]] or used_view[pairs[k, 1]]):
-            used_view[pairs[k, 0]] = used_view[pairs[k, 1]] = 1
-            taken_view[count] = k
+        if not (used_out[pairs[k, 0]] or used_out[pairs[k, 1]]):
+            used_out[pairs[k, 0]] = used_out[pairs[k, 1]] = 1
+            row_out[count] = k
             count += 1
-    return taken[:count]
+    return rows[:count]

@@ -1,12 +1,12 @@
 """Weights of all pairs of variables, a block of rows at a time, and the growth of a maximum spanning forest.
 
 Problem: the best forest over n variables needs the gain of an arc between any two of them, n (n - 1) / 2 tables, and no
-weight twice. Algorithm: Prim's on the complete graph, where the row of a variable is asked for when it is next to join
+weight twice. Algorithm: Prim's on the complete graph, where the row of a variable is needed when it is the next to join
 the forest. Rows come in blocks: the planes of a block stay in the cache while the planes of all other variables pass
 by, eight counts at a time. With a class variable the rows of the data are sorted by its state, every state padded to a
 whole number of vectors, and a count within a state is a count over a range of words.
-Cost of a weight: (states - 1)^2 * N/512 vector operations with AVX-512, and one look-up a cell of its table.
-Thread-safety: ``PairWeights`` serves one thread (it remembers terms); the rest writes what it is given.
+Cost of a weight: (states - 1)^2 * N/512 vector operations with AVX-512, and one look-up per cell of its table.
+Thread-safety: ``PairWeights`` serves one thread (it caches terms); the rest writes its arguments only.
 References: Prim (1957), Bell System Technical Journal 36, 1389-1401; Chow & Liu (1968), IEEE Transactions on
 Information Theory 14, 462-467.
 """
@@ -31,7 +31,7 @@ cdef enum:                      # scratch buffers
 
 
 cdef class PairWeights:
-    """What an arc between two variables gains in a graph without arcs, or with the class as their only parent.
+    """Gains of an arc between two variables in a graph without arcs, or with the class as their only parent.
 
     Parameters
     ----------
@@ -190,21 +190,21 @@ cdef class PairWeights:
             rx, ry = ry, rx
         cdef uint32_t *table = <uint32_t *>reserve(&self.scratch[TABLE], rx * ry * sizeof(uint32_t))
         cdef uint32_t *last = table + (rx - 1) * ry
-        cdef uint32_t left, found
+        cdef uint32_t rest, count
         for s in range(self.n_segments):
             of_a = self.marginals + s * self.n_states + self.offsets[a]
             of_b = self.marginals + s * self.n_states + self.offsets[b]
             for k in range(ry):
                 last[k] = of_b[k]
             for i in range(rx - 1):
-                left = of_a[i]
+                rest = of_a[i]
                 for k in range(ry - 1):
-                    found = counts[s * segment + i * step_a + k * step_b]
-                    table[i * ry + k] = found
-                    left -= found
-                    last[k] -= found
-                table[i * ry + ry - 1] = left
-                last[ry - 1] -= left
+                    count = counts[s * segment + i * step_a + k * step_b]
+                    table[i * ry + k] = count
+                    rest -= count
+                    last[k] -= count
+                table[i * ry + ry - 1] = rest
+                last[ry - 1] -= rest
             joint += sum_terms(cell_terms(&self.terms, self.n_segments * rx, ry), table, rx * ry)
         joint -= self.alone[a] + self.alone[b] - self.whole
         return joint - self.terms.penalty * (self.n_segments * (rx - 1) * (ry - 1))
@@ -223,21 +223,21 @@ def relax(
     const int64_t[::1] others,      # in: the columns of its row
     const double[::1] weights,      # in: its row
     const uint8_t[::1] allowed,     # in: (n,) which variables it may be joined to, or None
-    const uint8_t[::1] joined,      # in: (n,) variables of the forest
+    const uint8_t[::1] in_forest,   # in: (n,) variables of the forest
     const int64_t[::1] priority,    # in: (n,) decides between edges of equal keys
     double resolution,              # in: a key is a weight in whole multiples of this
     double[::1] keys,               # in and out: (n,) of the best edge from the forest to each variable, 0 without one
     int64_t[::1] nearest,           # in and out: (n,) the end of that edge in the forest, -1 without one
     double[::1] best,               # in and out: (n,) its weight
 ):
-    """Offer the edges of a row to the variables that have not joined. Cost: the length of the row."""
+    """Update the best edges of the variables outside the forest by a row. Cost: the length of the row."""
     cdef Py_ssize_t i
     cdef int64_t v
     cdef double key
     with nogil:
         for i in range(others.shape[0]):
             v = others[i]
-            if joined[v] or (allowed is not None and not allowed[v]):
+            if in_forest[v] or (allowed is not None and not allowed[v]):
                 continue
             key = rint(weights[i] / resolution)
             if key > keys[v] or (key > 0 and key == keys[v]
@@ -248,19 +248,19 @@ def relax(
 
 
 def next_to_join(
-    const uint8_t[::1] joined, const int64_t[::1] priority, const double[::1] keys, const int64_t[::1] nearest
+    const uint8_t[::1] in_forest, const int64_t[::1] priority, const double[::1] keys, const int64_t[::1] nearest
 ) -> int:
     """Return the variable at the best edge from the forest; without an edge the first by priority, -1 without any."""
-    cdef Py_ssize_t v, found = -1
+    cdef Py_ssize_t v, best = -1
     with nogil:
-        for v in range(joined.shape[0]):
-            if joined[v] or (found >= 0 and keys[v] < keys[found]):
+        for v in range(in_forest.shape[0]):
+            if in_forest[v] or (best >= 0 and keys[v] < keys[best]):
                 continue
-            if found < 0 or keys[v] > keys[found]:
-                found = v
+            if best < 0 or keys[v] > keys[best]:
+                best = v
             elif keys[v] > 0:
-                if comes_first(&priority[0], nearest[v], v, nearest[found], found):
-                    found = v
-            elif priority[v] < priority[found]:
-                found = v
-    return found
+                if comes_first(&priority[0], nearest[v], v, nearest[best], best):
+                    best = v
+            elif priority[v] < priority[best]:
+                best = v
+    return best

@@ -114,7 +114,7 @@ def test_edges_that_cannot_be_inserted(edge):
     moves = DagMoves(np.zeros((3, 3)), np.arange(3), max_indegree=3)
     moves.insert_edge(0, 1)
     moves.insert_edge(1, 2)
-    with pytest.raises(ValueError, match=f"{edge[0]} -> {edge[1]} stands already or closes a cycle"):
+    with pytest.raises(ValueError, match=f"{edge[0]} -> {edge[1]} is in the graph already, or closes a cycle"):
         moves.insert_edge(*edge)
 
 
