@@ -1,6 +1,9 @@
 """Means and cross-products of numeric columns, mergeable over parts of the rows."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
@@ -54,7 +57,7 @@ class Moments:
         self.low = np.full(n_columns, np.inf)
         self.high = np.full(n_columns, -np.inf)
 
-    def update(self, rows, weights=None) -> "Moments":
+    def update(self, rows: ArrayLike, weights: ArrayLike | None = None) -> Self:
         """Add rows and return self.
 
         Parameters
@@ -72,14 +75,15 @@ class Moments:
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise ValueError(f"rows must have the shape (m, {len(self.mean)}), got {rows.shape}")
+        row_weights = None if weights is None else np.asarray(weights)
         step = max(1, _BLOCK_CELLS // max(1, rows.shape[1]))
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)
-            of_block = None if weights is None else np.asarray(weights[first : first + step], dtype=np.float64)
-            self.merge(_of_block(block, of_block))
+            part = None if row_weights is None else row_weights[first : first + step].astype(np.float64)
+            self.merge(_compute_block(block, part))
         return self
 
-    def merge(self, other: "Moments") -> "Moments":
+    def merge(self, other: "Moments") -> Self:
         """Add the moments of other rows of the same columns and return self.
 
         Parameters
@@ -125,8 +129,17 @@ class Moments:
         return np.flatnonzero((self.high <= self.low) | (self.cross.diagonal() <= self.n * rounding**2))
 
 
-def _of_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
-    """Two passes: the mean, then products about it, with the rounding of the mean taken out."""
+def find_constant_columns(low: np.ndarray, high: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return the positions of the columns that hold one value, or none, or that vary by less than their rounding.
+
+    Numbers too large to square have no finite variance, and are not constant.
+    """
+    rounding = np.maximum(np.abs(low), np.abs(high)) * 1e-15
+    return np.flatnonzero(~(high > low) | ((variance <= rounding**2) & np.isfinite(variance)))
+
+
+def _compute_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
+    """Return the moments of a block: first the mean, then products about it, less the rounding of the mean."""
     moments = Moments(rows.shape[1])
     if weights is not None:
         rows, weights = rows[weights > 0], weights[weights > 0]
@@ -150,20 +163,20 @@ def _of_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
     return moments
 
 
-def moments(data, weights=None) -> Moments:
+def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
     """Return the moments of all columns of a numeric table.
 
     Parameters
     ----------
     data : array_like or frame of numbers, shape (N, p)
-        Finite numbers, one column a variable.
+        Finite numbers, one column per variable.
     weights : array_like of shape (N,), optional
         Non-negative row weights; 1 each by default.
 
     Returns
     -------
     Moments
-        ``n``, ``mean``, ``cross`` and what follows from them.
+        ``n``, ``mean``, ``cross``, covariances and correlations.
 
     Notes
     -----
@@ -172,8 +185,8 @@ def moments(data, weights=None) -> Moments:
     Examples
     --------
     >>> import numpy as np
-    >>> found = moments(np.array([[1.0, 2.0], [3.0, 6.0]]))
-    >>> found.mean.tolist(), found.covariance.tolist()
+    >>> whole = moments(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    >>> whole.mean.tolist(), whole.covariance.tolist()
     ([2.0, 4.0], [[1.0, 2.0], [2.0, 4.0]])
     """
     rows = np.asarray(data)

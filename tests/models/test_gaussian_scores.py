@@ -15,7 +15,7 @@ def skewed():
     correlation = np.array([[1.0, 0.8, 0.6], [0.8, 1.0, 0.5], [0.6, 0.5, 1.0]])
     rows = np.exp(3.0 * rng.multivariate_normal(np.zeros(3), correlation, 2000))
     precision = np.linalg.inv(correlation)
-    network = GaussianMarkovNetwork.from_precision("abc", precision, transforms=MarginalTransforms.of(rows))
+    network = GaussianMarkovNetwork.from_precision("abc", precision, transforms=MarginalTransforms.from_rows(rows))
     return network, pd.DataFrame(rows, columns=list("abc"))
 
 

@@ -24,7 +24,7 @@ def test_matrix_and_maps(rng, method):
     rows.flags.writeable = False
     sample = gaussian_sample(rows, correlation=method)
     np.testing.assert_array_equal(sample.correlation, latent_correlation(rows, method))
-    assert sample.transforms == MarginalTransforms.of(rows, method)
+    assert sample.transforms == MarginalTransforms.from_rows(rows, method)
     assert (sample.method, sample.n_rows, sample.n_table_rows, sample.repaired) == (method, 200.0, 200, 0.0)
     np.testing.assert_allclose(sample.mean, rows.mean(axis=0), rtol=1e-13)
     np.testing.assert_allclose(sample.scale, rows.std(axis=0), rtol=1e-12)

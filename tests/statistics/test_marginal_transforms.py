@@ -32,7 +32,7 @@ def test_scores_are_those_of_the_formula(method, rng):
     ranks, n = stats.rankdata(X, axis=0), len(X)
     delta = 1 / (4 * n**0.25 * np.sqrt(np.pi * np.log(n)))
     share = np.clip(ranks / n, delta, 1 - delta) if method == "truncation" else ranks / (n + 1)
-    found = MarginalTransforms.of(X, method).forward([0, 1, 2], X)
+    found = MarginalTransforms.from_rows(X, method).forward([0, 1, 2], X)
     np.testing.assert_allclose(found, standardised(stats.norm.ppf(share)), atol=1e-12)
 
 
@@ -40,7 +40,7 @@ def test_scores_are_those_of_the_formula(method, rng):
 @settings(max_examples=40)
 @given(X=tables())
 def test_scores_of_the_data_are_standard_and_in_order(method, X):
-    transforms = MarginalTransforms.of(X, method)
+    transforms = MarginalTransforms.from_rows(X, method)
     columns = np.arange(X.shape[1])
     scores = transforms.forward(columns, X)
     spread = np.array([len(np.unique(scores[:, j])) > 1 for j in columns])
@@ -59,7 +59,7 @@ def test_scores_of_the_data_are_standard_and_in_order(method, X):
 @settings(max_examples=40)
 @given(X=tables())
 def test_the_way_back(method, X):
-    transforms = MarginalTransforms.of(X, method)
+    transforms = MarginalTransforms.from_rows(X, method)
     columns = np.arange(X.shape[1])
     back = transforms.backward(columns, transforms.forward(columns, X))
     if method == "truncation":  # the ends lead to the innermost values
@@ -69,10 +69,16 @@ def test_the_way_back(method, X):
         np.testing.assert_array_equal(back, X)
 
 
+def test_the_old_name_of_from_rows():
+    rows = np.arange(6.0).reshape(3, 2)
+    with pytest.warns(DeprecationWarning, match="of is now from_rows"):
+        assert MarginalTransforms.of(rows) == MarginalTransforms.from_rows(rows)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_many_rows_have_few_knots(method, rng):
     X = np.column_stack((rng.normal(size=50_000), rng.standard_cauchy(50_000), rng.poisson(3.0, 50_000)))
-    transforms = MarginalTransforms.of(X, method)
+    transforms = MarginalTransforms.from_rows(X, method)
     counts = np.diff(transforms.starts)
     assert counts.max() <= MOST_KNOTS and counts[:2].min() > MOST_KNOTS // 2 and counts[2] < 20
     scores = transforms.forward([0, 1, 2], X)
@@ -89,13 +95,13 @@ def test_many_rows_have_few_knots(method, rng):
 
 def test_a_normal_column_is_nearly_left_alone(rng):
     x = rng.normal(size=(100_000, 1))
-    scores = MarginalTransforms.of(x).forward([0], x)
+    scores = MarginalTransforms.from_rows(x).forward([0], x)
     middle = np.abs(x) < 2.5
     np.testing.assert_allclose(scores[middle], standardised(x)[middle], atol=0.05)
 
 
 def test_held_ends_and_gaps():
-    transforms = MarginalTransforms.of(np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]]))
+    transforms = MarginalTransforms.from_rows(np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]]))
     low, high = transforms.forward([0], [[1.0], [4.0]]).ravel()
     values = np.array([-np.inf, -50.0, 1.0, 4.0, 9.0, np.inf, np.nan])[:, None]
     np.testing.assert_array_equal(transforms.forward([0], values).ravel(), [low, low, low, high, high, high, np.nan])
@@ -103,7 +109,7 @@ def test_held_ends_and_gaps():
 
 
 def test_shapes_and_positions():
-    transforms = MarginalTransforms.of(np.arange(12.0).reshape(4, 3) ** 2)
+    transforms = MarginalTransforms.from_rows(np.arange(12.0).reshape(4, 3) ** 2)
     row = transforms.forward([2, 0], [4.0, 9.0])
     assert row.shape == (2,)
     np.testing.assert_array_equal(transforms.forward([2, 0], [[4.0, 9.0]] * 5), np.tile(row, (5, 1)))
@@ -115,8 +121,8 @@ def test_shapes_and_positions():
 def test_missing_cells_are_left_out_of_their_column(rng):
     X = rng.normal(size=(50, 2))
     X[:10, 0] = np.nan
-    transforms = MarginalTransforms.of(X)
-    assert transforms.take([0]) == MarginalTransforms.of(X[10:, :1])
+    transforms = MarginalTransforms.from_rows(X)
+    assert transforms.take([0]) == MarginalTransforms.from_rows(X[10:, :1])
     scores = transforms.forward([0, 1], X)
     assert np.isnan(scores[:10, 0]).all() and not np.isnan(scores[10:]).any()
 
@@ -124,16 +130,16 @@ def test_missing_cells_are_left_out_of_their_column(rng):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_constant_columns(method, n):
-    transforms = MarginalTransforms.of(np.full((n, 1), 3.5), method)
+    transforms = MarginalTransforms.from_rows(np.full((n, 1), 3.5), method)
     assert transforms.forward([0], [[1.0], [3.5], [9.0]]).tolist() == [[0.0], [0.0], [0.0]]
     assert transforms.backward([0], [[-4.0], [0.0]]).tolist() == [[3.5], [3.5]]
 
 
 def test_storage(rng):
     X = rng.normal(size=(30, 3))
-    transforms = MarginalTransforms.of(X, "truncation")
+    transforms = MarginalTransforms.from_rows(X, "truncation")
     again = MarginalTransforms.from_arrays({**transforms.arrays(), "other": 1})
-    assert again == transforms and transforms != MarginalTransforms.of(X) and transforms != "a string"
+    assert again == transforms and transforms != MarginalTransforms.from_rows(X) and transforms != "a string"
     for array in transforms.arrays().values():
         assert not array.flags.writeable
     taken = transforms.take([2, 0])
@@ -145,24 +151,24 @@ def test_rows_are_left_alone_in_any_order(rng):
     X = rng.normal(size=(2_000, 2))
     before = X.copy()
     X.setflags(write=False)
-    transforms = MarginalTransforms.of(X)
+    transforms = MarginalTransforms.from_rows(X)
     np.testing.assert_array_equal(X, before)
-    assert MarginalTransforms.of(X[::-1]) == transforms
+    assert MarginalTransforms.from_rows(X[::-1]) == transforms
 
 
 def test_what_is_refused():
     with pytest.raises(ValueError, match="method must be one of 'shrinkage', .* got 'pearson'"):
-        MarginalTransforms.of(np.eye(3), "pearson")
+        MarginalTransforms.from_rows(np.eye(3), "pearson")
     with pytest.raises(ValueError, match="method must be 'shrinkage' or 'truncation'"):
         normal_scores([1.0], 1, "kendall")
     for bad in (np.empty((0, 2)), np.zeros(3)):
         with pytest.raises(ValueError, match="rows must be a table with at least one row, got the shape"):
-            MarginalTransforms.of(bad)
+            MarginalTransforms.from_rows(bad)
     with pytest.raises(ValueError, match="column at position 1 has no known value"):
-        MarginalTransforms.of(np.array([[1.0, np.nan], [2.0, np.nan]]))
+        MarginalTransforms.from_rows(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(ValueError, match="column at position 0 has an infinite value"):
-        MarginalTransforms.of(np.array([[1.0], [np.inf]]))
-    transforms = MarginalTransforms.of(np.eye(3))
+        MarginalTransforms.from_rows(np.array([[1.0], [np.inf]]))
+    transforms = MarginalTransforms.from_rows(np.eye(3))
     for positions in ([3], [-1]):
         with pytest.raises(ValueError, match="positions must lie between 0 and 2"):
             transforms.forward(positions, [[1.0]])

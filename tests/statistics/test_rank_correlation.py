@@ -10,7 +10,7 @@ from scipy import stats
 from pgmx._ext import _ranks
 from pgmx.statistics import kendall_tau_matrix, latent_correlation, nearest_correlation, spearman
 from pgmx.statistics.ranks import correlation as rank_correlation
-from pgmx.statistics.ranks.columns import ranked_columns
+from pgmx.statistics.ranks.columns import rank_columns
 
 METHODS = ("kendall", "spearman", "shrinkage", "truncation")
 FUNCTIONS = {
@@ -139,12 +139,12 @@ def test_more_columns_than_rows_need_a_repair(rng):
 def test_the_way_is_chosen_by_rows_and_kinds(rng, monkeypatch):
     monkeypatch.setattr(_ranks, "MANY_ROWS", (100, 50, 25))
     clean = rng.normal(size=(90, 4))
-    assert not rank_correlation._many_rows(ranked_columns(clean))
-    assert rank_correlation._many_rows(ranked_columns(np.vstack((clean, clean + 0.5))))
-    assert rank_correlation._many_rows(ranked_columns(np.round(clean)))
+    assert not rank_correlation._has_many_rows(rank_columns(clean))
+    assert rank_correlation._has_many_rows(rank_columns(np.vstack((clean, clean + 0.5))))
+    assert rank_correlation._has_many_rows(rank_columns(np.round(clean)))
     clean[0, :] = np.nan
-    assert rank_correlation._many_rows(ranked_columns(clean[:30]))
-    assert not rank_correlation._many_rows(ranked_columns(clean[:20]))
+    assert rank_correlation._has_many_rows(rank_columns(clean[:30]))
+    assert not rank_correlation._has_many_rows(rank_columns(clean[:20]))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -106,6 +106,7 @@ class _OverParts(ABC):
         if sample.table is None or sample.n_table_rows is None:
             raise ValueError("selection='cv' and 'stars' divide the rows, and a covariance has none: use 'ebic'")
         self._options, self._leaf, self._run = options, leaf, run
+        self._n_rows = sample.n_table_rows
         self._rng = np.random.default_rng(seed)
         self._n_lams = 0
         self._paths: dict[int, list[GaussianEstimate]] = {}
@@ -153,7 +154,7 @@ class CrossValidation(_OverParts):
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
-        n, k = sample.n_table_rows, options.n_folds
+        n, k = self._n_rows, options.n_folds
         if n < 2 * k:
             raise ValueError(f"n_folds={k} of {n} rows leaves folds of one row: give fewer folds, or more rows")
         folds = np.array_split(self._rng.permutation(n), k)
@@ -168,8 +169,9 @@ class CrossValidation(_OverParts):
             for estimate in path[len(losses_of_part) :]:
                 precision, _ = choose_precision(train, estimate, self._leaf.selects_by_refit)
                 losses_of_part.append(compute_held_out_loss(precision, train, test))
-        losses = [self._losses[number][: self._n_known] for number in self._paths]
-        return np.average(losses, axis=0, weights=[self._held_out[number].n_rows for number in self._paths])
+        losses = np.array([self._losses[number][: self._n_known] for number in self._paths])
+        n_rows = np.array([self._held_out[number].n_rows for number in self._paths])
+        return np.average(losses, axis=0, weights=n_rows)
 
     def _is_decided(self, values: np.ndarray) -> bool:
         return len(values) - 1 - best_position(values) >= _BATCH and values[-1] > values[-2]
@@ -183,7 +185,7 @@ class Stability(_OverParts):
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
-        n = sample.n_table_rows
+        n = self._n_rows
         size = subsample_size(n)
         if size < 2:
             raise ValueError(f"selection='stars' needs 3 rows at least, got {n}: give more rows")

@@ -40,7 +40,7 @@ class _Part:
 
     solver: GaussianLearner
     lams: np.ndarray
-    heads: list[tuple[float, str, float, bool]]
+    heads: list[tuple[float | None, str, float, bool]]
     wall_deadline: float
 
     def __call__(self, arrays: SharedArrays, number: int) -> list[GaussianEstimate]:

@@ -1,5 +1,8 @@
 """A sample known by a covariance matrix alone."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from pgmx.checks import join_names
@@ -12,7 +15,9 @@ _ASYMMETRIC = (
 _BEYOND = "this is no covariance: the correlation of {!r} and {!r} lies beyond 1"
 
 
-def sample_of_covariance(covariance, n_samples=None, *, names=None):
+def sample_of_covariance(
+    covariance: Any, n_samples: float | None = None, *, names: Sequence | None = None
+) -> GaussianSample:
     """Return a sample that is known by its covariance matrix alone.
 
     Parameters
@@ -28,7 +33,7 @@ def sample_of_covariance(covariance, n_samples=None, *, names=None):
     -------
     GaussianSample
         With method "precomputed" and means 0. Where the matrix is indefinite its correlation is the nearest
-        correlation matrix, and `repaired` tells by how much it was changed.
+        correlation matrix, and `repaired` says by how much it was changed.
 
     Raises
     ------
@@ -43,16 +48,16 @@ def sample_of_covariance(covariance, n_samples=None, *, names=None):
     >>> sample.names, sample.scale.tolist(), sample.correlation.tolist()
     (('x0', 'x1'), [2.0, 1.0], [[1.0, 0.5], [0.5, 1.0]])
     """
-    matrix, names = _matrix_and_names(covariance, names)
+    matrix, names = _read_matrix(covariance, names)
     if n_samples is not None and (isinstance(n_samples, bool) or not np.isfinite(n_samples) or n_samples < 2):
         raise ValueError(f"n_samples must be a number of at least 2, or None, got {n_samples!r}")
-    bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0))]
+    bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist()]
     if bad:
         raise ValueError(
             f"the covariance has missing or infinite cells in column(s) {join_names(bad)}: leave these out"
         )
     variances = matrix.diagonal()
-    bad = [names[v] for v in np.flatnonzero(variances <= 0)]
+    bad = [names[v] for v in np.flatnonzero(variances <= 0).tolist()]
     if bad:
         raise ValueError(f"the variance of column(s) {join_names(bad)} is not positive: leave constant columns out")
     scale = np.sqrt(variances)
@@ -68,7 +73,7 @@ def sample_of_covariance(covariance, n_samples=None, *, names=None):
     return GaussianSample(names, n_rows, mean, scale, "precomputed", correlation=correlation, repaired=repaired)
 
 
-def _matrix_and_names(covariance, names):
+def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, tuple]:
     """Return a float64 copy of a matrix and the names of its columns."""
     columns = getattr(covariance, "columns", None)
     index = getattr(covariance, "index", None)

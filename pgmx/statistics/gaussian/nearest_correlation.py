@@ -20,9 +20,9 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
     floor : float, default=1e-8
         Smallest eigenvalue of the result, 0 <= floor < 1. With 0 it may be below zero by rounding.
     tol : float, default=1e-8
-        The root mean square by which the diagonal of the dual's matrix may miss 1 - floor; what is left is scaled away.
+        Root mean square difference of the diagonal of the dual's matrix from 1 - floor; the rest is removed by scaling.
     max_iter : int, default=100
-        Newton steps at most; fewer than ten are usual. Also where they run out the result is a correlation matrix with
+        Newton steps at most; fewer than ten are usual. If they run out, the result is still a correlation matrix with
         these eigenvalues, though perhaps not the nearest.
 
     Returns
@@ -64,17 +64,17 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
         raise ValueError(f"floor must lie in [0, 1), got {floor}")
     if not tol > 0 or max_iter < 1:
         raise ValueError(f"tol must be positive and max_iter at least 1, got tol={tol}, max_iter={max_iter}")
-    given = _checked(R)
-    if len(given) == 0 or (bool(np.all(given.diagonal() == 1.0)) and _bounded_below(given, floor)):
-        return given, 0.0
-    dual = _Dual(given, floor)
-    point = _newton(dual, tol * np.sqrt(len(given)), max_iter)
-    matrix = _unit_diagonal(dual.primal(point), floor)
-    return matrix, float(np.abs(matrix - given).max())
+    original = _symmetrise(R)
+    if len(original) == 0 or (bool(np.all(original.diagonal() == 1.0)) and _is_bounded_below(original, floor)):
+        return original, 0.0
+    dual = _Dual(original, floor)
+    point = _minimise(dual, tol * np.sqrt(len(original)), max_iter)
+    matrix = _scale_to_unit_diagonal(dual.primal(point), floor)
+    return matrix, float(np.abs(matrix - original).max())
 
 
-def _checked(R) -> np.ndarray:
-    """Return a symmetric copy, or say what is wrong."""
+def _symmetrise(R) -> np.ndarray:
+    """Return a symmetric copy of a matrix that is square, finite and symmetric to rounding."""
     R = np.asarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
         raise ValueError(f"a correlation matrix must be square, got the shape {R.shape}")
@@ -88,8 +88,8 @@ def _checked(R) -> np.ndarray:
     return 0.5 * (R + R.T)
 
 
-def _bounded_below(R: np.ndarray, floor: float) -> bool:
-    """Whether no eigenvalue is below the floor, as a Cholesky factor tells."""
+def _is_bounded_below(R: np.ndarray, floor: float) -> bool:
+    """Return whether no eigenvalue is below the floor, by a Cholesky factor."""
     shifted = R.copy()
     shifted[np.diag_indices(len(R))] -= floor
     try:
@@ -107,9 +107,9 @@ class _Point:
         shifted[np.diag_indices(len(y))] += y
         self.y = y
         self.values, self.vectors = np.linalg.eigh(shifted)
-        kept = np.maximum(self.values, 0.0)
-        self.objective = 0.5 * float(kept @ kept) - float(dual.target @ y)
-        self.gradient = (self.vectors**2) @ kept - dual.target
+        positive = np.maximum(self.values, 0.0)
+        self.objective = 0.5 * float(positive @ positive) - float(dual.target @ y)
+        self.gradient = (self.vectors**2) @ positive - dual.target
         self.slope = float(np.linalg.norm(self.gradient))
 
 
@@ -162,21 +162,21 @@ class _Hessian:
         return h - total if self._complement else total
 
 
-def _newton(dual: _Dual, tol: float, max_iter: int) -> _Point:
-    """Return the best point found."""
+def _minimise(dual: _Dual, tol: float, max_iter: int) -> _Point:
+    """Return the best point of Newton's method."""
     point = dual.start()
     for _ in range(max_iter):
         if point.slope <= tol:
             break
-        step = _direction(_Hessian(point), point)
-        moved = _line_search(dual, point, step)
-        if moved is None:
+        step = _solve_for_step(_Hessian(point), point)
+        better = _search_line(dual, point, step)
+        if better is None:
             break
-        point = moved
+        point = better
     return point
 
 
-def _direction(hessian: _Hessian, point: _Point) -> np.ndarray:
+def _solve_for_step(hessian: _Hessian, point: _Point) -> np.ndarray:
     """Solve for the Newton step by conjugate gradients, preconditioned with the diagonal."""
     shift = min(1e-3, 0.1 * point.slope)  # the Jacobian may be singular away from the solution
     scale = 1.0 / (np.maximum(hessian.diagonal, 1e-8) + shift)
@@ -202,22 +202,22 @@ def _direction(hessian: _Hessian, point: _Point) -> np.ndarray:
     return step if float(step @ point.gradient) < 0 else -point.gradient
 
 
-def _line_search(dual: _Dual, point: _Point, step: np.ndarray) -> _Point | None:
+def _search_line(dual: _Dual, point: _Point, step: np.ndarray) -> _Point | None:
     """Halve the step until the objective falls; None where only rounding is left to gain."""
     descent = float(step @ point.gradient)
     rounding = 1e-14 * len(step) * max(1.0, abs(point.objective))
     length = 1.0
     for _ in range(_HALVINGS):
-        moved = _Point(dual, point.y + length * step)
-        if moved.objective <= point.objective + 1e-4 * length * descent:
-            return moved
+        candidate = _Point(dual, point.y + length * step)
+        if candidate.objective <= point.objective + 1e-4 * length * descent:
+            return candidate
         if abs(length * descent) <= rounding:
-            return moved if moved.slope < point.slope else None
+            return candidate if candidate.slope < point.slope else None
         length *= 0.5
     return None
 
 
-def _unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
+def _scale_to_unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
     """Scale a positive semidefinite matrix to the diagonal 1 - floor and add the floor: no eigenvalue is below it."""
     diagonal = matrix.diagonal().copy()
     tiny = diagonal <= np.finfo(float).eps
@@ -229,7 +229,7 @@ def _unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
     matrix = 0.5 * (matrix + matrix.T)
     np.fill_diagonal(matrix, 1.0)
     blend = floor
-    while floor > 0 and not _bounded_below(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
+    while floor > 0 and not _is_bounded_below(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
         matrix /= 1.0 + blend
         np.fill_diagonal(matrix, 1.0)
         blend *= 10.0

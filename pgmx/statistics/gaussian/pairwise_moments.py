@@ -1,55 +1,37 @@
-"""Covariances of columns with missing cells, each pair of columns over the rows that are known in both."""
+r"""Covariances of columns with missing cells, each pair of columns over the rows that are known in both.
+
+With :math:`k_{ri}` 1 where cell (r, i) is known and else 0, the moments of the pair (i, j) are
+
+.. math::
+
+    n_{ij} = \sum_r w_r k_{ri} k_{rj}, \qquad
+    c_{ij} = \frac{1}{n_{ij}} \sum_r w_r k_{ri} k_{rj} (x_{ri} - m_{ij}) (x_{rj} - m_{ji}), \qquad
+    r_{ij} = \frac{c_{ij}}{s_{ij} s_{ji}},
+
+where :math:`m_{ij}` and :math:`s_{ij}` are mean and standard deviation of column i over the rows of the pair: variances
+over these rows keep correlations within [-1, 1]. Reference: Little, R. J. A. and Rubin, D. B. (2019), Statistical
+Analysis with Missing Data, third edition, Wiley, chapter 3, available-case analysis.
+"""
+
+from typing import Self
 
 import numpy as np
+
+from pgmx.statistics.moments import find_constant_columns
 
 #: Cells of a block of rows: 32 MB of float64, four times over.
 _BLOCK_CELLS = 1 << 22
 
 
 class PairwiseMoments:
-    r"""Weighted available-case moments of p columns.
+    """Weighted available-case moments of p columns.
 
-    With :math:`k_{ri}` 1 where cell (r, i) is known and else 0, the moments of the pair (i, j) are those over the rows
-    with :math:`k_{ri} k_{rj} = 1`:
-
-    .. math::
-
-        n_{ij} = \sum_r w_r k_{ri} k_{rj}, \qquad
-        c_{ij} = \frac{1}{n_{ij}} \sum_r w_r k_{ri} k_{rj} (x_{ri} - m_{ij}) (x_{rj} - m_{ji}), \qquad
-        r_{ij} = \frac{c_{ij}}{s_{ij} s_{ji}},
-
-    where :math:`m_{ij}` and :math:`s_{ij}` are mean and standard deviation of column i over those rows.
-
-    Parameters
-    ----------
-    n_columns : int
-        p, the number of columns.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (p, p)
-        n_ij, the weight of the rows known in both; that of the rows known in one on the diagonal.
-
-    Notes
-    -----
     Rows are centred on the mean of the first block, so that columns far from zero lose no digits. Cost: four products
     of N p² multiplications, and as many matrices of p² numbers.
-
-    References
-    ----------
-    .. [1] Little, R. J. A. and Rubin, D. B. (2019). Statistical Analysis with Missing Data, third edition, Wiley,
-       chapter 3, available-case analysis. Variances over the rows of the pair keep correlations within [-1, 1].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[1.0, 2.0], [2.0, 4.0], [np.nan, 9.0], [3.0, 6.0]])
-    >>> found = PairwiseMoments(2).update(rows)
-    >>> found.pairs.tolist(), found.mean.tolist(), found.correlation.tolist()
-    ([[3.0, 3.0], [3.0, 4.0]], [2.0, 5.25], [[1.0, 1.0], [1.0, 1.0]])
     """
 
-    def __init__(self, n_columns):
+    def __init__(self, n_columns: int):
+        #: n_ij, the weight of the rows known in both columns; that of the rows known in one on the diagonal.
         self.pairs = np.zeros((n_columns, n_columns))
         self._sums = np.zeros((n_columns, n_columns))  # [i, j]: of column i over the rows known in j
         self._squares = np.zeros((n_columns, n_columns))
@@ -57,28 +39,15 @@ class PairwiseMoments:
         self._low, self._high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
         self._shift = np.full(n_columns, np.nan)
 
-    def update(self, rows, weights=None):
-        """Add rows and return self.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (m, p)
-            NaN where a cell is missing, else finite.
-        weights : ndarray of float64, shape (m,), optional
-            Not negative; 1 each by default.
-
-        Returns
-        -------
-        PairwiseMoments
-            self.
-        """
+    def update(self, rows: np.ndarray, weights: np.ndarray | None = None) -> Self:
+        """Add rows of float64, shape (m, p), NaN where a cell is missing, with their weights where there are some."""
         step = max(1, _BLOCK_CELLS // rows.shape[1])
         for first in range(0, len(rows), step):
             part = slice(first, first + step)
             self._add(rows[part], None if weights is None else weights[part])
         return self
 
-    def _add(self, rows, weights):
+    def _add(self, rows: np.ndarray, weights: np.ndarray | None) -> None:
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         if not len(rows):
@@ -87,7 +56,7 @@ class PairwiseMoments:
         self._low = np.fmin(self._low, np.fmin.reduce(rows, axis=0))
         self._high = np.fmax(self._high, np.fmax.reduce(rows, axis=0))
         new = np.isnan(self._shift) & known.any(axis=0)
-        self._shift[new] = _known_means(rows[:, new], known[:, new])
+        self._shift[new] = _compute_known_means(rows[:, new], known[:, new])
         centred = np.where(known, rows - self._shift, 0.0)
         shares = known.astype(np.float64)
         weighted = shares if weights is None else shares * weights[:, None]
@@ -97,30 +66,28 @@ class PairwiseMoments:
         self._products += centred.T @ (centred if weights is None else centred * weights[:, None])
 
     @property
-    def mean(self):
+    def mean(self) -> np.ndarray:
         """Means over the known cells of each column; NaN for a column without any."""
         with np.errstate(invalid="ignore"):
             return self._shift + self._sums.diagonal() / self.pairs.diagonal()
 
     @property
-    def scale(self):
+    def scale(self) -> np.ndarray:
         """Standard deviations by maximum likelihood over the known cells of each column."""
         return np.sqrt(self._variances().diagonal())
 
     @property
-    def constant_columns(self):
+    def constant_columns(self) -> np.ndarray:
         """Positions of the columns that hold one value, or none, or that vary by less than their rounding."""
-        rounding = np.maximum(np.abs(self._low), np.abs(self._high)) * 1e-15
-        variance = self._variances().diagonal()
-        return np.flatnonzero((self._high <= self._low) | ((variance <= rounding**2) & np.isfinite(variance)))
+        return find_constant_columns(self._low, self._high, self._variances().diagonal())
 
     @property
-    def correlation(self):
+    def correlation(self) -> np.ndarray:
         """Correlations, ones on the diagonal; 0 for a pair of which a column is constant over the rows of the pair."""
         variances = self._variances()
         pairs = np.maximum(self.pairs, np.finfo(np.float64).tiny)
         covariance = self._products / pairs - (self._sums / pairs) * (self._sums.T / pairs)
-        # A column that is constant over the rows of a pair keeps what rounding leaves of its squares.
+        # The squares of a column that is constant over the rows of a pair are rounding.
         varies = variances > 1e-14 * self._squares / pairs
         varies &= varies.T
         scale = np.sqrt(np.where(varies, variances, 1.0))
@@ -130,12 +97,12 @@ class PairwiseMoments:
         np.fill_diagonal(correlation, 1.0)
         return correlation
 
-    def _variances(self):
+    def _variances(self) -> np.ndarray:
         """Return in [i, j] the variance of column i over the rows known in j too."""
         pairs = np.maximum(self.pairs, np.finfo(np.float64).tiny)
         return np.maximum(self._squares / pairs - (self._sums / pairs) ** 2, 0.0)
 
 
-def _known_means(rows, known):
+def _compute_known_means(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
     first = rows[known.argmax(axis=0), np.arange(rows.shape[1])]
     return first + np.where(known, rows - first, 0.0).sum(axis=0) / known.sum(axis=0)

@@ -1,5 +1,6 @@
 """One pass over rows that ends in a correlation matrix, or in a thin factor of it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,8 @@ from scipy.linalg import lapack
 from pgmx.checks import join_names
 from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
 from pgmx.statistics.gaussian.pairwise_moments import PairwiseMoments
-from pgmx.statistics.gaussian.thin_factor import RowStore, thin_factor
-from pgmx.statistics.moments import Moments
+from pgmx.statistics.gaussian.thin_factor import RowStore, make_thin_factor
+from pgmx.statistics.moments import Moments, find_constant_columns
 from pgmx.statistics.ranks.correlation import latent_correlation
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 
@@ -22,8 +23,8 @@ _NO_WEIGHT = (
 )
 
 
-class Found(NamedTuple):
-    """What a pass found."""
+class PassResult(NamedTuple):
+    """Correlations, or a thin factor of them, with what belongs to them."""
 
     n_rows: float
     mean: np.ndarray
@@ -34,114 +35,96 @@ class Found(NamedTuple):
     factor: np.ndarray | None = None
     #: Whether the correlation may be indefinite.
     uncertain: bool = False
-    transforms: object = None
+    transforms: MarginalTransforms | None = None
 
 
 class CompletePass:
-    """Pass over rows without missing cells.
+    """Pass over rows without missing cells: they are stored until as many as columns, then reduced to moments.
 
-    The rows themselves are kept until there are as many as columns, then only their moments.
-
-    Parameters
-    ----------
-    n_columns : int
-        p.
-    n_expected : int or None
-        Number of rows that will come, None where nobody knows.
-    on_disk : bool
-        Whether kept rows go to a file.
+    `n_expected` is the number of rows to come, None where it is not known; `on_disk` stores rows in a file.
     """
 
-    def __init__(self, n_columns, n_expected, on_disk):
+    def __init__(self, n_columns: int, n_expected: int | None, on_disk: bool):
         self._n_columns = n_columns
-        self._moments: Moments | None = None  # p² numbers, which few rows of many columns do without
+        self._moments: Moments | None = None  # p² numbers, which few rows of many columns do not need
         many = n_expected is not None and n_expected >= n_columns
         self._store = None if many else RowStore(n_columns, on_disk)
         self._weights: list[np.ndarray] = []
 
-    def add(self, rows, weights=None):
+    def add(self, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add rows, with their weights where there are some."""
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         if not len(rows):
             return
         if self._store is not None and self._store.n_rows + len(rows) >= self._store.n_columns:
-            self._count(self._store, self._stored_weights())
+            self._summarise(self._store, self._join_weights())
             self._store, self._weights = None, []
         if self._store is None:
-            self._counted().update(rows, weights)
+            self._open_moments().update(rows, weights)
             return
         self._store.add(rows)
         if weights is not None:
             self._weights.append(weights)
 
-    def _count(self, store, weights):
-        first = 0
-        for block in store.blocks():
-            stop = first + len(block)
-            self._counted().update(block, None if weights is None else weights[first:stop])
-            first = stop
+    def _summarise(self, store: RowStore, weights: np.ndarray | None) -> None:
+        for first, stop, block in store.enumerate_blocks():
+            self._open_moments().update(block, None if weights is None else weights[first:stop])
         store.close()
 
-    def _counted(self):
+    def _open_moments(self) -> Moments:
         if self._moments is None:
             self._moments = Moments(self._n_columns)
         return self._moments
 
-    def _stored_weights(self):
+    def _join_weights(self) -> np.ndarray | None:
         return np.concatenate(self._weights) if self._weights else None
 
-    def finish(self, names, isolate=False):
-        """Return what was found."""
+    def finish(self, names: Sequence, isolate: bool = False) -> PassResult:
+        """Return the result of all rows."""
         if self._store is None:
-            return _of_moments(self._counted())
+            return _make_result(self._open_moments())
         if not self._store.n_rows:
             raise ValueError(_NO_WEIGHT)
-        weights = self._stored_weights()
+        weights = self._join_weights()
         n_rows = float(self._store.n_rows if weights is None else weights.sum())
-        factor, mean, scale, constant = thin_factor(self._store, weights)
+        factor, mean, scale, constant = make_thin_factor(self._store, weights)
         self._store.close()
-        return Found(n_rows, mean, scale, constant, None, factor)
+        return PassResult(n_rows, mean, scale, constant, None, factor)
 
 
-def _of_moments(moments):
+def _make_result(moments: Moments) -> PassResult:
     constant = moments.constant_columns
     constant = constant[np.isfinite(moments.cross[constant, constant])]  # numbers too large to square are no constants
     moments.cross[constant] = moments.cross[:, constant] = 0.0
     moments.cross[constant, constant] = moments.n
     scale = np.sqrt(moments.cross.diagonal() / moments.n)
-    return Found(moments.n, moments.mean, scale, constant, moments.correlation)
+    return PassResult(moments.n, moments.mean, scale, constant, moments.correlation)
 
 
 class PairwisePass:
-    """Pass over rows of which cells are missing.
+    """Pass over rows with missing cells."""
 
-    Parameters
-    ----------
-    n_columns : int
-        p.
-    """
-
-    def __init__(self, n_columns):
+    def __init__(self, n_columns: int):
         self._moments = PairwiseMoments(n_columns)
 
-    def add(self, rows, weights=None):
+    def add(self, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add rows, with their weights where there are some."""
         self._moments.update(rows, weights)
 
-    def finish(self, names, isolate=False):
-        """Return what was found; columns without rows in common are an error, or else uncorrelated."""
+    def finish(self, names: Sequence, isolate: bool = False) -> PassResult:
+        """Return the result of all rows; columns without rows in common are an error, or else uncorrelated."""
         moments = self._moments
         if not moments.pairs.any():
             raise ValueError(_NO_WEIGHT)
-        n_rows = _rows_behind(moments.pairs, names, isolate)
+        n_rows = _count_rows_behind(moments.pairs, names, isolate)
         constant = moments.constant_columns
         scale, correlation = moments.scale, moments.correlation
         _isolate(correlation, scale, constant)
-        return Found(n_rows, moments.mean, scale, constant, correlation, uncertain=True)
+        return PassResult(n_rows, moments.mean, scale, constant, correlation, uncertain=True)
 
 
-def _rows_behind(pairs, names, isolate):
+def _count_rows_behind(pairs, names, isolate):
     """Return the smallest number of rows behind a pair of columns."""
     if not isolate:
         _check_pairs(pairs, names)
@@ -149,7 +132,7 @@ def _rows_behind(pairs, names, isolate):
 
 
 def _check_pairs(pairs, names):
-    """Refuse pairs of columns that are known together nowhere."""
+    """Refuse pairs of columns that have no row in common."""
     apart = np.argwhere(np.triu(pairs <= 0))
     empty = [names[i] for i, j in apart.tolist() if i == j]
     if empty:
@@ -166,7 +149,7 @@ def _isolate(correlation, scale, constant):
     scale[constant] = 1.0
 
 
-def repair(correlation):
+def repair(correlation: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the nearest correlation matrix where this one is indefinite, and the largest change; else it and 0.0."""
     if is_definite(correlation, _LEAST_EIGENVALUE * len(correlation)):
         return correlation, 0.0
@@ -174,30 +157,32 @@ def repair(correlation):
     return near, float(np.abs(near - correlation).max())
 
 
-def is_definite(matrix, shift):
-    """Tell whether matrix + shift I is positive definite."""
+def is_definite(matrix: np.ndarray, shift: float) -> bool:
+    """Return whether matrix + shift I is positive definite."""
     shifted = np.array(matrix, order="F")
     shifted[np.diag_indices_from(shifted)] += shift
     _, info = lapack.dpotrf(shifted, lower=True, overwrite_a=True, clean=False)
     return info == 0
 
 
-def ranked(rows, names, method, missing, n_jobs, isolate=False):
-    """Return what ranks tell of rows, as `PairwisePass.finish` does, and the maps to normal scores unless `isolate`."""
+def summarise_ranks(
+    rows: np.ndarray, names: Sequence, method: str, missing: str, n_jobs: int | None, isolate: bool = False
+) -> PassResult:
+    """Return the result of the ranks of rows, with the maps to normal scores unless `isolate`."""
     known = ~np.isnan(rows)
     n_rows = float(len(rows))
     if not known.all():
         shares = known.astype(np.float64)
-        n_rows = _rows_behind(shares.T @ shares, names, isolate)
-    mean, scale, constant = _means_and_scales(rows, known)
+        n_rows = _count_rows_behind(shares.T @ shares, names, isolate)
+    mean, scale, constant = _compute_means_and_scales(rows, known)
     missing = "pairwise" if missing == "pairwise" else "error"
     correlation = latent_correlation(rows, method, missing=missing, n_jobs=n_jobs)
     _isolate(correlation, scale, constant)
-    transforms = None if isolate else MarginalTransforms.of(rows, method)
-    return Found(n_rows, mean, scale, constant, correlation, uncertain=True, transforms=transforms)
+    transforms = None if isolate else MarginalTransforms.from_rows(rows, method)
+    return PassResult(n_rows, mean, scale, constant, correlation, uncertain=True, transforms=transforms)
 
 
-def _means_and_scales(rows, known):
+def _compute_means_and_scales(rows: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return means and standard deviations over the known cells, and the constant columns."""
     low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
     n = np.maximum(known.sum(axis=0), 1)
@@ -205,6 +190,4 @@ def _means_and_scales(rows, known):
     centred = np.where(known, rows - first, 0.0)
     rest = centred.sum(axis=0) / n
     variance = np.maximum((centred * centred).sum(axis=0) / n - rest * rest, 0.0)
-    rounding = np.maximum(np.abs(low), np.abs(high)) * 1e-15
-    constant = np.flatnonzero(~(high > low) | ((variance <= rounding**2) & np.isfinite(variance)))
-    return first + rest, np.sqrt(variance), constant
+    return first + rest, np.sqrt(variance), find_constant_columns(low, high, variance)

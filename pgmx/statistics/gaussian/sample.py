@@ -1,13 +1,17 @@
 """What Gaussian graphical models need to know of a table: its correlation matrix, and how it came about."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx.checks import join_names
 from pgmx.data import NumericTable, open_numeric
-from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, is_definite, ranked, repair
+from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, is_definite, repair, summarise_ranks
+from pgmx.statistics.ranks.transforms import MarginalTransforms
 
 #: Ways to estimate a correlation from rows.
 CORRELATIONS = ("pearson", "kendall", "spearman", "shrinkage", "truncation")
@@ -56,7 +60,7 @@ class GaussianSample:
         p, their number.
     n_rows : float or None
         Sum of the row weights, the number of rows where there are none. With missing="pairwise" the smallest such
-        number behind a pair of columns, so that what is told from it is never surer than the worst pair. None for a
+        number behind a pair of columns, so that conclusions are never surer than the worst pair allows. None for a
         covariance that came without it.
     mean : ndarray of float64, shape (p,)
         Means, over the known cells; zeros for a covariance.
@@ -99,57 +103,57 @@ class GaussianSample:
 
     def __init__(
         self,
-        names,
-        n_rows,
-        mean,
-        scale,
-        method,
+        names: Sequence,
+        n_rows: float | None,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        method: str,
         *,
-        correlation=None,
-        factor=None,
-        transforms=None,
-        repaired=0.0,
-        constant=(),
-        table=None,
-        weights=None,
-        n_table_rows=None,
+        correlation: np.ndarray | None = None,
+        factor: np.ndarray | None = None,
+        transforms: MarginalTransforms | None = None,
+        repaired: float = 0.0,
+        constant: ArrayLike = (),
+        table: NumericTable | None = None,
+        weights: np.ndarray | None = None,
+        n_table_rows: int | None = None,
     ):
         self.names = tuple(names)
         self.n_columns = len(self.names)
         self.n_rows = n_rows
-        self.mean, self.scale = _frozen(mean), _frozen(scale)
+        self.mean, self.scale = _freeze(mean), _freeze(scale)
         self.method = method
         self.factor = factor
         self.transforms = transforms
         self.repaired = repaired
-        self.constant = _frozen(np.array(constant, dtype=np.int64))
+        self.constant = _freeze(np.array(constant, dtype=np.int64))
         self.table = table
         self.weights = weights
         self.n_table_rows = n_table_rows
         if correlation is not None:
-            self.correlation = _frozen(correlation)  # in the place of the cached property
+            self.correlation = _freeze(correlation)  # in the place of the cached property
 
     def __repr__(self):
         rows = "unknown" if self.n_rows is None else f"{self.n_rows:g}"
         return f"GaussianSample({self.n_columns} columns, {rows} rows, {self.method})"
 
     @cached_property
-    def correlation(self):
+    def correlation(self) -> np.ndarray:
         """R, formed from the factor."""
         correlation = np.asarray(self.factor).T @ np.asarray(self.factor)
         correlation = 0.5 * (correlation + correlation.T)
         np.clip(correlation, -1.0, 1.0, out=correlation)
         np.fill_diagonal(correlation, 1.0)
-        return _frozen(correlation)
+        return _freeze(correlation)
 
     @cached_property
-    def singular(self):
+    def singular(self) -> bool:
         """Whether R has no inverse: it was indefinite, of few rows, or R - 1e-8 I is not positive definite."""
         if self.repaired > 0 or (self.factor is not None and len(self.factor) <= self.n_columns):
             return True
         return not is_definite(self.correlation, -_SINGULAR)
 
-    def parts(self, rows, n_jobs=None):
+    def parts(self, rows: Sequence[ArrayLike], n_jobs: int | None = None) -> "list[GaussianSample]":
         """Return samples of some of the rows, by the same method, in one pass over the table.
 
         Parameters
@@ -176,27 +180,29 @@ class GaussianSample:
         """
         if self.table is None:
             raise ValueError("there are no rows to divide: the sample was made of a covariance matrix, or is a part")
-        counts = [self._counts(part) for part in rows]
+        counts = [self._count_rows(part) for part in rows]
         if self.method != "pearson":
             table_rows, missing = self.table.rows(), self.table.missing
-            found = [
-                ranked(table_rows[np.repeat(np.arange(len(c)), c)], self.names, self.method, missing, n_jobs, True)
+            results = [
+                summarise_ranks(
+                    table_rows[np.repeat(np.arange(len(c)), c)], self.names, self.method, missing, n_jobs, True
+                )
                 for c in counts
             ]
         else:
-            passes = [_pass_of(self.table, int((c > 0).sum()) if self.weights is None else None) for c in counts]
+            passes = [_choose_pass(self.table, int((c > 0).sum()) if self.weights is None else None) for c in counts]
             _feed(self.table, self.weights, passes, counts)
-            found = [one.finish(self.names, isolate=True) for one in passes]
-        for one in found:
-            one.scale[one.constant] = self.scale[one.constant]
-            one.mean[np.isnan(one.mean)] = self.mean[np.isnan(one.mean)]
+            results = [one.finish(self.names, isolate=True) for one in passes]
+        for result in results:
+            result.scale[result.constant] = self.scale[result.constant]
+            result.mean[np.isnan(result.mean)] = self.mean[np.isnan(result.mean)]
         return [
-            _sample_of(one, self.names, self.method, n_table_rows=int(c.sum()))
-            for one, c in zip(found, counts, strict=True)
+            _make_sample(result, self.names, self.method, n_table_rows=int(c.sum()))
+            for result, c in zip(results, counts, strict=True)
         ]
 
-    def without_rows(self):
-        """Return the same sample without its table and weights, as results keep it.
+    def without_rows(self) -> "GaussianSample":
+        """Return the same sample without its table and weights.
 
         Returns
         -------
@@ -207,17 +213,25 @@ class GaussianSample:
         twin.table = twin.weights = None
         return twin
 
-    def _counts(self, rows):
+    def _count_rows(self, rows: ArrayLike) -> np.ndarray:
         """Count how often each row of the table is in a part."""
         rows = np.asarray(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
             raise ValueError(f"a part must be row numbers, got {rows!r}")
-        if rows.min() < 0 or rows.max() >= self.n_table_rows:
-            raise ValueError(f"row numbers must lie in 0..{self.n_table_rows - 1}, got {rows.min()}..{rows.max()}")
-        return np.bincount(rows, minlength=self.n_table_rows)
+        n = self.n_table_rows or 0
+        if rows.min() < 0 or rows.max() >= n:
+            raise ValueError(f"row numbers must lie in 0..{n - 1}, got {rows.min()}..{rows.max()}")
+        return np.bincount(rows, minlength=n)
 
 
-def gaussian_sample(table, *, weights=None, correlation="pearson", n_jobs=None, constant="error"):
+def gaussian_sample(
+    table: Any,
+    *,
+    weights: ArrayLike | None = None,
+    correlation: str = "pearson",
+    n_jobs: int | None = None,
+    constant: str = "error",
+) -> GaussianSample:
     r"""Return the correlation matrix of a table of numbers, and what else Gaussian learners need of it.
 
     .. math:: R_{ij} = \frac{\sum_r w_r (x_{ri} - \bar x_i)(x_{rj} - \bar x_j)}{n s_i s_j}, \qquad
@@ -271,30 +285,30 @@ def gaussian_sample(table, *, weights=None, correlation="pearson", n_jobs=None, 
     if weights is not None:
         if correlation != "pearson":
             raise ValueError(f"correlation={correlation!r} works on ranks, which have no weights: use 'pearson'")
-        weights = _frozen(table.check_weights(weights))
-    with np.errstate(over="ignore", invalid="ignore"):  # told below, with the names of the columns
+        weights = _freeze(table.check_weights(weights))
+    with np.errstate(over="ignore", invalid="ignore"):  # raised below, with the names of the columns
         if correlation == "pearson":
-            # rows without weight are no rows, so that nobody knows their number where there are weights
-            one = _pass_of(table, len(table.rows()) if table.in_memory and weights is None else None)
+            # rows of weight 0 do not count, so that the number is not known where there are weights
+            one = _choose_pass(table, len(table.rows()) if table.in_memory and weights is None else None)
             n_table_rows = _feed(table, weights, [one], None)
-            found = one.finish(table.names)
+            result = one.finish(table.names)
         else:
             rows = table.rows()
             n_table_rows = len(rows)
-            found = ranked(rows, table.names, correlation, table.missing, n_jobs)
-    beyond = [table.names[v] for v in np.flatnonzero(~np.isfinite(found.scale))]
+            result = summarise_ranks(rows, table.names, correlation, table.missing, n_jobs)
+    beyond = [table.names[v] for v in np.flatnonzero(~np.isfinite(result.scale))]
     if beyond:
         raise ValueError(
             f"column(s) {join_names(beyond)} hold numbers whose squares are too large: give them another unit"
         )
-    if len(found.constant) and constant == "error":
-        culprits = [table.names[v] for v in found.constant]
+    if len(result.constant) and constant == "error":
+        culprits = [table.names[v] for v in result.constant]
         raise ValueError(f"column(s) {join_names(culprits)} are constant, which leaves them no correlation: drop them")
-    return _sample_of(found, table.names, correlation, table=table, weights=weights, n_table_rows=n_table_rows)
+    return _make_sample(result, table.names, correlation, table=table, weights=weights, n_table_rows=n_table_rows)
 
 
-def _pass_of(table, n_expected):
-    """Return the pass that fits a table, of which `n_expected` rows will come; None where nobody knows."""
+def _choose_pass(table, n_expected):
+    """Return the pass that fits a table with `n_expected` rows to come, None where the number is not known."""
     if table.missing == "pairwise" and table.has_missing is not False:
         return PairwisePass(table.n_columns)
     return CompletePass(table.n_columns, n_expected, on_disk=not table.in_memory)
@@ -306,51 +320,52 @@ def _feed(table, weights, passes, counts):
     for numbers, rows in table.chunks_with_numbers():
         if weights is not None and numbers[-1] >= len(weights):
             raise ValueError(f"{len(weights)} weights for more rows: give one weight a row")
-        own = None if weights is None else weights[numbers]
+        weights_of_rows = None if weights is None else weights[numbers]
         if counts is None:
-            passes[0].add(rows, own)
+            passes[0].add(rows, weights_of_rows)
         else:
             for one, of_part in zip(passes, counts, strict=True):
-                _add_counted(one, rows, own, of_part[n_rows : n_rows + len(rows)])
+                _add_repeated(one, rows, weights_of_rows, of_part[n_rows : n_rows + len(rows)])
         n_rows += len(rows)
     if weights is not None:
-        table.check_weights(weights)  # a file tells the number of its rows in the end
+        table.check_weights(weights)  # the number of rows of a file is known at its end
     return n_rows
 
 
-def _add_counted(one, rows, weights, counts):
+def _add_repeated(one, rows, weights, counts):
     """Add rows to a pass, each as often as it counts."""
-    taken = np.flatnonzero(counts)
-    if not len(taken):
+    present = np.flatnonzero(counts)
+    if not len(present):
         return
-    times = counts[taken]
+    times = counts[present]
     of_rows = None if times.max() == 1 else times.astype(np.float64)
     if weights is not None:
-        of_rows = weights[taken] * times
-    one.add(rows if len(taken) == len(rows) else rows[taken], of_rows)
+        of_rows = weights[present] * times
+    one.add(rows if len(present) == len(rows) else rows[present], of_rows)
 
 
-def _sample_of(found, names, method, **more):
-    """Return the sample of what a pass found, its correlation repaired where that is needed."""
-    correlation, repaired = found.correlation, 0.0
-    if found.uncertain:
+def _make_sample(result: PassResult, names: Sequence, method: str, **more: Any) -> GaussianSample:
+    """Return the sample of a pass, its correlation repaired where necessary."""
+    correlation, repaired = result.correlation, 0.0
+    if correlation is not None and result.uncertain:
         correlation, repaired = repair(correlation)
     return GaussianSample(
         names,
-        found.n_rows,
-        found.mean,
-        found.scale,
+        result.n_rows,
+        result.mean,
+        result.scale,
         method,
         correlation=correlation,
-        factor=found.factor,
-        transforms=found.transforms,
+        factor=result.factor,
+        transforms=result.transforms,
         repaired=repaired,
-        constant=found.constant,
+        constant=result.constant,
         **more,
     )
 
 
-def _frozen(array):
+def _freeze(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view."""
     array = np.ascontiguousarray(array)[...]
     array.flags.writeable = False
     return array

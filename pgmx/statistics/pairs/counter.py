@@ -23,17 +23,7 @@ _LIST_PAIRS = 1 << 18
 
 
 class PairCounter:
-    """Counter of the rows of tables into a store, in threads where there is enough to do.
-
-    Parameters
-    ----------
-    cardinalities, kept : ndarray of int64, shape (n,)
-        States of each variable, and how many of them have cells.
-    store : Triangle or Arena
-        Where the cells are; counts are added to what is there.
-    n_jobs : int or None
-        Threads; the result is the same for any number.
-    """
+    """Adds rows of tables to the cells of a store, in threads if there is enough work; `kept` states have cells."""
 
     def __init__(self, cardinalities: np.ndarray, kept: np.ndarray, store, n_jobs: int | None):
         self._cardinalities = cardinalities
@@ -42,19 +32,7 @@ class PairCounter:
         self._n_jobs = n_jobs
 
     def add_pairs(self, table: DiscreteTable, weights, pairs, where, stride):
-        """Add rows to the cells of some pairs.
-
-        Parameters
-        ----------
-        table : DiscreteTable
-            The rows.
-        weights : ndarray of float64, shape (rows,), or None
-            Their weights.
-        pairs : ndarray of int64, shape (k, 2)
-            Distinct, i < j.
-        where, stride : ndarray of int64, shape (k,)
-            Where their cells are, as the store tells.
-        """
+        """Add rows to the cells of distinct pairs i < j, int64 of shape (k, 2), at the places that the store gave."""
         if not len(pairs):
             return
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
@@ -85,15 +63,7 @@ class PairCounter:
             _pair_tables.sum_list(table.codes, weights, *what)
 
     def add_all(self, table: DiscreteTable, weights):
-        """Add rows to the cells of all pairs of a triangle.
-
-        Parameters
-        ----------
-        table : DiscreteTable
-            The rows.
-        weights : ndarray of float64, shape (rows,), or None
-            Their weights.
-        """
+        """Add rows, with float64 weights where there are some, to the cells of all pairs of a triangle."""
         n = len(self._cardinalities)
         small = np.zeros(n, dtype=bool)
         if weights is None:

@@ -1,6 +1,6 @@
 """Where the tables of pairs of variables are kept: all of them in a triangle, or the latest in an arena.
 
-Both give a pair its cells in one flat array. A store has
+Both assign the cells of a pair in one flat array. A store has
 
 ``values``
     The array, uint32 counts or float64 sums of weights; cells that nothing was added to hold zero.
@@ -9,7 +9,7 @@ Both give a pair its cells in one flat array. A store has
     has yet to be counted. Fewer than asked for when space ran out, see ``clear``.
 ``clear()``
     Forgets all pairs.
-``held() -> (pairs, where, stride)``
+``list_pairs() -> (pairs, where, stride)``
     All pairs that have been claimed.
 """
 
@@ -22,16 +22,9 @@ _INDEX_BYTES = 32
 
 
 class Triangle:
-    r"""Cells of all pairs, the rows of a variable against all later ones side by side.
+    r"""Cells of all pairs, the rows of a variable against all later ones side by side; k is `kept`, per variable.
 
     .. math:: \text{cell}(i, a, j, b) = \text{begin}_i + a \sum_{v > i} k_v + \sum_{i < v < j} k_v + b
-
-    Parameters
-    ----------
-    kept : ndarray of int64, shape (n,)
-        States of each variable that have cells, k.
-    dtype : dtype
-        Of the cells.
     """
 
     def __init__(self, kept: np.ndarray, dtype):
@@ -60,13 +53,13 @@ class Triangle:
         return self.begins[i] + self.columns[j] - self.columns[i + 1], self.widths[i]
 
     def claim(self, pairs):
-        """Give cells to pairs, see the module."""
+        """Assign cells to pairs, see the module."""
         i, j = pairs[:, 0], pairs[:, 1]
         missing = np.empty(len(pairs), dtype=np.uint8)
         _pair_tables.claim_flags(self.known, i * (2 * len(self.kept) - i - 1) // 2 + j - i - 1, missing)
         return len(pairs), *self.place(pairs), missing.view(bool)
 
-    def held(self):
+    def list_pairs(self):
         """Return all pairs with cells."""
         first, second = np.triu_indices(len(self.kept), 1)
         known = self.known.view(bool)
@@ -75,16 +68,9 @@ class Triangle:
 
 
 class Arena:
-    """Cells given out in the order of requests; when they run out, all pairs are forgotten.
+    """Cells assigned in the order of requests; when they run out, all pairs are forgotten.
 
-    Parameters
-    ----------
-    kept : ndarray of int64, shape (n,)
-        States of each variable that have cells.
-    dtype : dtype
-        Of the cells.
-    memory : int
-        Bytes for cells and index together; the largest table fits whatever the number.
+    `memory` is in bytes, for cells and index together; the largest table fits whatever the number.
     """
 
     def __init__(self, kept: np.ndarray, dtype, memory: int):
@@ -102,13 +88,13 @@ class Arena:
 
     def clear(self):
         """Forget all pairs."""
-        self.values = np.zeros(self._cells, dtype=self._dtype)  # pages are taken as they are written
+        self.values = np.zeros(self._cells, dtype=self._dtype)  # pages are allocated as they are written
         self._keys = np.zeros(self._slots, dtype=np.int64)
         self._places = np.zeros(self._slots, dtype=np.int64)
         self._used = np.zeros(2, dtype=np.int64)
 
     def claim(self, pairs):
-        """Give cells to pairs, see the module."""
+        """Assign cells to pairs, see the module."""
         i, j = pairs[:, 0], pairs[:, 1]
         where = np.empty(len(pairs), dtype=np.int64)
         missing = np.zeros(len(pairs), dtype=np.uint8)
@@ -125,7 +111,7 @@ class Arena:
         )
         return served, where[:served], self.kept[j[:served]], missing[:served].view(bool)
 
-    def held(self):
+    def list_pairs(self):
         """Return all pairs with cells."""
         taken = np.flatnonzero(self._keys)
         i, j = np.divmod(self._keys[taken] - 1, len(self.kept))

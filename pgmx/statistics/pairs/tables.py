@@ -2,8 +2,10 @@
 
 from contextlib import contextmanager
 from time import perf_counter
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx._ext import _pair_tables
 from pgmx.checks import join_names
@@ -52,7 +54,7 @@ class PairTables:
     Raises
     ------
     ValueError
-        If there is not one weight a row, a weight is negative, infinite or NaN, all are zero, `memory` is not
+        If there is not one weight per row, a weight is negative, infinite or NaN, all are zero, `memory` is not
         positive, or there are 2**32 rows or more.
 
     Notes
@@ -78,7 +80,14 @@ class PairTables:
     [0.25, 0.75]
     """
 
-    def __init__(self, table: DiscreteTable, *, weights=None, memory: int = 1 << 28, n_jobs: int | None = None):
+    def __init__(
+        self,
+        table: DiscreteTable,
+        *,
+        weights: ArrayLike | None = None,
+        memory: int = 1 << 28,
+        n_jobs: int | None = None,
+    ):
         if memory <= 0:
             raise ValueError(f"memory must be a positive number of bytes, got {memory}")
         self.n_variables = table.n_variables
@@ -127,7 +136,7 @@ class PairTables:
         """
         return [self.margin(v) for v in range(self.n_variables)]
 
-    def get(self, pairs) -> list[np.ndarray]:
+    def get(self, pairs: ArrayLike) -> list[np.ndarray]:
         """Return the joint distributions of pairs of variables.
 
         Parameters
@@ -149,37 +158,7 @@ class PairTables:
         shapes = self.cardinalities[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
         return [values[begins[e] : begins[e + 1]].reshape(shape) for e, shape in enumerate(map(tuple, shapes.tolist()))]
 
-    def stacked(self, pairs) -> np.ndarray:
-        """Return the joint distributions of pairs with equal numbers of states as one array.
-
-        Parameters
-        ----------
-        pairs : array_like of int, shape (k, 2)
-            As for :meth:`get`, all with the same s_i and the same s_j.
-
-        Returns
-        -------
-        ndarray of shape (k, s_i, s_j), float64
-            New.
-
-        Raises
-        ------
-        ValueError
-            As for :meth:`get`, and if the numbers of states differ.
-        """
-        values, _ = self.flat(pairs)
-        shapes = self.cardinalities[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
-        if not len(shapes):
-            return np.empty((0, 0, 0))
-        odd = np.flatnonzero((shapes != shapes[0]).any(axis=1))
-        if odd.size:
-            raise ValueError(
-                f"tables of {tuple(shapes[0].tolist())} and {tuple(shapes[odd[0]].tolist())} states cannot be stacked: "
-                "use get, or ask for pairs with equal numbers of states"
-            )
-        return values.reshape(-1, *shapes[0])
-
-    def flat(self, pairs) -> tuple[np.ndarray, np.ndarray]:
+    def flat(self, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the joint distributions of pairs one after the other.
 
         Parameters
@@ -194,7 +173,7 @@ class PairTables:
         begins : ndarray of int64, shape (k + 1,)
             Table e is ``tables[begins[e] : begins[e + 1]]``.
         """
-        pairs = self._checked(pairs)
+        pairs = self._check_pairs(pairs)
         turned = pairs[:, 0] > pairs[:, 1]
         stored = np.ascontiguousarray(np.where(turned[:, None], pairs[:, ::-1], pairs))
         begins = np.concatenate(([0], np.cumsum(self.cardinalities[pairs].prod(axis=1))))
@@ -241,7 +220,7 @@ class PairTables:
         if not self.counted_all and isinstance(self._store, Triangle):
             begin = perf_counter()
             self._store.clear()
-            with self._whole_or_not():
+            with self._forget_if_interrupted():
                 for part in self._parts:
                     self._counter.add_all(*part)
             self._store.known[:] = True
@@ -252,7 +231,7 @@ class PairTables:
             self._parts = []
         return self.counted_all
 
-    def update(self, table: DiscreteTable, *, weights=None) -> "PairTables":
+    def update(self, table: DiscreteTable, *, weights: ArrayLike | None = None) -> Self:
         """Add rows to the distributions.
 
         Parameters
@@ -274,8 +253,8 @@ class PairTables:
 
         Notes
         -----
-        Tables that are held are counted over the new rows only. Unless all are held, the rows stay referred to, for
-        pairs that are asked for later.
+        Stored tables are counted over the new rows only. Unless all are stored, the rows stay referred to, for pairs
+        that are requested later.
         """
         self._check_same_variables(table)
         if self._weighted != (weights is not None):
@@ -285,8 +264,8 @@ class PairTables:
         if self.counted_all:
             self._counter.add_all(*self._parts.pop())
         else:
-            with self._whole_or_not():
-                self._counter.add_pairs(*self._parts[-1], *self._store.held())
+            with self._forget_if_interrupted():
+                self._counter.add_pairs(*self._parts[-1], *self._store.list_pairs())
         self.seconds += perf_counter() - begin
         return self
 
@@ -300,13 +279,12 @@ class PairTables:
                 raise ValueError(f"the rows have {new_name!r} where the first ones had {old_name!r}: order them alike")
             if old != new or [type(state) for state in old] != [type(state) for state in new]:
                 raise ValueError(
-                    f"variable {old_name!r} has the states {join_names(new)}, at first {join_names(old)}: code all "
-                    f"rows with "
-                    "the same state names"
+                    f"variable {old_name!r} has the states {join_names(new)}, the first rows had {join_names(old)}: "
+                    "code all rows with the same state names"
                 )
 
     def _add_rows(self, table, weights):
-        """Take rows into the marginals, and keep them for later."""
+        """Add rows to the marginals, and store them for pairs that are counted later."""
         if weights is None:
             marginals, total = marginal_counts(table), float(table.n_rows)
         else:
@@ -327,31 +305,33 @@ class PairTables:
         self.n_rows += table.n_rows
         self._parts.append((table, weights))
 
-    def _checked(self, pairs):
+    def _check_pairs(self, pairs: ArrayLike) -> np.ndarray:
         """Return the pairs as int64, after checking them."""
-        found = np.asarray(pairs)
-        if not found.size:
+        positions = np.asarray(pairs)
+        if not positions.size:
             return np.empty((0, 2), dtype=np.int64)
-        if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
-            raise ValueError(f"pairs must be integers of shape (k, 2), got {found.dtype} of shape {found.shape}")
-        found = found.astype(np.int64)
-        wrong = (found < 0) | (found >= self.n_variables)
+        if positions.ndim != 2 or positions.shape[1] != 2 or positions.dtype.kind not in "iu":
+            raise ValueError(
+                f"pairs must be integers of shape (k, 2), got {positions.dtype} of shape {positions.shape}"
+            )
+        positions = positions.astype(np.int64)
+        wrong = (positions < 0) | (positions >= self.n_variables)
         if wrong.any():
-            raise ValueError(f"no variable {found[wrong][0]}: there are {self.n_variables}, counted from 0")
-        if (found[:, 0] == found[:, 1]).any():
-            v = found[found[:, 0] == found[:, 1]][0, 0]
+            raise ValueError(f"no variable {positions[wrong][0]}: there are {self.n_variables}, counted from 0")
+        if (positions[:, 0] == positions[:, 1]).any():
+            v = positions[positions[:, 0] == positions[:, 1]][0, 0]
             raise ValueError(f"variable {self._columns[v]!r} is paired with itself: its distribution is margin({v})")
-        sizes = 8 * self.cardinalities[found].prod(axis=1)
+        sizes = 8 * self.cardinalities[positions].prod(axis=1)
         if sizes.max() > self._memory:
-            names = [self._columns[v] for v in found[sizes.argmax()]]
+            names = [self._columns[v] for v in positions[sizes.argmax()]]
             raise ValueError(
                 f"the table of {names[0]!r} and {names[1]!r} takes {sizes.max()} bytes, more than "
                 f"memory={self._memory}: merge rare states, or raise memory"
             )
-        return found
+        return positions
 
     @contextmanager
-    def _whole_or_not(self):
+    def _forget_if_interrupted(self):
         """Forget all pairs when counting is interrupted: some have cells, but not their counts."""
         try:
             yield
@@ -362,7 +342,7 @@ class PairTables:
     def _count(self, pairs, where, stride):
         """Count pairs over all rows."""
         begin = perf_counter()
-        with self._whole_or_not():
+        with self._forget_if_interrupted():
             for part in self._parts:
                 self._counter.add_pairs(*part, pairs, where, stride)
         self.n_counted += len(pairs)
@@ -371,10 +351,10 @@ class PairTables:
 
 def _check_row_weights(weights, n_rows):
     """Return row weights as a float64 copy, after checking them."""
-    found = np.array(weights, dtype=np.float64)
-    if found.shape != (n_rows,):
-        raise ValueError(f"one weight a row is needed, {n_rows} in all, got shape {found.shape}")
-    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    weights = np.array(weights, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"one weight per row is needed, {n_rows} in all, got shape {weights.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
-        raise ValueError(f"weights must be finite and not negative, got {found[wrong[0]]} in row {wrong[0]}")
-    return found
+        raise ValueError(f"weights must be finite and not negative, got {weights[wrong[0]]} in row {wrong[0]}")
+    return weights

@@ -13,26 +13,15 @@ _BLOCK_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class RankedColumns:
-    """The order of the rows in each of p columns, unknown rows last.
+    """The order of the n rows in each of p columns, unknown rows last."""
 
-    Attributes
-    ----------
-    order : ndarray of int32, shape (p, n)
-        Rows by rising value.
-    codes : ndarray of int32, shape (p, n)
-        For each row how many known values are smaller, equal for equal values; -1 where the value is missing.
-    n_known : ndarray of int64, shape (p,)
-        Known rows.
-    tied_pairs : ndarray of int64, shape (p,)
-        Pairs of known rows with equal values.
-    """
-
-    order: np.ndarray
+    order: np.ndarray  # rows by rising value, int32 of shape (p, n)
+    #: per row how many known values are smaller, the same for equal values; -1 where missing; int32 of shape (p, n)
     codes: np.ndarray
-    n_known: np.ndarray
-    tied_pairs: np.ndarray
+    n_known: np.ndarray  # known rows, int64 of shape (p,)
+    tied_pairs: np.ndarray  # pairs of known rows with equal values, int64 of shape (p,)
 
-    def doubled_ranks(self, columns=None) -> np.ndarray:
+    def compute_doubled_ranks(self, columns=None) -> np.ndarray:
         """Return twice the average ranks about their mean, whole numbers; 0 where missing. float64, (k, n)."""
         columns = range(len(self.codes)) if columns is None else columns
         n = self.codes.shape[1]
@@ -45,8 +34,8 @@ class RankedColumns:
         return doubled
 
 
-def checked_rows(X, missing: str) -> np.ndarray:
-    """Return X as float64 of shape (n, p), or say what is wrong with it."""
+def check_rows(X, missing: str) -> np.ndarray:
+    """Return X as float64 of shape (n, p), after checking it."""
     if missing not in ("error", "pairwise"):
         raise ValueError(f"missing must be 'error' or 'pairwise', got {missing!r}")
     X = np.asarray(X, dtype=np.float64)
@@ -63,7 +52,7 @@ def checked_rows(X, missing: str) -> np.ndarray:
     return X
 
 
-def ranked_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
+def rank_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
     """Rank the columns of X (n, p); NaN is unknown."""
     n, p = X.shape
     if n >= 2**31:

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from pgmx._ext import _ranks
 from pgmx.checks import count_workers
-from pgmx.statistics.ranks.columns import RankedColumns, checked_rows, ranked_columns
+from pgmx.statistics.ranks.columns import RankedColumns, check_rows, rank_columns
 from pgmx.statistics.ranks.transforms import normal_scores
 
 #: Bytes that comparison planes take at most, unless a single row of all columns takes more (p n / 8).
@@ -44,7 +44,7 @@ def kendall_tau_matrix(X, *, missing: str = "error", n_jobs: int | None = None) 
     -------
     ndarray of shape (p, p), float64
         Exactly symmetric, ones on the diagonal. Where a column has no two different values among the rows of a pair,
-        the pair has 0, for such a column tells nothing of another; SciPy and pandas give NaN.
+        the pair has 0, as a constant column has no correlation; SciPy and pandas give NaN.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def kendall_tau_matrix(X, *, missing: str = "error", n_jobs: int | None = None) 
     >>> kendall_tau_matrix(np.array([[1, 2], [2, 1], [3, 4], [4, 3]])).round(3).tolist()
     [[1.0, 0.333], [0.333, 1.0]]
     """
-    X = checked_rows(X, missing)
-    return _taus(ranked_columns(X, n_jobs), n_jobs)
+    X = check_rows(X, missing)
+    return _compute_taus(rank_columns(X, n_jobs), n_jobs)
 
 
 def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndarray:
@@ -116,13 +116,13 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
     >>> spearman(np.array([[1, 2], [2, 1], [3, 4], [4, 3]])).round(3).tolist()
     [[1.0, 0.6], [0.6, 1.0]]
     """
-    X = checked_rows(X, missing)
-    ranked = ranked_columns(X, n_jobs)
+    X = check_rows(X, missing)
+    ranked = rank_columns(X, n_jobs)
     n, p = X.shape
     complete = np.flatnonzero(ranked.n_known == n)
     matrix = np.zeros((p, p))
     if len(complete):
-        matrix[np.ix_(complete, complete)] = _correlation_of_sums(ranked.doubled_ranks(complete))
+        matrix[np.ix_(complete, complete)] = _correlate(ranked.compute_doubled_ranks(complete))
     if len(complete) < p:
         work = (ranked.order, ranked.codes, ranked.n_known)
         _in_blocks(lambda i, j: _ranks.rhos_of_known_rows(*work, i, j, matrix), p, _PAIR_RANK_WORK * n, n_jobs)
@@ -186,18 +186,18 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
     elif method == "spearman":
         matrix = 2.0 * np.sin(np.pi / 6.0 * spearman(X, missing=missing, n_jobs=n_jobs))
     else:
-        ranked = ranked_columns(checked_rows(X, missing), n_jobs)
-        matrix = _correlation_of_scores(ranked, method)
+        ranked = rank_columns(check_rows(X, missing), n_jobs)
+        matrix = _correlate_scores(ranked, method)
     np.clip(matrix, -1.0, 1.0, out=matrix)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
 
-def _taus(ranked: RankedColumns, n_jobs: int | None) -> np.ndarray:
+def _compute_taus(ranked: RankedColumns, n_jobs: int | None) -> np.ndarray:
     p, n = ranked.codes.shape
     matrix = np.zeros((p, p))
-    if p and not _many_rows(ranked):
-        _taus_by_planes(ranked, matrix, n_jobs)
+    if p and not _has_many_rows(ranked):
+        _compute_taus_by_planes(ranked, matrix, n_jobs)
     elif p:
         work = (ranked.order, ranked.codes, ranked.n_known, ranked.tied_pairs)
         cost = int(_INVERSION_WORK * n * np.log2(n))
@@ -206,28 +206,28 @@ def _taus(ranked: RankedColumns, n_jobs: int | None) -> np.ndarray:
     return matrix
 
 
-def _kinds(ranked: RankedColumns) -> np.ndarray:
+def _classify(ranked: RankedColumns) -> np.ndarray:
     """Return which columns are clean, have ties or have gaps."""
     n = ranked.codes.shape[1]
     return np.where(ranked.n_known < n, _ranks.GAPPED, np.where(ranked.tied_pairs > 0, _ranks.TIED, _ranks.CLEAN))
 
 
-def _many_rows(ranked: RankedColumns) -> bool:
-    """Whether inversions, whose time grows as n, are faster than planes, whose time grows as n².
+def _has_many_rows(ranked: RankedColumns) -> bool:
+    """Return whether inversions, whose time grows as n, are faster than planes, whose time grows as n².
 
     They take the same time at MANY_ROWS[k] for a pair whose worse column is of kind k; over all pairs this is the
     harmonic mean of these numbers.
     """
     p, n = ranked.codes.shape
-    up_to = np.cumsum(np.bincount(_kinds(ranked), minlength=len(_ranks.MANY_ROWS))) / p
+    up_to = np.cumsum(np.bincount(_classify(ranked), minlength=len(_ranks.MANY_ROWS))) / p
     share = np.diff(up_to**2, prepend=0.0)
     return bool(n * float(share @ (1.0 / np.array(_ranks.MANY_ROWS))) >= 1.0)
 
 
-def _taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: int | None) -> None:
+def _compute_taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: int | None) -> None:
     """Write tau-b into `matrix`, whose cells hold counts until the end."""
     p, n = ranked.codes.shape
-    kinds = _kinds(ranked)
+    kinds = _classify(ranked)
     columns = np.argsort(kinds, kind="stable")
     kinds = kinds[columns].astype(np.uint8)
     n_planes = (p, int((kinds != _ranks.CLEAN).sum()), int((kinds == _ranks.GAPPED).sum()))
@@ -235,7 +235,7 @@ def _taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: int | Non
     work = (ranked.order, ranked.codes, ranked.n_known, columns, kinds)
     n_tiles = -(-p // _ranks.TILE)
     for begin, end, offset, n_words in _row_blocks(n, _PLANE_BYTES // 8 // (sum(n_planes) + 1)):
-        planes = [_aligned(rows, n_words) for rows in n_planes]
+        planes = [_allocate_planes(rows, n_words) for rows in n_planes]
         ones = _all_ones(begin, end, offset, n_words)
         cells = (end - begin) * (begin + end) // 2
 
@@ -264,8 +264,8 @@ def _row_blocks(n: int, most_words: int) -> Iterator[tuple[int, int, np.ndarray,
         begin = end
 
 
-def _aligned(rows: int, n_words: int) -> np.ndarray:
-    """Return (rows, n_words) uint64 that begin at a cache line."""
+def _allocate_planes(rows: int, n_words: int) -> np.ndarray:
+    """Return an uninitialised uint64 array of shape (rows, n_words) that starts at a cache line."""
     memory = np.empty(rows * n_words + 8, dtype=np.uint64)
     skip = -(memory.ctypes.data // 8) % 8
     return memory[skip : skip + rows * n_words].reshape(rows, n_words)
@@ -303,7 +303,7 @@ def _in_blocks(
     )
 
 
-def _correlation_of_sums(centred: np.ndarray) -> np.ndarray:
+def _correlate(centred: np.ndarray) -> np.ndarray:
     """Return the correlations of centred rows of numbers; 0 where a row is all zeros."""
     sums = centred @ centred.T
     return _quotients(sums, sums.diagonal()[:, None], sums.diagonal()[None, :])
@@ -317,10 +317,10 @@ def _quotients(sums: np.ndarray, of_x: np.ndarray, of_y: np.ndarray) -> np.ndarr
     return 0.5 * (out + out.T)
 
 
-def _correlation_of_scores(ranked: RankedColumns, method: str) -> np.ndarray:
+def _correlate_scores(ranked: RankedColumns, method: str) -> np.ndarray:
     """Return Pearson's correlations of normal scores, over the rows known in both columns."""
     p = len(ranked.codes)
-    scores = ranked.doubled_ranks()
+    scores = ranked.compute_doubled_ranks()
     known = ranked.codes >= 0
     for j in range(p):
         m = int(ranked.n_known[j])
@@ -329,7 +329,7 @@ def _correlation_of_scores(ranked: RankedColumns, method: str) -> np.ndarray:
     constant = ranked.tied_pairs == ranked.n_known * (ranked.n_known - 1) // 2
     scores[constant] = 0.0
     if bool(known.all()):
-        return _correlation_of_sums(scores)
+        return _correlate(scores)
     weight = known.astype(np.float64)
     count = np.maximum(weight @ weight.T, 1.0)
     sums = scores @ weight.T

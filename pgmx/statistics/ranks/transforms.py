@@ -1,9 +1,12 @@
 """Monotone maps of single columns to normal scores and back."""
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 #: Knots of a column at most: half of them evenly spread over the ranks, half over the normal scores, for the tails.
 MOST_KNOTS = 1000
@@ -12,41 +15,12 @@ MOST_KNOTS = 1000
 METHODS = ("shrinkage", "truncation", "kendall", "spearman")
 
 
-def normal_scores(ranks, n: int, method: str) -> np.ndarray:
-    r"""Return standard normal quantiles of an estimated distribution function.
+def normal_scores(ranks: ArrayLike, n: int, method: str) -> np.ndarray:
+    r"""Return normal quantiles of an estimated distribution function at average ranks r; NaN stays NaN.
 
-    .. math:: \Phi^{-1}\left(\frac{r}{n + 1}\right) \text{ (shrinkage)}, \qquad
-              \Phi^{-1}\left(\min(1 - \delta, \max(\delta, r / n))\right), \;
-              \delta = \frac{1}{4 n^{1/4} \sqrt{\pi \log n}} \text{ (truncation)}
-
-    Parameters
-    ----------
-    ranks : array_like of float
-        Average ranks r, from 1 to n; NaN stays NaN.
-    n : int
-        Number of values that were ranked, at least 1.
-    method : {"shrinkage", "truncation"}
-        Which distribution function.
-
-    Returns
-    -------
-    ndarray of float64
-        Scores of the shape of `ranks`.
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown.
-
-    References
-    ----------
-    .. [1] Liu, H., Lafferty, J. and Wasserman, L. (2009). The nonparanormal: semiparametric estimation of high
-       dimensional undirected graphs. Journal of Machine Learning Research 10, 2295-2328, equations 14 and 15.
-
-    Examples
-    --------
-    >>> normal_scores([1.0, 2.0, 3.0], 3, "shrinkage").round(4).tolist()
-    [-0.6745, 0.0, 0.6745]
+    .. math:: \Phi^{-1}\left(\frac{r}{n + 1}\right) \text{ (shrinkage)}, \quad
+        \Phi^{-1}\left(\min(1 - \delta, \max(\delta, r / n))\right), \;
+        \delta = \frac{1}{4 n^{1/4} \sqrt{\pi \log n}} \text{ (truncation)}
     """
     from scipy.special import ndtri
 
@@ -62,7 +36,7 @@ def normal_scores(ranks, n: int, method: str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class MarginalTransforms:
-    r"""Rising maps, one a column, from values to normal scores of mean 0 and variance 1, and back.
+    r"""Rising maps, one per column, from values to normal scores of mean 0 and variance 1, and back.
 
     .. math:: z = \frac{\Phi^{-1}(\hat F(x)) - m}{s}
 
@@ -93,7 +67,7 @@ class MarginalTransforms:
     Examples
     --------
     >>> import numpy as np
-    >>> transforms = MarginalTransforms.of(np.array([[1.0], [10.0], [100.0]]), "shrinkage")
+    >>> transforms = MarginalTransforms.from_rows(np.array([[1.0], [10.0], [100.0]]), "shrinkage")
     >>> transforms.forward([0], np.array([[1.0], [10.0], [55.0]])).round(3).ravel().tolist()
     [-1.225, 0.0, 0.612]
     >>> transforms.backward([0], np.array([[0.0], [9.0]])).ravel().tolist()
@@ -131,7 +105,7 @@ class MarginalTransforms:
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, rows, method: str = "shrinkage") -> "MarginalTransforms":
+    def from_rows(cls, rows: ArrayLike, method: str = "shrinkage") -> Self:
         """Estimate the maps from data.
 
         Parameters
@@ -163,17 +137,23 @@ class MarginalTransforms:
             if not len(values) or not np.isfinite(values[[0, -1]]).all():
                 what = "has an infinite value" if len(values) else "has no known value"
                 raise ValueError(f"the column at position {j} {what}: drop it")
-            maps.append(_map_of(values, "truncation" if method == "truncation" else "shrinkage"))
+            maps.append(_make_map(values, "truncation" if method == "truncation" else "shrinkage"))
         starts = np.concatenate(([0], np.cumsum([len(knots) for knots, _ in maps], dtype=np.int64)))
         knots, scores = (np.concatenate([np.empty(0), *(part[k] for part in maps)]) for k in (0, 1))
         return cls(starts, knots, scores)
+
+    @classmethod
+    def of(cls, rows: ArrayLike, method: str = "shrinkage") -> Self:
+        """Return ``from_rows(rows, method)``: the old name, until 0.2."""
+        warnings.warn("of is now from_rows; this name goes in 0.2", DeprecationWarning, stacklevel=2)
+        return cls.from_rows(rows, method)
 
     @property
     def n_columns(self) -> int:
         """Number of columns p."""
         return len(self.starts) - 1
 
-    def forward(self, positions, values) -> np.ndarray:
+    def forward(self, positions: ArrayLike, values: ArrayLike) -> np.ndarray:
         """Map values to scores.
 
         Parameters
@@ -193,9 +173,9 @@ class MarginalTransforms:
         ValueError
             If there are not as many values in a row as positions, or no such columns.
         """
-        return self._applied(positions, values, self.knots, self.scores)
+        return self._apply(positions, values, self.knots, self.scores)
 
-    def backward(self, positions, scores) -> np.ndarray:
+    def backward(self, positions: ArrayLike, scores: ArrayLike) -> np.ndarray:
         """Map scores to values.
 
         Parameters
@@ -215,9 +195,9 @@ class MarginalTransforms:
         ValueError
             If there are not as many scores in a row as positions, or no such columns.
         """
-        return self._applied(positions, scores, self.scores, self.knots)
+        return self._apply(positions, scores, self.scores, self.knots)
 
-    def take(self, positions) -> "MarginalTransforms":
+    def take(self, positions: ArrayLike) -> "MarginalTransforms":
         """Return the maps of some columns, in the order of `positions`.
 
         Parameters
@@ -235,14 +215,14 @@ class MarginalTransforms:
         ValueError
             If there are no such columns.
         """
-        positions = self._checked(positions)
+        positions = self._check_positions(positions)
         parts = [slice(self.starts[j], self.starts[j + 1]) for j in positions]
         starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[positions])))
         knots, scores = (np.concatenate([np.empty(0), *(a[p] for p in parts)]) for a in (self.knots, self.scores))
         return MarginalTransforms(starts, knots, scores)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what a file must hold.
+        """Return the arrays that a file must hold.
 
         Returns
         -------
@@ -252,8 +232,8 @@ class MarginalTransforms:
         return {"starts": self.starts, "knots": self.knots, "scores": self.scores}
 
     @classmethod
-    def from_arrays(cls, arrays) -> "MarginalTransforms":
-        """Return the maps that :meth:`arrays` described.
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Return the maps of the arrays of :meth:`arrays`.
 
         Parameters
         ----------
@@ -263,20 +243,20 @@ class MarginalTransforms:
         Returns
         -------
         MarginalTransforms
-            Equal to the one that was asked for its arrays.
+            Equal to the one that the arrays are of.
 
         Raises
         ------
         ValueError
             If an array is missing or they do not describe rising maps.
         """
-        wanted = ("starts", "knots", "scores")
-        missing = [name for name in wanted if name not in arrays]
+        names = ("starts", "knots", "scores")
+        missing = [name for name in names if name not in arrays]
         if missing:
-            raise ValueError(f"marginal transforms need the arrays {', '.join(wanted)}; missing: {', '.join(missing)}")
-        return cls(*(arrays[name] for name in wanted))
+            raise ValueError(f"marginal transforms need the arrays {', '.join(names)}; missing: {', '.join(missing)}")
+        return cls(*(np.asarray(arrays[name]) for name in names))
 
-    def _checked(self, positions) -> np.ndarray:
+    def _check_positions(self, positions: ArrayLike) -> np.ndarray:
         chosen = np.asarray(positions)
         if chosen.size == 0:
             return np.empty(0, dtype=np.int64)
@@ -286,25 +266,26 @@ class MarginalTransforms:
             raise ValueError(f"positions must lie between 0 and {self.n_columns - 1}, got {chosen.tolist()}")
         return chosen.astype(np.int64)
 
-    def _applied(self, positions, values, source: Any, target: Any) -> np.ndarray:
-        chosen = self._checked(positions)
+    def _apply(self, positions: ArrayLike, values: ArrayLike, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        chosen = self._check_positions(positions)
         values = np.asarray(values, dtype=np.float64)
         if values.ndim not in (1, 2) or values.shape[-1] != len(chosen):
             raise ValueError(f"there must be {len(chosen)} values in a row, one a position, got shape {values.shape}")
         out = np.empty_like(values, order="C")
         for k, j in enumerate(chosen):
-            own = slice(self.starts[j], self.starts[j + 1])
-            out[..., k] = np.interp(values[..., k], source[own], target[own])
+            knots = slice(self.starts[j], self.starts[j + 1])
+            out[..., k] = np.interp(values[..., k], source[knots], target[knots])
         return out
 
 
-def _map_of(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
+def _make_map(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Return knots and standardised scores from the sorted values of a column."""
     n = len(values)
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
     distinct, counts = values[first], np.diff(np.append(first, n))
     scores = normal_scores(first + 0.5 * (counts + 1), n, method)
-    # Where truncation gave one score to several values, the innermost stays: held ends give it to the others.
+    # Where truncation gives one score to several values, the innermost one stays; the constant ends give it to the
+    # others.
     low, high = np.count_nonzero(scores == scores[0]) - 1, len(scores) - np.count_nonzero(scores == scores[-1])
     if low >= high:
         return distinct[len(distinct) // 2 :][:1].copy(), np.zeros(1)
@@ -312,17 +293,17 @@ def _map_of(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     rising = np.concatenate(([True], np.diff(levels) > 0))
     inner, levels = inner[rising], levels[rising]
     if len(inner) > MOST_KNOTS:
-        chosen = _spread(levels, first[low : high + 1][rising])
+        chosen = _choose_knots(levels, first[low : high + 1][rising])
         inner, levels = inner[chosen], levels[chosen]
-    for _ in range(2):  # the second round takes out the rounding of the first
-        applied = np.interp(distinct, inner, levels)
-        centre = float(counts @ applied) / n
-        spread = np.sqrt(float(counts @ (applied - centre) ** 2) / n)
+    for _ in range(2):  # the second round removes the rounding of the first
+        images = np.interp(distinct, inner, levels)
+        centre = float(counts @ images) / n
+        spread = np.sqrt(float(counts @ (images - centre) ** 2) / n)
         levels = (levels - centre) / spread
     return inner, levels
 
 
-def _spread(levels: np.ndarray, first: np.ndarray) -> np.ndarray:
+def _choose_knots(levels: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Choose knots: half at evenly spaced ranks, half at evenly spaced scores, both ends among them."""
     half = MOST_KNOTS // 2
     by_rank = np.searchsorted(first, np.linspace(first[0], first[-1], half))
