@@ -9,7 +9,7 @@ from helpers.climb_problems import integer_score
 from helpers.whole_searches import annealed, greedy, random_problem, search_with
 from oracles.all_dags import best_score
 from pgmx.scores.gains import FunctionGains
-from pgmx.search.dag.annealing import N_LEVELS, anneal, usual_temperature
+from pgmx.search.dag.annealing import N_LEVELS, anneal, choose_temperature
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
@@ -111,11 +111,11 @@ def test_usual_temperature():
 
     for n in (1, 2, 6):
         first = state(n)
-        before, best = usual_temperature(first), first.gains.max(axis=1)
+        before, best = choose_temperature(first), first.gains.max(axis=1)
         assert before == max(0.1 * np.median(best), 1.0)
         for _ in range(3):
             move = first.moves.best()
             if move is not None:
                 first.make(*move[:3])
-        assert usual_temperature(first) == before
-    assert usual_temperature(state(3, np.zeros((3, 3), dtype=np.uint8))) == 1.0
+        assert choose_temperature(first) == before
+    assert choose_temperature(state(3, np.zeros((3, 3), dtype=np.uint8))) == 1.0

@@ -10,7 +10,7 @@ from helpers.coded_tables import SCORES, make_scorer, random_codes
 from helpers.move_queues import random_dag
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains, RowCache
-from pgmx.search.dag.state import DagState, candidate_parents
+from pgmx.search.dag.state import DagState, choose_candidates
 
 
 def fresh(make_source, n, edges):
@@ -63,7 +63,7 @@ def stir(state, rng, make_source, options, n_steps):
         elif what == 5:
             state.mark()
             marked = state.edges()
-            assert state.changed() == set()
+            assert state.ends_since_mark() == set()
         elif what == 6 and marked is not None:
             state.undo()
             np.testing.assert_array_equal(state.edges(), marked)
@@ -123,12 +123,12 @@ def test_changed_names_the_ends_of_what_was_touched():
     state = DagState(FunctionGains(5, integer_score(1)), 5, priority=np.arange(5), max_indegree=5)
     state.make(0, 0, 1)
     state.mark()
-    assert state.changed() == set()
+    assert state.ends_since_mark() == set()
     state.make(2, 0, 1)
     state.make(0, 3, 4)
-    assert state.changed() == {0, 1, 3, 4}
+    assert state.ends_since_mark() == {0, 1, 3, 4}
     state.accept()
-    assert state.changed() == set()
+    assert state.ends_since_mark() == set()
 
 
 def test_ties_turned_round():
@@ -136,9 +136,9 @@ def test_ties_turned_round():
         FunctionGains(3, lambda child, parents: float(len(parents))), 3, priority=np.array([1, 0, 2]), max_indegree=3
     )
     assert state.moves.best()[:3] == (0, 0, 1)
-    state.turn_ties()
+    state.reverse_ties()
     assert state.moves.best()[:3] == (0, 0, 2)
-    state.turn_ties()
+    state.reverse_ties()
     assert state.moves.best()[:3] == (0, 0, 1)
 
 
@@ -163,7 +163,7 @@ def test_candidate_parents(seed, n, k, spread):
     gains[rng.random((n, n)) < 0.2] = -np.inf
     np.fill_diagonal(gains, -np.inf)
     priority = rng.permutation(n)
-    allowed = candidate_parents(gains, priority, k)
+    allowed = choose_candidates(gains, priority, k)
     assert allowed.dtype == np.uint8
     assert allowed.tolist() == slow_candidates(gains, priority, k)
 

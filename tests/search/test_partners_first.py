@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.estimators import HillClimbSearch
-from pgmx.search.dag.hill_climb import partners_first
+from pgmx.search.dag.hill_climb import rank_by_partners
 
 
 def test_more_partners_go_first():
@@ -12,12 +12,12 @@ def test_more_partners_go_first():
     np.fill_diagonal(gains, -np.inf)
     for child, parent in [(2, 0), (2, 1), (2, 3), (0, 2), (1, 2), (3, 2)]:
         gains[child, parent] = 5.0
-    assert partners_first(gains, np.array([2, 0, 3, 1])).tolist() == [3, 1, 0, 2]  # 2 first, then 1, 3, 0
+    assert rank_by_partners(gains, np.array([2, 0, 3, 1])).tolist() == [3, 1, 0, 2]  # 2 first, then 1, 3, 0
 
 
 def test_without_gains_the_permutation_stands():
     permutation = np.array([2, 0, 1])
-    assert partners_first(np.full((3, 3), -np.inf), permutation).tolist() == permutation.tolist()
+    assert rank_by_partners(np.full((3, 3), -np.inf), permutation).tolist() == permutation.tolist()
 
 
 def test_arcs_lead_into_the_hub(rng):

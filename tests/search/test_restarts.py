@@ -11,7 +11,7 @@ from joblib import parallel_config
 from helpers.whole_searches import greedy, random_problem, restarted, search_with
 from oracles.all_dags import best_score
 from pgmx.search.dag.course import Course
-from pgmx.search.dag.restarts import shake
+from pgmx.search.dag.restarts import perturb
 
 
 def same(one, other):
@@ -89,10 +89,10 @@ def test_no_time_left_for_them():
 # ---- what moves away from the optimum ----
 
 
-def shaken(problem, n_moves, seed):
+def perturbed_state(problem, n_moves, seed):
     state, course = problem.make_state(), Course(problem.limits)
     course.set_best(state)
-    shake(state, course, n_moves, np.random.default_rng(seed))
+    perturb(state, course, n_moves, np.random.default_rng(seed))
     return state, course
 
 
@@ -100,7 +100,7 @@ def shaken(problem, n_moves, seed):
 @settings(max_examples=60)
 def test_shaking_makes_legal_moves(seed, n, knowledge, n_moves):
     asked = random_problem(seed, n, knowledge=knowledge)
-    state, course = shaken(asked.problem(tabu_length=0, all_moves=True), n_moves, seed)
+    state, course = perturbed_state(asked.problem(tabu_length=0, all_moves=True), n_moves, seed)
     asked.check_legal(state.edges())
     assert course.n_iter <= n_moves
     if n > 1 and not knowledge:
@@ -109,7 +109,7 @@ def test_shaking_makes_legal_moves(seed, n, knowledge, n_moves):
 
 def test_shaking_reaches_all_graphs():
     problem = partial(random_problem, 1, 3)().problem(tabu_length=0, all_moves=True)
-    assert len({tuple(map(tuple, shaken(problem, 9, seed)[0].edges().tolist())) for seed in range(400)}) == 25
+    assert len({tuple(map(tuple, perturbed_state(problem, 9, seed)[0].edges().tolist())) for seed in range(400)}) == 25
 
 
 def test_shaking_keeps_out_of_families_without_a_score():
@@ -118,5 +118,5 @@ def test_shaking_keeps_out_of_families_without_a_score():
 
     problem = random_problem(0, 3)._replace(local_score=local_score).problem(tabu_length=0, all_moves=True)
     for seed in range(100):
-        state, _ = shaken(problem, 9, seed)
+        state, _ = perturbed_state(problem, 9, seed)
         assert np.isfinite(state.score)

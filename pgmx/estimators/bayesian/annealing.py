@@ -13,7 +13,7 @@ from pgmx.estimators.base import BaseStructureScore, Interval
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
-from pgmx.search.dag.annealing import anneal, usual_temperature
+from pgmx.search.dag.annealing import anneal, choose_temperature
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.problem import DagProblem
@@ -237,4 +237,4 @@ class SimulatedAnnealing(SearchLearner):
             climb(state, course)
 
     def _first_temperature(self, state: DagState) -> float:
-        return usual_temperature(state) if self.initial_temperature is None else float(self.initial_temperature)
+        return choose_temperature(state) if self.initial_temperature is None else float(self.initial_temperature)

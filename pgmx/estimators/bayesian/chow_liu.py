@@ -201,7 +201,9 @@ class ChowLiuForest(DagLearner):
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
         root, class_id = _find_column("root", self.root, names), _find_column("class_node", self.class_node, names)
         if root is not None and root == class_id:
-            raise ValueError(f"root={self.root!r} is the class_node too, which stands above the forest: choose another")
+            raise ValueError(
+                f"root={self.root!r} is the class_node too, which is the parent of every variable: choose another"
+            )
         constraints = self._read_constraints(names)
         variables, inner = np.arange(len(names)), constraints
         if class_id is not None:

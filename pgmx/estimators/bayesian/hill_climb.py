@@ -58,7 +58,7 @@ class HillClimbSearch(SearchLearner):
         The last `tabu_length` moves may not be undone. The list is emptied where no other move improves the best graph,
         so that the result is a local optimum of all moves.
     patience : int, default=0
-        Moves without a new best score that the search walks through before it ends (a tabu search); 0 ends it at the
+        Moves without a new best score that the search makes before it ends (a tabu search); 0 ends it at the
         first local optimum. The best graph seen is the result.
     n_restarts : int, default=0
         Climbs that begin again some random legal moves away from the optimum; the best graph is kept.

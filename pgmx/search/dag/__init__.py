@@ -1,11 +1,11 @@
 """Searches over directed acyclic graphs.
 
 - `state`: a graph, the gains of its moves and its score, kept in step: what every search over graphs works on
-- `course`: the course of a search: its limits, the best graph so far, its history, and what a checkpoint holds
+- `course`: the course of a search: its limits, its stages, the best graph so far, and where it can be resumed
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
 - `best_first`: best-first search over directed acyclic graphs
-- `hill_climb`: greedy hill climbing over directed acyclic graphs, and the walk through moves that do not improve
+- `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `problem`: what a search over directed acyclic graphs is given, in a form that can be sent to another process
 - `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back
   better

@@ -14,19 +14,9 @@ from pgmx.search.dag.state import DagState
 class ClimbLimits:
     """When a search ends, and what it may try.
 
-    Attributes
-    ----------
-    epsilon : float
-        A move that gains less is not an improvement.
-    max_iter : int or float
-        Most moves; may be infinite.
-    max_indegree : int
-        Most parents of a node.
-    tabu_length : int
-        The last moves that may not be undone. The list is emptied where no other move improves the best graph, so that
-        a local optimum is one of all moves.
-    patience : int
-        Moves without a new best score before a climb ends; 0 ends it at the first local optimum.
+    A move that gains less than `epsilon` is no improvement. `max_iter` may be infinite. The last `tabu_length` moves
+    may not be undone; the list is emptied where no other move improves the best graph, so that a local optimum is one
+    of all moves. A climb ends after `patience` moves without a new best score; 0 ends it at the first local optimum.
     """
 
     epsilon: float

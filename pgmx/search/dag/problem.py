@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from pgmx.scores.gains import GainSource
 from pgmx.search.dag.course import ClimbLimits
-from pgmx.search.dag.hill_climb import partners_first
+from pgmx.search.dag.hill_climb import rank_by_partners
 from pgmx.search.dag.state import DagState
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
@@ -16,34 +16,15 @@ _NO_ARCS = np.empty((0, 2), dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class DagProblem:
-    """A score, its variables, and what is known of the graph.
+    """A score, its variables, and what is known of the graph, in a form that can be sent to another process.
 
-    Attributes
-    ----------
-    n : int
-        Number of variables.
-    make_source : callable
-        Returns a new source of gains (one serves one thread), see :mod:`pgmx.scores.gains`.
-    limits : ClimbLimits
-        When to end.
-    permutation : ndarray of shape (n,)
-        Decides among equal gains of variables with equally many partners.
-    start : ndarray of shape (m, 2)
-        Arcs (tail, head) of the first graph, acyclic, the required ones among them.
-    required : ndarray of shape (k, 2)
-        Arcs that stay.
-    bonus : tuple of float
-        Structure prior: what an addition, a deletion and a reversal gain on top of the families.
-    offset : float
-        Log prior of the graph without arcs.
-    max_candidates : int or None
-        Each child is left with so many candidate parents, see :class:`pgmx.search.dag.state.DagState`.
-    all_moves : bool
-        Whether moves that lower the score are offered too.
+    `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
+    of the first graph, the `required` ones (k, 2) among them. `bonus` is what an addition, a deletion and a reversal
+    gain by the structure prior, `offset` its logarithm without arcs. `all_moves` offers moves that lower the score.
     """
 
     n: int
-    make_source: Callable[[], Any]
+    make_source: Callable[[], GainSource]
     limits: ClimbLimits
     permutation: np.ndarray
     start: np.ndarray = field(default_factory=_NO_ARCS.copy)
@@ -58,7 +39,7 @@ class DagProblem:
         state = DagState(
             self.make_source(),
             self.n,
-            priority=partial(partners_first, permutation=self.permutation),
+            priority=partial(rank_by_partners, permutation=self.permutation),
             max_indegree=self.limits.max_indegree,
             least_gain=-np.inf if self.all_moves else self.limits.epsilon,
             tabu_length=self.limits.tabu_length,

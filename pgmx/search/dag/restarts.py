@@ -12,7 +12,7 @@ from pgmx.checks import count_workers
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.dag.course import ClimbLimits, Course, Stopped
-from pgmx.search.dag.hill_climb import climb_quietly
+from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.state import DagState
 
@@ -36,28 +36,10 @@ def restart(
     seed: int,
     n_jobs: int | None = None,
 ) -> None:
-    """Start again `n_restarts` times from the best graph and keep the best one found.
+    """Start again `n_restarts` times, each `n_moves` random moves away from the best graph, and take the best result.
 
-    Parameters
-    ----------
-    problem : DagProblem
-        What is searched.
-    state : DagState
-        Serves the restarts when they run one after the other.
-    course : Course
-        Holds the optimum, and the best graph afterwards.
-    n_restarts : int
-        How many times.
-    n_moves : int
-        Random moves before each climb.
-    seed : int
-        Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`.
-    n_jobs : int, optional
-        Restarts that run at the same time, through joblib.
-
-    References
-    ----------
-    .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.2 (random restarts).
+    Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts that run
+    one after the other use `state`, others a state of their own.
     """
     optimum = np.array(course.memo["optimum"]) if "optimum" in course.memo else course.best_edges(state).copy()
     done = int(course.memo.get("done", 0))
@@ -112,15 +94,15 @@ class _Task:
         course = Course(self.limits, Run.from_wall_deadline(SearchProgress, self.wall_deadline))
         course.set_best(state)
         try:
-            shake(state, course, self.n_moves, np.random.default_rng([self.seed, number]))
+            perturb(state, course, self.n_moves, np.random.default_rng([self.seed, number]))
             state.moves.clear_tabu()
-            climb_quietly(state, course)
+            climb_on_trial(state, course)
         except Stopped:
             return Restart(state.score, state.edges(), course.n_iter, False)
         return Restart(state.score, state.edges(), course.n_iter, True)
 
 
-def shake(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:
+def perturb(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:
     """Make random legal moves: a kind that is possible is drawn, then a pair of variables until it is legal."""
     for _ in range(n_moves if state.n > 1 else 0):
         for _ in range(20 * state.n):

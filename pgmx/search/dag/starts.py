@@ -14,10 +14,7 @@ from pgmx.search.knowledge.constraints import EdgeConstraints
 def grow_tree(state: DagState) -> None:
     """Add the rooted forest of largest gain: from the graph without arcs, the Chow-Liu forest of the score.
 
-    Parameters
-    ----------
-    state : DagState
-        The graph without arcs, or with the required ones; a variable that has parents already is weighed with them.
+    A variable that has required parents already is weighed with them.
     """
     present = state.edges()
     weights = np.where(np.isfinite(state.gains), state.gains + state.bonus[ADD], -1.0)
@@ -30,25 +27,17 @@ def grow_tree(state: DagState) -> None:
         constraints=EdgeConstraints(state.n, allowed=allowed),
         symmetric=np.array_equal(weights, weights.T),
     )
-    _add(state, forest.edges.tolist())
+    _add_arcs(state, forest.edges.tolist())
 
 
 def grow_at_random(state: DagState, seed: int) -> None:
-    """Add random arcs: each variable takes one random predecessor in a random order for a parent, where that is legal.
-
-    Parameters
-    ----------
-    state : DagState
-        The graph without arcs, or with the required ones.
-    seed : int
-        Of the order and the parents.
-    """
+    """Add random arcs: in a random order each variable takes one random predecessor as parent, where legal."""
     rng = np.random.default_rng([seed, 2])
     order = rng.permutation(state.n).tolist()
-    _add(state, [(order[int(rng.integers(i))], order[i]) for i in range(1, state.n)])
+    _add_arcs(state, [(order[int(rng.integers(i))], order[i]) for i in range(1, state.n)])
 
 
-def _add(state: DagState, arcs: Iterable) -> None:
+def _add_arcs(state: DagState, arcs: Iterable) -> None:
     for tail, head in arcs:
         if state.moves.is_legal(ADD, tail, head):
             state.make(ADD, tail, head)

@@ -5,56 +5,20 @@ from collections.abc import Callable, Collection, Iterable
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
+from pgmx.scores.gains import GainSource
 
 
 class DagState:
-    """A directed acyclic graph under search.
+    """A directed acyclic graph under search: its legal `moves`, their `gains`, and the family `scores`.
 
-    Parameters
-    ----------
-    source : FamilyScorer, FunctionGains or another source
-        Where gains come from, see :mod:`pgmx.scores.gains`.
-    n : int
-        Number of variables.
-    priority : ndarray of shape (n,), or callable
-        Permutation that orders equal gains: the head, then the tail of smaller value goes first. A callable is given
-        the gains of the graph without arcs and returns it.
-    max_indegree : int
-        Most parents that a move may give a node.
-    least_gain : float, default=-inf
-        Additions that gain less are never offered by `best`.
-    tabu_length : int, default=0
-        The inverses of the last moves are barred.
-    required : ndarray of shape (k, 2), optional
-        Arcs (tail, head) that no move takes away. They are not put in: the first graph has no arcs.
-    bonus : tuple of float
-        Structure prior: what an addition, a deletion and a reversal gain on top of the families.
-    offset : float, default=0.0
-        Log prior of the graph without arcs.
-    max_candidates : int, optional
-        Each child is left with the parents of so many largest gains, and with those children's own choices.
-
-    Attributes
-    ----------
-    moves : DagMoves
-        The graph and its legal moves.
-    gains : ndarray of shape (n, n)
-        ``gains[child, u]``: what deleting u gains where it is a parent, what adding it gains otherwise.
-    scores : ndarray of shape (n,)
-        Family scores.
-    first_gains : ndarray of shape (n,)
-        What the best single parent of each variable gains.
-    rows : int
-        Rows of gains computed since the start.
-
-    Notes
-    -----
-    Cost: 8 n² bytes of gains; a move costs one row of gains (two for a reversal).
+    ``gains[child, u]``, (n, n), is what deleting u gains where it is a parent, and what adding it gains otherwise; a
+    move costs one row of gains (two for a reversal). `priority`, or what it returns for the gains without arcs, ranks
+    equal gains by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not put in.
     """
 
     def __init__(
         self,
-        source,
+        source: GainSource,
         n: int,
         *,
         priority: np.ndarray | Callable[[np.ndarray], np.ndarray],
@@ -72,7 +36,6 @@ class DagState:
         self.scores = np.empty(n)
         source.start(self.gains, self.scores)
         self.first_gains = self.gains.max(axis=1)
-        self.rows = n
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
         if max_candidates is not None and max_candidates < n - 1:
             self._restrict(max_candidates, required)
@@ -93,7 +56,7 @@ class DagState:
         self._log: list[tuple[int, int, int]] | None = None
 
     def _restrict(self, max_candidates: int, required: np.ndarray | None) -> None:
-        allowed = candidate_parents(self.gains, self.priority, max_candidates)
+        allowed = choose_candidates(self.gains, self.priority, max_candidates)
         if required is not None and len(required):
             allowed[required[:, 1], required[:, 0]] = 1
         self.source.restrict(allowed & (self.gains > -np.inf))
@@ -103,7 +66,7 @@ class DagState:
 
     @property
     def prior(self) -> float:
-        """Log prior of the graph. It is told by the number of arcs, whatever way led to the graph."""
+        """Log prior of the graph, by the number of arcs alone, so that it is the same whatever moves led to the graph."""
         return self.offset + self.moves.n_edges * self.bonus[ADD]
 
     @prior.setter
@@ -124,10 +87,10 @@ class DagState:
     def make(self, op: int, tail: int, head: int) -> None:
         """Make a legal move and bring gains and score up to date."""
         self.moves.apply(op, tail, head)
-        self._note(op, tail, head)
+        self._log_move(op, tail, head)
         self._rescore((head, tail) if op == REVERSE else (head,))
 
-    def turn_ties(self) -> None:
+    def reverse_ties(self) -> None:
         """Decide equal gains the other way round from now on."""
         self.priority = self.n - 1 - self.priority
         self.moves.set_priority(self.priority)
@@ -140,7 +103,7 @@ class DagState:
             self._cut(tail, head)
         for tail, head in come:
             self.moves.insert_edge(tail, head)
-            self._note(ADD, tail, head)
+            self._log_move(ADD, tail, head)
         self._rescore(sorted({head for _, head in gone} | {head for _, head in come}))
 
     def detach(self, nodes: Iterable[int], keep: Collection[tuple[int, int]] = ()) -> int:
@@ -157,7 +120,7 @@ class DagState:
         """Remember the graph as it is, for `undo`."""
         self._saved, self._log = {}, []
 
-    def changed(self) -> set[int]:
+    def ends_since_mark(self) -> set[int]:
         """Return the ends of all arcs touched since `mark`."""
         return {v for _, tail, head in self._log or () for v in (tail, head)}
 
@@ -184,9 +147,9 @@ class DagState:
 
     def _cut(self, tail: int, head: int) -> None:
         self.moves.delete_edge(tail, head)
-        self._note(DELETE, tail, head)
+        self._log_move(DELETE, tail, head)
 
-    def _note(self, op: int, tail: int, head: int) -> None:
+    def _log_move(self, op: int, tail: int, head: int) -> None:
         if self._log is not None:
             self._log.append((op, tail, head))
 
@@ -196,31 +159,13 @@ class DagState:
                 self._saved[child] = (self.gains[child].copy(), float(self.scores[child]))
             self.scores[child] = self.source.rescore(child, self.moves.parents_of(child), self.gains)
             self.moves.refresh(child)
-            self.rows += 1
 
 
-def candidate_parents(gains: np.ndarray, priority: np.ndarray, k: int) -> np.ndarray:
-    """Return which arcs remain when each variable keeps its k best partners.
+def choose_candidates(gains: np.ndarray, priority: np.ndarray, k: int) -> np.ndarray:
+    """Return which arcs remain when each variable keeps its k best partners, uint8 (n, n) by child and parent.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n, n)
-        ``gains[child, u]`` in the graph without arcs.
-    priority : ndarray of shape (n,)
-        Decides equal gains.
-    k : int
-        Partners that each variable chooses.
-
-    Returns
-    -------
-    ndarray of shape (n, n), uint8
-        ``allowed[child, u]``: u is among the k best of the child, or the child among the k best of u, so that an arc
-        can be turned.
-
-    References
-    ----------
-    .. [1] Friedman, N., Nachman, I. and Peer, D. (1999). Learning Bayesian network structure from massive datasets:
-       the "sparse candidate" algorithm. UAI, section 3 (here the choice is made once, by pair scores).
+    ``gains[child, u]`` is that of the graph without arcs. An arc remains in both directions, so that it can be
+    reversed. It is the sparse candidate algorithm of Friedman, Nachman and Pe'er (1999) with one choice of candidates.
     """
     n = len(gains)
     allowed = np.zeros((n, n), dtype=np.uint8)

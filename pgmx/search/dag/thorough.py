@@ -8,45 +8,32 @@ from pgmx.search.dag.state import DagState
 
 
 def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
-    """Go on from a local optimum.
+    """Search on from a local optimum in four stages, from number `first_stage`; the source of gains should cache rows.
 
-    The stages: small blocks are reinserted into the optimum; a second climb begins anew from the first graph, equal
-    gains decided the other way round, for neither way is better on all data; small blocks are reinserted there; larger
-    ones into the better of the two.
-
-    Parameters
-    ----------
-    problem : DagProblem
-        What is searched.
-    state : DagState
-        Where the search is; its source should remember rows.
-    course : Course
-        Holds a local optimum, and the best graph afterwards.
-    seed : int
-        Of all that is drawn.
-    first_stage : int, default=1
-        Number of the first of the four stages in `course`.
+    Small blocks are reinserted into the optimum; a second climb begins at the first graph, equal gains decided the
+    other way round, since neither way is better on all data; small blocks are reinserted there, larger ones into the
+    better of the two.
     """
     required = problem.required
     if course.enter(first_stage):
         if not course.memo:
             course.return_to_best(state)
-        Reinsertion(state, course, seed=seed, required=required).small_blocks()
+        Reinsertion(state, course, seed=seed, required=required).reinsert_small_blocks()
     elif course.stage > first_stage:
-        state.turn_ties()  # a search taken up again is past the first course
+        state.reverse_ties()  # a resumed search is past the first climb
     if course.enter(first_stage + 1):
         if not course.memo:
             course.set_aside(state)
-            state.turn_ties()
+            state.reverse_ties()
             state.reset(problem.start)
             state.moves.clear_tabu()
             course.set_best(state)
             course.mark_safe(state, idle=0)
         climb(state, course)
     if course.enter(first_stage + 2):
-        Reinsertion(state, course, seed=seed + 1, required=required).small_blocks()
+        Reinsertion(state, course, seed=seed + 1, required=required).reinsert_small_blocks()
     if course.enter(first_stage + 3):
         if not course.memo:
             course.recall()
             course.return_to_best(state)
-        Reinsertion(state, course, seed=seed, required=required).regions()
+        Reinsertion(state, course, seed=seed, required=required).reinsert_regions()
