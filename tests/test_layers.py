@@ -57,7 +57,7 @@ ORDER = {
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir"],
-    "pgmx/estimators": ["_documented base paths results", "bayesian gaussian markov", "resampling selection"],
+    "pgmx/estimators": ["base paths results", "bayesian gaussian markov", "resampling selection"],
     "pgmx/estimators/bayesian": [
         "results",
         "dag_learner",

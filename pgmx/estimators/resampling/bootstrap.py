@@ -110,11 +110,11 @@ class BootstrapStructure(NetworkResults):
     drawn in proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
 
     Without a backend of your own (``joblib.parallel_config``), large problems run in threads, since the kernels
-    release Python's lock; very many short ones in processes. On a cluster (``parallel_config(backend="dask")``, the extra
-    ``[cluster]``) a worker that dies is replaced and its resamples are run again; a block of resamples under which four
-    workers died is an error (``distributed.scheduler.allowed-failures``). A table above 1 MB is sent as the path of a
-    plane file: pass one that all machines see (:func:`pgmx.data.write_table`), or let the environment variable
-    ``JOBLIB_TEMP_FOLDER`` name such a folder.
+    release Python's lock, and very many short ones in processes. On a cluster (``parallel_config(backend="dask")``,
+    the extra ``[cluster]``) a worker that dies is replaced and its resamples are run again; a block of resamples under
+    which four workers died is an error (``distributed.scheduler.allowed-failures``). A table above 1 MB is sent as the
+    path of a plane file: pass one that all machines see (:func:`pgmx.data.write_table`), or let the environment
+    variable ``JOBLIB_TEMP_FOLDER`` name such a folder.
 
     References
     ----------

@@ -66,7 +66,7 @@ class DagState:
 
     @property
     def prior(self) -> float:
-        """Log prior of the graph, by the number of arcs alone, so that it is the same whatever moves led to the graph."""
+        """Log prior of the graph, by the number of arcs, so that it is the same whatever moves led there."""
         return self.offset + self.moves.n_edges * self.bonus[ADD]
 
     @prior.setter
