@@ -10,7 +10,7 @@ below the separable quadratic with curvatures max(b_k, moment_k) + l2 between he
 Its minimiser with a group penalty is one root of a scalar equation (as in trust-region steps), so that there is neither
 a step size nor a line search, and groups are zero exactly. A variable is visited again when its incoming messages moved
 by more than `tol` in all since its last visit, or a block at it was further than `tol` from optimal; changes that die
-out with distance so cost what they touch. At rest, messages are a fixed point and all blocks optimal up to `tol`.
+out with distance so cost what they touch. In the end messages are a fixed point and all blocks optimal up to `tol`.
 Cost of an edge's visit: s_i s_j exponentials and about ten times as many other operations.
 Thread-safety: an object serves one thread.
 References: Yedidia, Freeman & Weiss (2005), IEEE Transactions on Information Theory 51, 2282-2312 (fixed points);

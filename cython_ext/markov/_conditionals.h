@@ -4,7 +4,7 @@
  * state. Three passes carry the pseudolikelihood:
  *   pgmx_moments   out[a][b] = sum of p[a][m] over the rows whose neighbour has state b
  *   pgmx_shift     p[a][m] *= table[a][state of the neighbour], every row scaled back to its weight: the conditionals
- *                  after the logits moved by log table. No exponential a row.
+ *                  after the logits moved by log table. No exponential per row.
  *   pgmx_log2_sum  sum of log2 p[own state][m]
  * Vector bodies take variables of at most PGMX_FEW states with codes of one byte; pgmx_*_any take the rest. Levels as in
  * _simd.h, avx2 and avx512 have bodies of their own. Sums differ between levels in the last digits of a float.

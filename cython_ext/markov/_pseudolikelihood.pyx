@@ -4,13 +4,13 @@ Problem: minimise, over node parameters theta and tables W of the active edges,
 
     -(1 / 2N) sum_m w_m sum_i log p(x_i | x_-i) + sum_e penalty_e ||W_e|| + (l2 / 2) ||(theta, W)||^2.
 
-Algorithm: the conditional probabilities of every node with an edge are kept for all rows in float; one pass over the
+Algorithm: the conditional probabilities of every node with an edge are stored for all rows in float; one pass over the
 rows of one node gives the mean conditional of its states given a neighbour's state, which is the gradient of the edge
 and, by the bound in _block.pxd, all that a safe step needs. The step multiplies the conditionals of both ends by a
 table looked up by the neighbour's state. A node without edges has one conditional for all rows and costs nothing.
 Reference: block coordinate descent with upper bounds as in Hunter & Lange (2004), "A tutorial on MM algorithms"; the
 objective is eq. 2 of Chaabene & Huang, "Best-choice edge grafting", with Besag's pseudolikelihood for the loss.
-Cost: a gradient of an edge takes about s_i s_j N / 16 masked additions a side with AVX-512, a step about twice that.
+Cost: a gradient of an edge takes about s_i s_j N / 16 masked additions per side with AVX-512, a step about twice that.
 Thread-safety: `measure` only reads and may run in threads; everything else changes the object.
 """
 

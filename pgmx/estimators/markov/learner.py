@@ -198,8 +198,8 @@ class MarkovLearner(MarkovResults):
 
     def _make_loss(self, problem: MarkovProblem, **options: Any) -> PenalisedLoss:
         """Return the loss without edges and without a penalty on them."""
-        own = {"l2": float(self.l2), "penalize_nodes": bool(self.penalize_nodes), "n_jobs": self.n_jobs}
-        return problem.loss(self.loss, 0.0, **{**self._loss_options, **own, **options})
+        shared = {"l2": float(self.l2), "penalize_nodes": bool(self.penalize_nodes), "n_jobs": self.n_jobs}
+        return problem.loss(self.loss, 0.0, **{**self._loss_options, **shared, **options})
 
     def _choose_lam(self, source: EdgeSource, loss: PenalisedLoss) -> float:
         """Return λ, by the ratio to the smallest λ without edges where none is given."""

@@ -1,4 +1,4 @@
-"""What learners of discrete Markov networks hand back."""
+"""Graph and network of a fitted learner of discrete Markov networks."""
 
 import networkx as nx
 import numpy as np

@@ -26,9 +26,8 @@ class ExhaustiveEdges:
     """Scores of all pairs, stored with a bound on how far each may have moved.
 
     Where variable i has drifted by δ_i since pair e = {i, j} was scored, s_e is at most its score then plus
-    (δ_i + δ_j) / (2 d_e), so that a pair whose bound stays below the best score is not scored again. Results are
-    exactly those of scoring everything anew. Pairs are compared by s_e / c_e, with the factors c_e > 0 of their
-    penalties that `weight` returns, all 1 by default. Memory: 40 bytes for each of the n (n - 1) / 2 pairs.
+    (δ_i + δ_j) / (2 d_e); a pair whose bound stays below the best score is not scored again, and results are exactly
+    those of scoring everything. Pairs, of 40 bytes each, are compared by s_e / c_e, with the c_e of `weight`, or 1.
     """
 
     def __init__(
@@ -61,11 +60,11 @@ class ExhaustiveEdges:
         self._scores[self._positions(pairs)] = np.inf
 
     def _positions(self, pairs: np.ndarray) -> np.ndarray:
-        wanted = pairs[:, 0] * self._n + pairs[:, 1]
+        ids = pairs[:, 0] * self._n + pairs[:, 1]
         numbers = self._pairs[:, 0].astype(np.int64) * self._n + self._pairs[:, 1]
-        at = np.searchsorted(numbers, wanted)
+        at = np.searchsorted(numbers, ids)
         known = at < len(numbers)
-        known[known] = numbers[at[known]] == wanted[known]
+        known[known] = numbers[at[known]] == ids[known]
         return at[known]
 
     def violators(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:

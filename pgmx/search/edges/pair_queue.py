@@ -15,10 +15,9 @@ _BLOCK = 1 << 18  # pairs pushed at once into the queue of all pairs
 class EdgeQueue:
     """Edges by priority, the smallest first; an edge {i, j}, i < j, goes by the number i n + j.
 
-    Untested edges have the priority 0, less 1 per end that is a hub; refilled ones have their own, less 1 when an end
-    becomes a hub while they wait. Ties: untested edges in a seeded random order, those of hubs as in `HubPartners`,
-    refilled ones in the order of their arrival. With the mode "sampled" untested edges are computed when they are
-    wanted; with "all" they wait in the heap, 50 bytes each. The order is the same.
+    Untested edges have the priority 0, less 1 per end that is a hub; refilled ones their own, less 1 when an end
+    becomes a hub. Ties: untested edges in a random order, those of hubs as in `HubPartners`, refilled ones as they
+    came. With the mode "sampled" untested edges are computed when needed; with "all" they wait in the heap.
     """
 
     def __init__(

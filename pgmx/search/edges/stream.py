@@ -16,12 +16,11 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 
 class EdgeStream:
-    r"""Tests edges in the order of their priorities, and offers the best of those that pass for activation.
+    """Tests edges in the order of their priorities, and offers the best of those that pass for activation.
 
-    An edge passes its test when s_e > λ c_e. Edges that pass go into a reservoir of the largest scores; the others, and
-    those that leave it, are frozen with the offsets v_e = 1 - s_e / (λ c_e). When all edges were tested and the model
-    has changed since the last refill, frozen edges return with their offsets as priorities (Chaabene and Huang,
-    algorithms 2 to 4); an empty round is therefore a proof that no edge violates its condition of optimality.
+    An edge passes when s_e > λ c_e, and goes into a reservoir; those that fail or leave it are frozen with the offsets
+    v_e = 1 - s_e / (λ c_e), and return with these as priorities once all were tested and the model has changed
+    (Chaabene and Huang, algorithms 2 to 4). An empty round proves that no edge violates its condition of optimality.
     """
 
     # Priorities: the smallest goes first, 0 for untested edges, in random order; up to 1 for refilled ones that failed,
@@ -75,7 +74,7 @@ class EdgeStream:
             self.degrees += np.bincount(pairs.ravel(), minlength=self.n_variables)
             self._model_changed = True
 
-    # ---- a round ----
+    # ---- rounds ----
 
     def next_round(self, loss: PenalisedLoss, *, limit: int | None = None, deadline: float = inf) -> np.ndarray:
         """Test edges, choose at most `limit` of them for activation, and return these, int64 (m, 2).

@@ -42,9 +42,8 @@ class ExcludedPairs:
 class HubPartners:
     """In which order the edges of hubs are tested: `hubs` are the hubs, oldest first, `number` their numbers or -1.
 
-    Partners of a hub come in one random order of all nodes, which each hub enters behind itself: partner number t of
-    hub h is at turn t. Edges of equal priority are tested by turn, then by the number of the hub, so that new hubs
-    catch up and then all go at the same pace, as they would on average if the order of their edges were random. An edge
+    Partners of a hub come in one random order of all nodes, which each hub enters behind itself; the t-th one has turn
+    t. Edges of equal priority are tested by turn, then by the number of the hub, so that new hubs catch up. An edge
     between two hubs belongs to the younger one, at the turn that is the older one's number.
     """
 

@@ -136,7 +136,7 @@ class BetheLoss(MomentLoss):
             fit.enqueue_some(np.unique(pairs), inner)
         if max_sweeps is not None:
             self._settle(inner, max_sweeps * fit.n_queued, deadline)
-            return self._changed_since(tol)
+            return self._find_changed(tol)
         most = PATIENCE * self.n_variables + LEAST_VISITS
         if self._failed_last:
             most //= 20
@@ -149,7 +149,7 @@ class BetheLoss(MomentLoss):
         self.converged = not fit.n_queued
         self._failed_last = bool(fit.n_queued) and perf_counter() < deadline
         self.bp_failures += self._failed_last
-        return self._changed_since(tol)
+        return self._find_changed(tol)
 
     def _prepare_fit(self):
         """Return the kernel's object with the present penalties."""
@@ -160,7 +160,7 @@ class BetheLoss(MomentLoss):
             fit.activity[:] = self._active.masks
         return fit
 
-    def _changed_since(self, tol: float) -> np.ndarray:
+    def _find_changed(self, tol: float) -> np.ndarray:
         """Return the variables whose beliefs, in some state, moved by more than `tol` since they were returned here."""
         beliefs = self._fit.node_beliefs
         moved = np.maximum.reduceat(np.abs(beliefs - self._beliefs_returned), self._offsets[:-1]) > tol

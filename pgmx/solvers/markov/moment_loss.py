@@ -8,16 +8,10 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 
 class MomentLoss(PenalisedLoss):
-    r"""Base of the losses :math:`\log Z(w) - \langle w, p_D \rangle` with an elastic group penalty.
+    """Base of the losses log Z(w) - <w, p_D> with an elastic group penalty, in nats per row.
 
-    .. math::
-
-        F(w) = \log Z(w) - \langle w, p_D \rangle + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2,
-        \qquad d_e = \sqrt{s_i s_j}
-
-    in nats per row, with the observed shares p_D of the states of nodes and active edges. The gradient is the network's
-    marginals less these shares. Subclasses say what Z and the marginals are. Parameters are those of `PenalisedLoss`;
-    of the rows only the numbers of states are read, for the statistics hold the weights.
+    p_D are the observed shares of the states of nodes and active edges; the gradient is the network's marginals less
+    these shares. Subclasses say what Z and the marginals are. Of the rows only the numbers of states are read.
     """
 
     @abstractmethod
