@@ -74,39 +74,39 @@ cdef inline void put(Store *store, int32_t index, double value) noexcept nogil:
     store.size += 1
 
 
-cdef tuple taken(Store *store):
+cdef tuple pop_content(Store *store):
     # The content as arrays; the store is empty afterwards.
     cdef int32_t[::1] index
     cdef double[::1] value
-    found = np.empty(store.size, dtype=np.int32), np.empty(store.size)
+    content = np.empty(store.size, dtype=np.int32), np.empty(store.size)
     if store.size:
-        index, value = found
+        index, value = content
         memcpy(&index[0], store.index, <size_t>store.size * sizeof(int32_t))
         memcpy(&value[0], store.value, <size_t>store.size * sizeof(double))
     store.size = 0
-    return found
+    return content
 
 
 cdef class Paths:
     """Solutions of some columns at given radii, computed piece by piece.
 
     ``advance`` works until about as many floating-point operations are done as it was given, and returns whether all
-    columns are finished; ``finish`` gives what is not begun or not ended its last feasible point. Then ``entries`` are
-    the solutions: column after column, within a column radius after radius, ``counts`` entries each. A column that used
-    more than a finite `allowance` of operations for each radius reached, or got stuck under one, stops as "spent": it
-    has entries for its first ``reached`` radii, and ``handed`` holds its point and its multipliers there.
+    columns are finished; ``finish`` ends the others at their last feasible points. Then ``pop_entries`` returns the
+    solutions: column after column, within a column radius after radius, ``counts`` entries each. A column that used
+    more than a finite `allowance` of operations per radius reached, or got stuck under one, stops as "spent": it has
+    entries for its first ``reached`` radii, and ``pop_unfinished_entries`` returns its point and its multipliers there.
     """
 
     cdef Path path
-    cdef Store out, hand
+    cdef Store out, unfinished
     cdef double *memory
-    cdef double *kept           # (p,) directions put aside
+    cdef double *saved          # (p,) copy of the directions
     cdef int *integers
     cdef const double[:, ::1] matrix
     cdef const int64_t[::1] columns
     cdef const double[::1] lams
     cdef double[::1] tilt
-    cdef int64_t[:, ::1] count_view, hand_view
+    cdef int64_t[:, ::1] count_view, unfinished_view
     cdef double[:, ::1] gap_view, violation_view
     cdef int64_t[::1] pivot_view, status_view, reached_view
     cdef ptrdiff_t column       # the one being worked on
@@ -114,7 +114,7 @@ cdef class Paths:
     cdef double allowance
     cdef int64_t most
     cdef double[::1] work_view
-    cdef readonly object counts, hand_counts, gaps, violations, pivots, statuses, reached, works
+    cdef readonly object counts, unfinished_counts, gaps, violations, pivots, statuses, reached, works
 
     def __cinit__(
         self,
@@ -122,19 +122,19 @@ cdef class Paths:
         const int64_t[::1] columns,       # in: (m,)
         const double[::1] lams,           # in: (k,) descending, >= 0
         double ridge,
-        double allowance,                 # operations a radius and column
-        int64_t most,                     # exchanges a column
+        double allowance,                 # operations per radius and column
+        int64_t most,                     # exchanges per column
     ):
         cdef ptrdiff_t p = matrix.shape[0], m = columns.shape[0], n = lams.shape[0], i
         self.matrix, self.columns, self.lams = matrix, columns, lams
         self.allowance, self.most = allowance, most
         tilt = np.arange(1, p + 1) * 0.6180339887498949
         self.tilt = tilt - np.floor(tilt)
-        self.counts, self.hand_counts = np.zeros((m, n), dtype=np.int64), np.zeros((m, 2), dtype=np.int64)
+        self.counts, self.unfinished_counts = np.zeros((m, n), dtype=np.int64), np.zeros((m, 2), dtype=np.int64)
         self.gaps, self.violations = np.zeros((m, n)), np.zeros((m, n))
         self.pivots, self.reached = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
         self.statuses, self.works = np.zeros(m, dtype=np.int64), np.zeros(m)
-        self.count_view, self.hand_view = self.counts, self.hand_counts
+        self.count_view, self.unfinished_view = self.counts, self.unfinished_counts
         self.gap_view, self.violation_view = self.gaps, self.violations
         self.pivot_view, self.reached_view, self.status_view = self.pivots, self.reached, self.statuses
         self.work_view = self.works
@@ -142,7 +142,7 @@ cdef class Paths:
         self.integers = <int *>calloc(<size_t>(3 * p), sizeof(int))
         if self.memory == NULL or self.integers == NULL:
             raise MemoryError(f"cannot allocate {16 * p * 8} bytes of scratch memory for a path")
-        self.lay_out(p, ridge)
+        self.assign_memory(p, ridge)
         self.path.basis.matrix = &matrix[0, 0]
         self.path.tilt = &self.tilt[0]
         for i in range(p):
@@ -150,7 +150,7 @@ cdef class Paths:
         self.column, self.radius = -1, 0
         self.next_column()
 
-    cdef void lay_out(self, ptrdiff_t p, double ridge):
+    cdef void assign_memory(self, ptrdiff_t p, double ridge):
         cdef Path *path = &self.path
         cdef double *at = self.memory
         path.basis.p, path.basis.ridge = p, ridge
@@ -162,7 +162,7 @@ cdef class Paths:
         path.q, path.dq, path.y, path.dy = at + 7 * p, at + 8 * p, at + 9 * p, at + 10 * p
         path.sign_q, path.sign_y = at + 11 * p, at + 12 * p
         path.basis.cross, path.basis.image = at + 13 * p, at + 14 * p
-        self.kept = at + 15 * p
+        self.saved = at + 15 * p
 
     def __dealloc__(self):
         free(self.path.basis.inverse)
@@ -171,8 +171,8 @@ cdef class Paths:
         free(self.integers)
         free(self.out.index)
         free(self.out.value)
-        free(self.hand.index)
-        free(self.hand.value)
+        free(self.unfinished.index)
+        free(self.unfinished.value)
 
     cdef void settle_point(self, double step, double lam, bint refine) noexcept nogil:
         # dq = the solution `step` below the radius of the path, dr = its residual, dg = S y, computed afresh. `refine`
@@ -200,8 +200,8 @@ cdef class Paths:
         if not reserve_store(&self.out, k):
             return False
         cdef ptrdiff_t before = self.out.size
-        # directions are kept: other radii may lie in the same piece of the path
-        memcpy(self.kept, path.dq, <size_t>k * sizeof(double))
+        # the directions are saved: other radii may lie in the same piece of the path
+        memcpy(self.saved, path.dq, <size_t>k * sizeof(double))
         self.settle_point(step, lam, refine)
         for a in range(k):
             value = path.dq[a]
@@ -222,26 +222,26 @@ cdef class Paths:
         self.gap_view[self.column, self.radius] = size - dual / scale
         self.violation_view[self.column, self.radius] = violation
         self.radius += 1
-        memcpy(path.dq, self.kept, <size_t>k * sizeof(double))
+        memcpy(path.dq, self.saved, <size_t>k * sizeof(double))
         return True
 
     cdef bint emit_rest(self) noexcept nogil:
-        # Gives the radii not reached the last feasible point.
+        # Ends the radii not reached at the last feasible point.
         while self.radius < self.lams.shape[0]:
             if not self.emit(0.0, False):
                 return False
         return True
 
-    cdef bint hand_over(self) noexcept nogil:
+    cdef bint save_unfinished(self) noexcept nogil:
         cdef Path *path = &self.path
         cdef ptrdiff_t k = path.basis.k, a
-        if not reserve_store(&self.hand, 2 * k):
+        if not reserve_store(&self.unfinished, 2 * k):
             return False
         for a in range(k):
-            put(&self.hand, path.basis.variables[a], path.q[a])
+            put(&self.unfinished, path.basis.variables[a], path.q[a])
         for a in range(k):
-            put(&self.hand, path.basis.constraints[a], path.y[a])
-        self.hand_view[self.column, 0] = self.hand_view[self.column, 1] = k
+            put(&self.unfinished, path.basis.constraints[a], path.y[a])
+        self.unfinished_view[self.column, 0] = self.unfinished_view[self.column, 1] = k
         return True
 
     cdef void next_column(self) noexcept nogil:
@@ -285,15 +285,15 @@ cdef class Paths:
                 path.status = SPENT
 
     cdef bint settle(self) noexcept nogil:
-        # Books a column that has ended and begins the next; False without memory.
+        # Records a column that has ended and starts the next; False without memory.
         cdef Path *path = &self.path
         if path.status == STUCK and self.allowance < INFINITY:
-            path.status = SPENT     # whoever limits the work has another solver
+            path.status = SPENT     # a caller who limits the work has another solver
         self.pivot_view[self.column] = path.pivots
         self.work_view[self.column] = path.work
         self.reached_view[self.column] = self.radius
         self.status_view[self.column] = path.status
-        if path.status == SPENT and not self.hand_over():
+        if path.status == SPENT and not self.save_unfinished():
             return False
         if path.status in (INFEASIBLE, STUCK, RUNNING) and not self.emit_rest():
             return False
@@ -301,7 +301,7 @@ cdef class Paths:
         return True
 
     def advance(self, double work):
-        """Work on, about `work` floating-point operations; return whether every column has ended."""
+        """Continue for about `work` floating-point operations; return whether every column has ended."""
         cdef double before, most
         cdef bint stored = True
         with nogil:
@@ -327,23 +327,23 @@ cdef class Paths:
         if not stored:
             raise MemoryError("cannot allocate memory for the solutions")
 
-    def entries(self):
-        """Return rows and values of all solutions, in the order of `counts`; they are then forgotten here."""
-        return taken(&self.out)
+    def pop_entries(self):
+        """Return rows and values of all solutions, in the order of `counts`, and remove them."""
+        return pop_content(&self.out)
 
-    def handed(self):
-        """Return rows and values of the points and multipliers of spent columns, in the order of `hand_counts`."""
-        return taken(&self.hand)
+    def pop_unfinished_entries(self):
+        """Return rows and values of points and multipliers of spent columns, in the order of `unfinished_counts`."""
+        return pop_content(&self.unfinished)
 
 
-cdef inline real shrunk(real x, real bound) noexcept nogil:
+cdef inline real soft_threshold(real x, real bound) noexcept nogil:
     # x less its projection on [-bound, bound]; the two comparisons become minimum and maximum instructions.
     cdef real inside = x if x > -bound else -bound
     return x - (inside if inside < bound else bound)
 
 
 def primal_shrink(
-    const real[:, ::1] points,        # in: (m, p) q, a row a problem
+    const real[:, ::1] points,        # in: (m, p) q, one row per problem
     const real[:, ::1] slopes,        # in: (m, p) S u
     const real[::1] steps,            # in: (m,)
     real[:, ::1] moved,               # out: (m, p) soft(q - step S u, step)
@@ -355,7 +355,7 @@ def primal_shrink(
         for c in range(m):
             step = steps[c]
             for i in range(p):
-                moved[c, i] = shrunk(points[c, i] - step * slopes[c, i], step)
+                moved[c, i] = soft_threshold(points[c, i] - step * slopes[c, i], step)
 
 
 def dual_shrink(
@@ -375,10 +375,10 @@ def dual_shrink(
             step = steps[c]
             for i in range(p):
                 x = multipliers[c, i] + step * (2 * ahead[c, i] - images[c, i])
-                moved[c, i] = shrunk(x, step * lam)
+                moved[c, i] = soft_threshold(x, step * lam)
             i = columns[c]
             x = multipliers[c, i] + step * (2 * ahead[c, i] - images[c, i])
-            moved[c, i] = shrunk(x - step, step * lam)
+            moved[c, i] = soft_threshold(x - step, step * lam)
 
 
 def anchor(

@@ -6,7 +6,7 @@ column is W_11 b, where b solves the lasso of _inner_lasso.pxd with M = W and s 
 (-b, 1) / (W_jj - b' W_11 b). Neighbourhoods solve the same lasso with M = R.
 Algorithm: exact column steps from a feasible positive definite W keep both properties and never lower log det W. New
 columns are put into the box before they are stored, so that W stays feasible to the last bit. They are stored as rows
-at once, and as columns eight at a time: a cache line an entry, instead of eight.
+at once, and as columns eight at a time: one cache line per entry instead of eight.
 Reference: Friedman, Hastie & Tibshirani (2008), "Sparse inverse covariance estimation with the graphical lasso",
 section 2; Mazumder & Hastie (2012), "The graphical lasso: new insights and alternatives", sections 2 and 3 (why W must
 start feasible); Meinshausen & Bühlmann (2006), "High-dimensional graphs and variable selection with the lasso",
@@ -24,7 +24,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from _dense cimport pgmx_abs_max, pgmx_beyond, pgmx_combine_rows, pgmx_dot, pgmx_move_into_box, select_dense_level
-from _inner_lasso cimport Lasso, Rows, fit_column, fit_given, free_lasso, open_lasso
+from _inner_lasso cimport Lasso, Rows, fit_column, fit_neighbors, free_lasso, open_lasso
 from _sparse_rows cimport Sparse, append, root, sort_support
 
 select_dense_level()
@@ -72,11 +72,11 @@ def neighborhoods(
     cdef Py_ssize_t p = R.shape[0], m = columns.shape[0], k = lams.shape[0], c, step, j, taken, _tries
     cdef Lasso z
     cdef Rows M
-    cdef Sparse found
+    cdef Sparse solutions
     cdef bint settled, enough
     cdef double slack, gap
     cdef const double *s
-    found.at, found.values, found.n, found.room = NULL, NULL, 0, 0
+    solutions.at, solutions.values, solutions.n, solutions.room = NULL, NULL, 0, 0
     M.stride, M.size, M.first, M.done = p, p, 0, 0
     with nogil:
         enough = open_lasso(&z, p)
@@ -107,25 +107,25 @@ def neighborhoods(
                 if not enough:
                     break
                 gaps[c, step], counts[c, step] = gap, z.n_nonzero
-                enough = append(&found, z.support, z.weight, z.n_nonzero)
+                enough = append(&solutions, z.support, z.weight, z.n_nonzero)
                 if not enough:
                     break
         free_lasso(&z)
     try:
         if not enough:
             raise MemoryError(f"{m} neighbourhoods of {p} variables cannot be held: solve for fewer columns at a time")
-        places, values = np.empty(found.n, dtype=np.int32), np.empty(found.n)
-        fill(places, values, &found)
+        places, values = np.empty(solutions.n, dtype=np.int32), np.empty(solutions.n)
+        fill(places, values, &solutions)
     finally:
-        free(found.at)
-        free(found.values)
+        free(solutions.at)
+        free(solutions.values)
     return places, values
 
 
-cdef fill(int[::1] places, double[::1] values, const Sparse *found):
-    if found.n:
-        memcpy(&places[0], found.at, found.n * sizeof(int))
-        memcpy(&values[0], found.values, found.n * sizeof(double))
+cdef fill(int[::1] places, double[::1] values, const Sparse *entries):
+    if entries.n:
+        memcpy(&places[0], entries.at, entries.n * sizeof(int))
+        memcpy(&values[0], entries.values, entries.n * sizeof(double))
 
 
 cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexcept nogil:
@@ -152,7 +152,7 @@ cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexc
 cdef class ColumnAscent:
     """Block ascent on the dual of the graphical lasso, from a feasible positive definite W.
 
-    It begins with nothing: one of the `start_` methods says where.
+    It has no point until one of the `start_` methods sets it.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ cdef class ColumnAscent:
             raise MemoryError(f"no memory for the columns of {p} variables")
         self.size = p
         self._R = R
-        # whole cache lines a row, and rows that do not all begin in the same cache set
+        # whole cache lines per row, and rows that do not all start in the same cache set
         stride = (p + 7) // 8 * 8
         if stride % 64 == 0:
             stride += 8
@@ -202,7 +202,7 @@ cdef class ColumnAscent:
         return self.memory[:, :self.size]
 
     def start_soft(self, double lam):
-        """Begin where correlations are as small as they may be: feasible, and definite for sparse problems."""
+        """Start at the smallest feasible correlations, which are positive definite for sparse problems."""
         cdef Py_ssize_t p = self.size, i, j
         cdef double value
         cdef const double *row
@@ -217,13 +217,13 @@ cdef class ColumnAscent:
         self._begin(True)
 
     def start_shrunk(self, double share):
-        """Begin at R with `share` > 0 taken off its correlations: positive definite where R is semidefinite."""
+        """Start at R with `share` > 0 taken off its correlations: positive definite where R is semidefinite."""
         np.multiply(self._R, 1 - share, out=self.dual)
         np.fill_diagonal(self.dual, np.diagonal(self._R))
         self._begin(True)
 
     def start_from(self, W, double share):
-        """Begin at R + share (W - R), with the coefficients there are or `start_columns` gave."""
+        """Start at R + share (W - R), with the present coefficients or those of `start_columns`."""
         np.subtract(W, self._R, out=self.dual)
         self.dual[...] *= share
         self.dual[...] += self._R
@@ -238,7 +238,7 @@ cdef class ColumnAscent:
                 self._columns[j].n = 0
 
     def start_columns(self, const int[::1] indptr, const int[::1] indices, const double[::1] values):
-        """Give the coefficients that the lassos begin at: those of variable j are indptr[j]:indptr[j + 1]."""
+        """Set the coefficients that the lassos start from: those of variable j are indptr[j]:indptr[j + 1]."""
         cdef Py_ssize_t j
         cdef bint enough = True
         for j in range(self.size):
@@ -292,8 +292,8 @@ cdef class ColumnAscent:
             raise MemoryError(f"no memory for the coefficients of {p} variables")
         return moved, steps, stuck, entries
 
-    def sweep_given(self, const int[::1] indptr, const int[::1] indices, double least):
-        """Set every column to what its regression on given neighbours says.
+    def sweep_graph(self, const int[::1] indptr, const int[::1] indices, double least):
+        """Set every column to its regression on the neighbours of a graph.
 
         The neighbours of variable j are indices[indptr[j]:indptr[j + 1]]. Returns (moved, stuck): as `sweep`; stuck
         counts the columns whose conditional variance would be `least` times their variance or less, which are left as
@@ -308,7 +308,7 @@ cdef class ColumnAscent:
         with nogil:
             for j in range(p):
                 M.done = j
-                enough = fit_given(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j], &solved)
+                enough = fit_neighbors(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j], &solved)
                 if not enough:
                     break
                 left = self._conditional_variance(j) if solved else 0
@@ -335,7 +335,7 @@ cdef class ColumnAscent:
         return left
 
     cdef bint _store(self, Py_ssize_t j, const Rows *M, double radius, double *moved) noexcept nogil:
-        # Make the solution of column j its coefficients, and what is in `out` row j of W.
+        # Store the solution of column j as its coefficients, and `out` as row j of W.
         cdef Lasso *z = &self._lasso
         cdef Sparse *column = self._columns + j
         cdef double *row = &self._W[j, 0]
@@ -349,13 +349,13 @@ cdef class ColumnAscent:
         return append(column, z.support, z.weight, z.n_nonzero)
 
     cdef void _refresh(self, Py_ssize_t j, const Rows *M) noexcept nogil:
-        # Bring row j up to date with the columns that are pending.
+        # Update row j from the pending columns.
         cdef Py_ssize_t i
         for i in range(M.first, j):
             self._W[j, i] = self._W[i, j]
 
     cdef void _settle(self, Py_ssize_t j, Rows *M) noexcept nogil:
-        # Store what is pending as columns too, when enough of it is.
+        # Store the pending rows as columns too, when there are enough of them.
         cdef Py_ssize_t i, c, p = self.size, stride = self._W.shape[1], first = M.first, n = j + 1 - M.first
         cdef double *W = &self._W[0, 0]
         cdef const double *rows = W + first * stride
@@ -374,7 +374,7 @@ cdef class ColumnAscent:
         M.first = j + 1
 
     def precision(self, double[:, ::1] dense):
-        """Write the precision that the columns say, made symmetric, into `dense` (p, p).
+        """Write the precision of the columns, made symmetric, into `dense` (p, p).
 
         Where the two columns of a pair disagree about a zero it is zero, else their mean. Returns tr(R T) of it, the
         sum of its absolute entries off the diagonal, and the number of non-zeros there.
@@ -407,7 +407,7 @@ cdef class ColumnAscent:
         return trace, size, n
 
     def residual(self, double lam, const double[:, ::1] dense):
-        """Say how far W and a precision made by `precision` are from optimal and from inverse to each other.
+        """Return how far W and a precision made by `precision` are from optimal and from inverse to each other.
 
         Returns (slack, squares, apart): sum of lam |T_ij| - (W - R)_ij T_ij off the diagonal, no term of which is
         negative; squared Frobenius norm of E = I - W T; sum of |T_ij E_ij|, to first order how far the inverse of T is

@@ -376,7 +376,7 @@ cdef inline Py_ssize_t fit_column(
     return taken
 
 
-cdef inline bint fit_given(
+cdef inline bint fit_neighbors(
     Lasso *z, const Rows *M, const double *s, const int *neighbours, Py_ssize_t n, bint *solved
 ) noexcept nogil:
     # Solve M_NN b = s_N for given N; as fit_column leaves it. False where memory ran out.

@@ -8,7 +8,7 @@ import numpy as np
 HALVINGS = 40
 
 
-def log_determinant(matrix):
+def compute_log_determinant(matrix):
     """Return the log determinant, None where the matrix is not positive definite."""
     try:
         factor = np.linalg.cholesky(matrix)
@@ -26,21 +26,21 @@ def graphical_lasso(S, theta, lam):
     p = len(S)
     asymmetry = float(np.abs(theta - theta.T).max())
     theta = 0.5 * (theta + theta.T)
-    logdet = log_determinant(theta)
+    logdet = compute_log_determinant(theta)
     if logdet is None:
         return {"objective": None, "gap": None, "asymmetry": asymmetry}
     off = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
     objective = -logdet + float(np.vdot(S, theta)) + lam * off
     W = np.clip(np.linalg.inv(theta), S - lam, S + lam)
     np.fill_diagonal(W, S.diagonal())
-    dual = log_determinant(0.5 * (W + W.T))
+    dual = compute_log_determinant(0.5 * (W + W.T))
     if dual is None:
         largest = float(np.abs(S - np.diag(S.diagonal())).max())
         safe = (1.0 - min(1.0, lam / largest)) * S
         np.fill_diagonal(safe, S.diagonal())
         for _ in range(HALVINGS):
             W = 0.5 * (W + safe)
-            dual = log_determinant(0.5 * (W + W.T))
+            dual = compute_log_determinant(0.5 * (W + W.T))
             if dual is not None:
                 break
     gap = None if dual is None else (objective - dual - p) / abs(dual + p)

@@ -32,10 +32,10 @@ WRAPPED = (
         "start",
         "pgmx.solvers.gaussian.glasso.dual_ascent",
         "DualAscent",
-        ("begin", "begin_at", "go_on", "_begin_safely"),
+        ("start", "start_from", "restart", "_restart_safely"),
     ),
     ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
-    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("log_determinant",)),
+    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_log_determinant",)),
     ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
     ("network (model_)", "pgmx.estimators.gaussian.results", None, ("network_of",)),
 )

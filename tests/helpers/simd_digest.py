@@ -111,7 +111,7 @@ def digest_clime():
     for ridge in (0.0, 0.3):
         paths = Paths(R, np.arange(len(R)), np.array([0.6, 0.3, 0.15, 0.05]), ridge, np.inf, 10_000)
         paths.advance(np.inf)
-        arrays = (*paths.entries(), paths.counts, paths.violations, paths.gaps, paths.pivots)
+        arrays = (*paths.pop_entries(), paths.counts, paths.violations, paths.gaps, paths.pivots)
         yield f"paths of CLIME, ridge {ridge}", digest_of(*arrays)
 
 

@@ -27,7 +27,7 @@ def paths_of(R, lams, *, ridge=0.0, allowance=EVERYTHING, most=10_000, columns=N
 
 def dense(paths, p):
     """Return the solutions, shape (columns, radii, p), zero where there are none."""
-    index, values = paths.entries()
+    index, values = paths.pop_entries()
     found = np.zeros((*paths.counts.shape, p))
     ends = np.cumsum(paths.counts.ravel()).reshape(paths.counts.shape)
     for place, end in np.ndenumerate(ends):
@@ -112,10 +112,10 @@ def test_spent_columns_hand_over_where_they_stand(rng):
     assert all((paths.counts[c, paths.reached[c] :] == 0).all() for c in spent)
     # a step more than what was allowed is the most that was done
     assert (paths.works <= 2e4 * (paths.reached + 1) + 1e5).all()
-    index, values = paths.handed()
+    index, values = paths.pop_unfinished_entries()
     at = 0
     for c in spent:
-        k = int(paths.hand_counts[c, 0])
+        k = int(paths.unfinished_counts[c, 0])
         q, y = np.zeros(30), np.zeros(30)
         q[index[at : at + k]], y[index[at + k : at + 2 * k]] = values[at : at + k], values[at + k : at + 2 * k]
         at += 2 * k

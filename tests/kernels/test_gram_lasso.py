@@ -87,7 +87,7 @@ def test_given_neighbours():
     block = start_ascent(R, 0.0)
     block.start_shrunk(0.0)
     for _ in range(200):
-        moved, stuck = block.sweep_given(graph.indptr.astype(np.int32), graph.indices.astype(np.int32), 1e-6)
+        moved, stuck = block.sweep_graph(graph.indptr.astype(np.int32), graph.indices.astype(np.int32), 1e-6)
         assert stuck == 0
     assert moved < 1e-20
     dense = np.empty((12, 12))

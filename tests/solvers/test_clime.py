@@ -9,7 +9,7 @@ import pytest
 import pgmx.solvers.gaussian.clime.columns as clime
 from oracles.clime import excess, shifted
 from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
-from pgmx.solvers.gaussian.clime.vertices import Certificates, vertices
+from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
 
@@ -133,10 +133,10 @@ def test_vertices_from_rough_points(rng):
     bound = np.flatnonzero(abs(abs(R @ q[0] - np.eye(25)[3]) - 0.2) < 1e-9)
     part = product.part(bound, np.flatnonzero(q[0]))
     y[0, bound] = np.linalg.solve(part.T, np.sign(q[0][q[0] != 0]))
-    found, points, multipliers = vertices(product, np.array([3]), 0.2, 1.3 * q, 0.7 * y)
+    found, points, multipliers = find_vertices(product, np.array([3]), 0.2, 1.3 * q, 0.7 * y)
     assert found.all()
     np.testing.assert_allclose(points, q, atol=1e-9)
-    assert Certificates.of(product, np.array([3]), 0.2, points, multipliers).good(1e-9).all()
+    assert Certificates.from_points(product, np.array([3]), 0.2, points, multipliers).are_within(1e-9).all()
 
 
 def test_wrong_options(rng):
@@ -145,12 +145,12 @@ def test_wrong_options(rng):
         clime_columns(R, np.arange(4), np.array([0.1]), solver="simplex")
     with pytest.raises(ValueError, match="needs the correlation matrix R"):
         clime_columns(None, np.arange(4), np.array([0.1]), factor=np.eye(4), solver="homotopy")
-    with pytest.raises(ValueError, match="got neither"):
+    with pytest.raises(ValueError, match="neither R nor a factor of it was given"):
         ShiftedProduct()
 
 
 def test_wrong_problems():
-    """What the compiled path would take for memory of its own, or follow in the wrong direction."""
+    """Positions outside the matrix, and penalties in the wrong order, which the compiled path does not check."""
     R = np.eye(4)
     for columns in ([4], [-1]):
         with pytest.raises(ValueError, match=rf"columns must be from 0 to 3, got {columns[0]}"):

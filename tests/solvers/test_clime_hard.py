@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import pgmx.solvers.gaussian.clime.columns as clime
 from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
-from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, projection_pays
+from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, is_projection_cheaper
 from pgmx.solvers.gaussian.clime.vertices import Certificates
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
@@ -92,9 +92,9 @@ def test_projections_agree_with_the_path(rng):
     for iteration in range(1, 2001):
         steps.step(iteration)
         if iteration == 100:
-            steps.keep(np.array([0, 2]))
-    certificates = Certificates.of(product, columns[[0, 2]], lam, steps.q, steps.multipliers)
-    assert certificates.good(1e-3).all()  # it circles around the solution, slowly nearer
+            steps.select(np.array([0, 2]))
+    certificates = Certificates.from_points(product, columns[[0, 2]], lam, steps.q, steps.multipliers)
+    assert certificates.are_within(1e-3).all()  # it circles around the solution, slowly nearer
     np.testing.assert_allclose(abs(steps.q).sum(axis=1), sizes(exact)[0], rtol=1e-2)
 
 
@@ -103,7 +103,7 @@ def test_eigenvalues_are_those_of_the_shifted_matrix(rng):
     product = ShiftedProduct(R, ridge=0.2)
     values, vectors = product.eigenvalues()
     np.testing.assert_allclose(vectors * values @ vectors.T, R + 0.2 * np.eye(6), atol=1e-12)
-    assert projection_pays(product, 1, 4000)
-    assert not projection_pays(product, 1, 5)
-    assert projection_pays(ShiftedProduct(factor=rng.standard_normal((3, 6))), 6, 5000)
-    assert not projection_pays(ShiftedProduct(factor=np.zeros((1, 6000))), 6000, 5000)  # R would take 288 MB
+    assert is_projection_cheaper(product, 1, 4000)
+    assert not is_projection_cheaper(product, 1, 5)
+    assert is_projection_cheaper(ShiftedProduct(factor=rng.standard_normal((3, 6))), 6, 5000)
+    assert not is_projection_cheaper(ShiftedProduct(factor=np.zeros((1, 6000))), 6000, 5000)  # R would take 288 MB

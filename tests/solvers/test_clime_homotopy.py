@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.clime import dual_value, excess, shifted, smallest_radius, solve_column
-from pgmx.solvers.gaussian.clime.homotopy_path import homotopy_columns
+from pgmx.solvers.gaussian.clime.homotopy_path import solve_by_homotopy
 
 
 def corr(rows):
@@ -48,7 +48,7 @@ def test_ties_end_and_end_right(name, ridge):
     R = TIED[name]
     S, columns = shifted(R, ridge), np.arange(len(R))
     R.flags.writeable = False
-    estimates, unfinished = homotopy_columns(R, columns, LAMS, ridge=ridge)
+    estimates, unfinished = solve_by_homotopy(R, columns, LAMS, ridge=ridge)
     assert len(unfinished.positions) == 0
     for j in columns[::3]:
         least = smallest_radius(S, j)
@@ -75,7 +75,7 @@ def test_ties_end_and_end_right(name, ridge):
 def test_optimal_by_its_own_certificate_and_by_highs(seed, p, n, lam, ridge):
     R = corr(np.random.default_rng(seed).standard_normal((n, p)))
     j = seed % p
-    estimates, _ = homotopy_columns(R, np.array([j]), np.array([lam]), ridge=ridge)
+    estimates, _ = solve_by_homotopy(R, np.array([j]), np.array([lam]), ridge=ridge)
     S, q = shifted(R, ridge), estimates.coefficients[0].toarray().ravel()
     assert estimates.converged.all()
     assert excess(S, q, j, lam) <= 1e-9
@@ -87,7 +87,7 @@ def test_optimal_by_its_own_certificate_and_by_highs(seed, p, n, lam, ridge):
 def test_entries_agree_with_highs_where_the_solution_is_unique(rng):
     R = corr(rng.standard_normal((80, 40)))
     lams = np.array([0.3, 0.15, 0.08])
-    estimates, _ = homotopy_columns(R, np.array([0, 13, 39]), lams)
+    estimates, _ = solve_by_homotopy(R, np.array([0, 13, 39]), lams)
     for c, j in enumerate([0, 13, 39]):
         for t, lam in enumerate(lams):
             q = estimates.coefficients[t][:, [c]].toarray().ravel()
@@ -97,7 +97,7 @@ def test_entries_agree_with_highs_where_the_solution_is_unique(rng):
 def test_the_norm_grows_along_the_path_and_is_convex(rng):
     R = corr(rng.standard_normal((60, 30)))
     lams = np.linspace(0.9, 0.05, 18)
-    estimates, _ = homotopy_columns(R, np.arange(30), lams, ridge=0.1)
+    estimates, _ = solve_by_homotopy(R, np.arange(30), lams, ridge=0.1)
     norms = np.array([abs(q).sum(axis=0) for q in estimates.coefficients])
     assert (np.diff(norms, axis=0) >= -1e-9).all()
     assert (np.diff(norms, 2, axis=0) >= -1e-9).all()
@@ -106,8 +106,8 @@ def test_the_norm_grows_along_the_path_and_is_convex(rng):
 def test_blocks_of_the_matrix_do_not_decouple():
     # all |R_ij| that join {0, 1} and {2} are below lam, and yet the block alone violates the constraint of row 2
     R = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, -0.2], [0.2, -0.2, 1.0]])
-    whole, _ = homotopy_columns(R, np.array([0]), np.array([0.25]))
-    block, _ = homotopy_columns(np.ascontiguousarray(R[:2, :2]), np.array([0]), np.array([0.25]))
+    whole, _ = solve_by_homotopy(R, np.array([0]), np.array([0.25]))
+    block, _ = solve_by_homotopy(np.ascontiguousarray(R[:2, :2]), np.array([0]), np.array([0.25]))
     alone = np.append(block.coefficients[0].toarray().ravel(), 0.0)
     assert excess(R, alone, 0, 0.25) > 0.1
     assert whole.violations.max() <= 1e-9
@@ -116,6 +116,8 @@ def test_blocks_of_the_matrix_do_not_decouple():
 
 def test_a_deadline_leaves_feasible_points(rng):
     R = corr(rng.standard_normal((30, 20)))
-    estimates, unfinished = homotopy_columns(R, np.arange(20), np.array([0.2]), ridge=0.1, deadline=0.0, allowance=1e99)
+    estimates, unfinished = solve_by_homotopy(
+        R, np.arange(20), np.array([0.2]), ridge=0.1, deadline=0.0, allowance=1e99
+    )
     assert len(unfinished.positions) == 0
     assert estimates.violations.max() <= 0.8 + 1e-12  # zero is feasible at radius 1

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.correlation_matrices import correlation, of_rows
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian.glasso.certificate import duality_gap, graphical_lasso_certificate
+from pgmx.solvers.gaussian.glasso.certificate import compute_gap, graphical_lasso_certificate
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 
@@ -85,8 +85,8 @@ def test_gap_is_a_sum_of_what_is_not_negative():
     theta, W = np.linalg.inv(0.6 * R + 0.4 * np.eye(12)), 0.9 * R + 0.1 * np.eye(12)
     lam = 0.4
     expected = oracle.objective(theta, R, lam) - np.linalg.slogdet(W)[1] - 12
-    assert duality_gap(R, lam, theta, W) == pytest.approx(expected, rel=1e-10)
-    assert duality_gap(R, lam, theta, -W) is None and duality_gap(R, lam, -theta, W) is None
+    assert compute_gap(R, lam, theta, W) == pytest.approx(expected, rel=1e-10)
+    assert compute_gap(R, lam, theta, -W) is None and compute_gap(R, lam, -theta, W) is None
     # far below what two determinants resolve
     pair, lam = BY_ROUNDING["pair"], 1e-8
     _, gap = graphical_lasso_certificate(pair, np.linalg.inv(pair - lam * (1 - np.eye(2))), lam)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-__all__ = ["ColumnEstimates"]
+__all__ = ["ColumnEstimates", "assemble_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +52,21 @@ class ColumnEstimates:
     violations: np.ndarray
     converged: np.ndarray
     n_iter: np.ndarray
+
+
+def assemble_columns(
+    places: np.ndarray, values: np.ndarray, counts: np.ndarray, n_variables: int
+) -> list[sparse.csc_array]:
+    """Return one matrix of shape (n_variables, m) per penalty from non-zeros listed by column and then by penalty.
+
+    `counts`, of shape (m, k), says how many each column has under each penalty.
+    """
+    m, k = counts.shape
+    penalties = np.repeat(np.tile(np.arange(k), m), counts.ravel())
+    matrices = []
+    for t in range(k):
+        mine = penalties == t if k > 1 else slice(None)
+        indptr = np.concatenate(([0], np.cumsum(counts[:, t]))).astype(np.int32)
+        matrices.append(sparse.csc_array((values[mine], places[mine], indptr), shape=(n_variables, m)))
+        matrices[-1].sort_indices()
+    return matrices

@@ -7,36 +7,25 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext._gram_lasso import ColumnAscent
-from pgmx.solvers.gaussian.glasso.certificate import log_determinant
+from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
 
 __all__ = ["MaximumLikelihood", "maximum_likelihood_precision"]
 
-#: A variable whose variance given its neighbours is a smaller share than this is taken for a function of them.
+#: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
+#: function.
 LEAST_VARIANCE = 1e-6
-#: Shrinkage where the number of rows is not known, and how often it is raised by half of what is left to 1.
-SHRINKAGE, RAISES = 0.1, 20
+#: Shrinkage where the number of rows is not known, and how often its distance from 1 is halved.
+SHRINKAGE, HALVINGS = 0.1, 20
 
 
 @dataclass(frozen=True, eq=False)
 class MaximumLikelihood:
-    """A precision matrix fitted to a graph.
+    """A precision matrix fitted to a graph."""
 
-    Parameters
-    ----------
-    precision : scipy.sparse.csr_array of float64, shape (p, p)
-        Symmetric, positive definite, zero off the diagonal where the graph has no edge.
-    regularised : float
-        The share t of the identity in the matrix (1 − t)R + tI that was fitted; 0.0 where it was R itself.
-    converged : bool
-        Whether the inverse of the precision agrees with that matrix on edges and diagonal to the tolerance.
-    n_iter : int
-        Sweeps over the variables.
-    """
-
-    precision: sparse.csr_array
-    regularised: float
-    converged: bool
-    n_iter: int
+    precision: sparse.csr_array  # symmetric, positive definite, zero off the diagonal where the graph has no edge
+    regularised: float  # the share t of the identity in the matrix (1 − t)R + tI that was fitted
+    converged: bool  # whether its inverse agrees with that matrix on edges and diagonal to the tolerance
+    n_iter: int  # sweeps over the variables
 
 
 def maximum_likelihood_precision(
@@ -94,32 +83,32 @@ def maximum_likelihood_precision(
     Examples
     --------
     >>> R = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.5], [0.4, 0.5, 1.0]])
-    >>> found = maximum_likelihood_precision(R, np.array([[0, 1], [1, 2]]))
-    >>> np.linalg.inv(found.precision.toarray()).round(6).tolist()
+    >>> fit = maximum_likelihood_precision(R, np.array([[0, 1], [1, 2]]))
+    >>> np.linalg.inv(fit.precision.toarray()).round(6).tolist()
     [[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]]
-    >>> found.regularised, found.converged
+    >>> fit.regularised, fit.converged
     (0.0, True)
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
         raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
-    graph = _adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), len(R))
+    graph = _make_adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), len(R))
     if not graph.nnz:
         return MaximumLikelihood(sparse.csr_array(np.diag(1.0 / R.diagonal())), 0.0, True, 0)
-    found = _fit(R, graph, tol, max_iter, 0.0)
+    fit = _fit(R, graph, tol, max_iter, 0.0)
     share = min(1.0, 1.0 / sqrt(n_rows)) if n_rows else SHRINKAGE
-    for _ in range(RAISES):
-        if found is not None and found.converged:
-            return found
-        shrunken = (1.0 - share) * R + share * np.diag(R.diagonal())
-        found = _fit(shrunken, graph, tol, max_iter, share)
+    for _ in range(HALVINGS):
+        if fit is not None and fit.converged:
+            return fit
+        shrunk = (1.0 - share) * R + share * np.diag(R.diagonal())
+        fit = _fit(shrunk, graph, tol, max_iter, share)
         share += 0.5 * (1.0 - share)
-    if found is None or not found.converged:
-        found = MaximumLikelihood(sparse.csr_array(np.diag(1.0 / R.diagonal())), 1.0, False, 0)
-    return found
+    if fit is None or not fit.converged:
+        fit = MaximumLikelihood(sparse.csr_array(np.diag(1.0 / R.diagonal())), 1.0, False, 0)
+    return fit
 
 
-def _adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
+def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
     outside = edges[((edges < 0) | (edges >= p)).any(axis=1)]
     if len(outside):
         raise ValueError(f"edges must join variables from 0 to {p - 1}, got {tuple(outside[0].tolist())}")
@@ -133,14 +122,14 @@ def _adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
 
 
 def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, share: float) -> MaximumLikelihood | None:
-    """Return the fit to R itself, None where a column has nothing left or the precision is not positive definite."""
+    """Return the fit to R itself, None where a column has no variance left or the precision is indefinite."""
     indptr, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
     ascent = ColumnAscent(R)
     ascent.start_shrunk(0.0)
     dense = np.empty_like(R)
     expected = 1.0
     for sweep in range(1, max_iter + 1):
-        moved, stuck = ascent.sweep_given(indptr, indices, LEAST_VARIANCE)
+        moved, stuck = ascent.sweep_graph(indptr, indices, LEAST_VARIANCE)
         if stuck:
             return None
         if sqrt(moved) > 10.0 * expected * tol and sweep < max_iter:
@@ -151,7 +140,7 @@ def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, shar
         if converged or sweep == max_iter:
             break
         expected = 0.5 * min(1.0, sqrt(moved) / distance)
-    if log_determinant(dense, overwrite=True) is None:
+    if compute_log_determinant(dense, overwrite=True) is None:
         return None
     precision = sparse.csr_array(ascent.triplets(1.0, dense)[::-1], shape=R.shape)
     return MaximumLikelihood(precision, share, converged, sweep)

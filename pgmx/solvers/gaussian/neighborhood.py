@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext import _gram_lasso
-from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.glasso.certificate import NEAR, inverse_and_determinant
+from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
+from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 
 __all__ = ["neighborhood_columns"]
 
@@ -47,7 +47,7 @@ def neighborhood_columns(
     max_iter : int, default=100
         Most passes over the rows of R, for a column and a penalty.
     deadline : float, default=inf
-        Reading of ``time.perf_counter`` after which no further columns are begun; those are zero, with gap NaN.
+        Reading of ``time.perf_counter`` after which no further columns are started; those are zero, with gap 1/2.
 
     Returns
     -------
@@ -78,10 +78,10 @@ def neighborhood_columns(
     Examples
     --------
     >>> R = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
-    >>> found = neighborhood_columns(R, [0, 1], [0.3, 0.1])
-    >>> found.coefficients[1].toarray().round(4).tolist()
+    >>> estimates = neighborhood_columns(R, [0, 1], [0.3, 0.1])
+    >>> estimates.coefficients[1].toarray().round(4).tolist()
     [[0.0, 0.32], [0.4, 0.0], [0.0, 0.32]]
-    >>> bool(found.converged.all())
+    >>> bool(estimates.converged.all())
     True
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
@@ -96,29 +96,31 @@ def neighborhood_columns(
     if not (lams >= 0).all():
         raise ValueError(f"lams must be at least 0, got {lams[~(lams >= 0)][0]}")
     m = len(columns)
-    free, given = lams == 0, lams
-    if free.any():
-        solution = _least_squares(R, columns, tol)
-        lams = lams[~free]
+    penalties, is_free = lams, lams == 0
+    if is_free.any():
+        solution = _solve_least_squares(R, columns, tol)
+        lams = lams[~is_free]
     k = len(lams)
     counts = np.zeros((m, k), dtype=np.int64)
-    gaps = np.full((m, k), 0.5)  # of b = 0 against the dual point 0, where a column is not begun
+    gaps = np.full((m, k), 0.5)  # of b = 0 against the dual point 0, where a column is not started
     steps = np.zeros(m, dtype=np.int64)
     places, values = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for begin in range(0, m if k else 0, BLOCK):
         if begin and perf_counter() >= deadline:
             break
         part = slice(begin, begin + BLOCK)
-        found = _gram_lasso.neighborhoods(R, columns[part], lams, tol, max_iter, counts[part], gaps[part], steps[part])
-        places.append(found[0])
-        values.append(found[1])
-    coefficients = _by_penalty(counts, np.concatenate(places), np.concatenate(values), p)
+        places_of_part, values_of_part = _gram_lasso.neighborhoods(
+            R, columns[part], lams, tol, max_iter, counts[part], gaps[part], steps[part]
+        )
+        places.append(places_of_part)
+        values.append(values_of_part)
+    coefficients = assemble_columns(np.concatenate(places), np.concatenate(values), counts, p)
     gaps = np.ascontiguousarray(gaps.T)
-    for place in np.flatnonzero(free).tolist():
+    for place in np.flatnonzero(is_free).tolist():
         coefficients.insert(place, sparse.csc_array(solution[0]))
         gaps = np.insert(gaps, place, solution[1], axis=0)
     return ColumnEstimates(
-        lams=given,
+        lams=penalties,
         columns=columns,
         coefficients=coefficients,
         gaps=gaps,
@@ -128,7 +130,7 @@ def neighborhood_columns(
     )
 
 
-def _least_squares(R: np.ndarray, columns: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+def _solve_least_squares(R: np.ndarray, columns: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the coefficients for λ = 0, as columns of shape (p, m), and their gaps.
 
     With a positive definite M, R or R with a ridge, and its inverse Θ, :math:`M_{AA}^{-1} = \Theta_{AA} - \Theta_{Aj}
@@ -136,51 +138,38 @@ def _least_squares(R: np.ndarray, columns: np.ndarray, tol: float) -> tuple[np.n
     """
     p, m = len(R), len(columns)
     places = np.arange(m)
-    ridge, theta = 0.0, _inverse(R)
+    ridge, theta = 0.0, _invert_unless_singular(R)
     largest = float(R.diagonal().max(initial=0.0))
     while theta is None:
         ridge = 10.0 * ridge if ridge else RIDGE * largest
-        theta = _inverse(R + ridge * np.eye(p)) if ridge < largest else np.diag(1.0 / R.diagonal())
-    # what is less than the rounding of R counts as that: a step shows at least 1 / unseen of what is to gain
-    unseen = 1.0 + ridge / (p * float(np.finfo(np.float64).eps) * largest)
-    own = theta[:, columns] / theta[columns, columns]
+        theta = _invert_unless_singular(R + ridge * np.eye(p)) if ridge < largest else np.diag(1.0 / R.diagonal())
+    # eigenvalues below the rounding of R count as that: a step shows at least 1 / hidden of the possible gain
+    hidden = 1.0 + ridge / (p * float(np.finfo(np.float64).eps) * largest)
+    directions = theta[:, columns] / theta[columns, columns]
     b, best = np.zeros((p, m)), np.full(m, inf)
-    found = b
+    solution = b
     for _ in range(STEPS):
         fitted = R @ b
         gradient = R[:, columns] - fitted
         gradient[columns, places] = 0.0
         step = theta @ gradient
-        step -= own * step[columns, places]
+        step -= directions * step[columns, places]
         step[columns, places] = 0.0
         residual = R[columns, columns] - ((R[:, columns] + gradient) * b).sum(axis=0)
-        to_gain = 0.5 * np.minimum(unseen * np.abs((gradient * step).sum(axis=0)), np.maximum(residual, 0.0))
+        to_gain = 0.5 * np.minimum(hidden * np.abs((gradient * step).sum(axis=0)), np.maximum(residual, 0.0))
         better = to_gain < best
-        found = np.where(better, b, found)
+        solution = np.where(better, b, solution)
         halved = to_gain < 0.5 * best
         best = np.where(better, to_gain, best)
         if not halved.any() or (best <= 1e-4 * tol).all():
             break
         b = b + step
-    return found, best
+    return solution, best
 
 
-def _inverse(matrix: np.ndarray) -> np.ndarray | None:
+def _invert_unless_singular(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a matrix, None where it has none or one of rounding errors."""
-    found = inverse_and_determinant(matrix)
-    if found is None or not np.linalg.norm(np.eye(len(matrix)) - matrix @ found[0]) < NEAR:
+    inverted = invert(matrix)
+    if inverted is None or not np.linalg.norm(np.eye(len(matrix)) - matrix @ inverted[0]) < NEAR:
         return None
-    return found[0]
-
-
-def _by_penalty(counts: np.ndarray, places: np.ndarray, values: np.ndarray, p: int) -> list[sparse.csc_array]:
-    """Return one (p, m) array a penalty from non-zeros that are listed by column and then by penalty."""
-    m, k = counts.shape
-    penalty = np.repeat(np.tile(np.arange(k), m), counts.ravel())
-    found = []
-    for step in range(k):
-        own = penalty == step
-        indptr = np.concatenate(([0], np.cumsum(counts[:, step]))).astype(np.int32)
-        found.append(sparse.csc_array((values[own], places[own], indptr), shape=(p, m)))
-        found[-1].sort_indices()
-    return found
+    return inverted[0]

@@ -5,44 +5,22 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 __all__ = ["ShiftedProduct"]
 
-#: Products that the norm takes, and by how much the result is raised: it is approached from below. (As many rounds of
-#: power iteration stay 3 % below where R has fewer rows than columns.)
-LANCZOS_STEPS, RAISED = 40, 1.02
+#: Products that the norm takes, and the factor by which the result is raised: it is approached from below. (As many
+#: rounds of power iteration stay 3 % below where R has fewer rows than columns.)
+LANCZOS_STEPS, MARGIN = 40, 1.02
 
 
 class ShiftedProduct:
     """rows @ S for S = R + ridge I, S symmetric.
 
-    Parameters
-    ----------
-    R : ndarray of float64, shape (p, p), optional
-        Correlation matrix; only read.
-    factor : ndarray of float64, shape (n, p), optional
-        R = factor.T @ factor, used where R is not given: products cost 4 n p instead of 2 p² a row, and R is never
-        formed. May be mapped from a file.
-    ridge : float, default=0.0
-        What is added to the diagonal.
-
-    Raises
-    ------
-    ValueError
-        If neither R nor a factor is given.
-
-    Notes
-    -----
-    A copy in single precision is made when one is first asked for.
-
-    Examples
-    --------
-    >>> product = ShiftedProduct(factor=np.array([[0.6, 0.8]]), ridge=1.0)
-    >>> product(np.array([[1.0, 0.0]])).round(12).tolist()
-    [[1.36, 0.48]]
+    R is given, or read off a thin factor with R = factor.T @ factor: products then cost 4 n p instead of 2 p² per row,
+    R is never formed, and the factor may be mapped from a file. A copy in single precision is made on first use.
     """
 
     def __init__(self, R: np.ndarray | None = None, *, factor: np.ndarray | None = None, ridge: float = 0.0):
         matrix = factor if R is None else R
         if matrix is None:
-            raise ValueError("a product takes R or a factor of it, and got neither: pass one")
+            raise ValueError("neither R nor a factor of it was given: pass one")
         self._thin = R is None
         self._matrices = {np.dtype(np.float64): matrix}
         self.ridge = ridge
@@ -55,24 +33,24 @@ class ShiftedProduct:
         if rows.dtype not in self._matrices:
             self._matrices[rows.dtype] = self._matrices[np.dtype(np.float64)].astype(rows.dtype)
         matrix = self._matrices[rows.dtype]
-        found = (rows @ matrix.T) @ matrix if self._thin else rows @ matrix
+        products = (rows @ matrix.T) @ matrix if self._thin else rows @ matrix
         if self.ridge:
-            found += rows.dtype.type(self.ridge) * rows
-        return found
+            products += rows.dtype.type(self.ridge) * rows
+        return products
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return S[rows, columns]."""
         matrix = self._matrices[np.dtype(np.float64)]
-        found = matrix[:, rows].T @ matrix[:, columns] if self._thin else matrix[np.ix_(rows, columns)]
-        return found + self.ridge * (rows[:, None] == columns)
+        part = matrix[:, rows].T @ matrix[:, columns] if self._thin else matrix[np.ix_(rows, columns)]
+        return part + self.ridge * (rows[:, None] == columns)
 
     @property
     def has_matrix(self) -> bool:
-        """Whether R itself is there."""
+        """Whether R itself was given."""
         return not self._thin
 
     def eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues of S, ascending, and its eigenvectors as columns; they are kept. Cost some 10 p³."""
+        """Return the eigenvalues of S, ascending, and its eigenvectors as columns, computed once in some 10 p³."""
         if self._eigen is None:
             matrix = self._matrices[np.dtype(np.float64)]
             values, vectors = np.linalg.eigh(matrix.T @ matrix if self._thin else matrix)
@@ -80,7 +58,7 @@ class ShiftedProduct:
         return self._eigen
 
     def norm(self) -> float:
-        """Return an estimate of the largest eigenvalue of S, from above but for rare misfortune: by Lanczos' method."""
+        """Return an estimate of the largest eigenvalue of S by Lanczos' method, almost always an upper bound."""
         if self._norm is None:
             x = np.cos(np.arange(1.0, self.n_variables + 1.0))
             basis = (x / np.linalg.norm(x))[None]
@@ -95,5 +73,5 @@ class ShiftedProduct:
                 if beside[-1] <= 1e-12 * max(diagonal):
                     break
                 basis = np.concatenate([basis, image[None] / beside[-1]])
-            self._norm = RAISED * float(eigvalsh_tridiagonal(diagonal, beside[:-1])[-1])
+            self._norm = MARGIN * float(eigvalsh_tridiagonal(diagonal, beside[:-1])[-1])
         return self._norm

@@ -6,8 +6,8 @@ from math import inf
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from pgmx.solvers.gaussian.clime.admm import AdmmStart, admm_columns
-from pgmx.solvers.gaussian.clime.homotopy_path import Unfinished, homotopy_columns
+from pgmx.solvers.gaussian.clime.admm import StartingPoint, solve_by_admm
+from pgmx.solvers.gaussian.clime.homotopy_path import UnfinishedColumns, solve_by_homotopy
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
@@ -15,7 +15,7 @@ __all__ = ["SOLVERS", "clime_columns", "clime_lam_max"]
 
 SOLVERS = ("auto", "homotopy", "admm")
 
-#: Operations, in units of p², that a column may take on the path for each penalty before it goes to the ADMM. Random
+#: Operations, in units of p², that a column may take on the path per penalty before it is passed to the ADMM. Random
 #: graphs, p = 500, n = 1000, one thread: the path does 17e9 operations a second, an iteration of the ADMM with its
 #: 4 p² runs at 50e9. With 10, 40, 105, 195 and 281 non-zeros a column the path takes 0.3, 12, 150, 900 and 3600 p²
 #: (0.03, 0.2, 2, 14, 45 ms) and the ADMM 8, 33, 94, 149 and 190 ms, mostly without reaching 1e-4 in the last two. So a
@@ -58,7 +58,7 @@ def clime_columns(
         Largest excess over the radius, and largest duality gap relative to max(1, |q|_1), of an iterated column.
         Columns of the path are exact: an excess of 1e-9 at most.
     max_iter : int, default=5000
-        Iterations a column and penalty.
+        Most iterations per column and penalty.
     deadline : float, default=inf
         Reading of ``time.perf_counter`` at which to stop.
 
@@ -76,8 +76,9 @@ def clime_columns(
 
     Notes
     -----
-    Cost: see `homotopy_columns` and `admm_columns`. Columns do not depend on each other: blocks of them may be solved
-    in threads or on other machines, with the same result. The path runs without the GIL.
+    Cost of the path: see `homotopy_path`; of ADMM: 4 p² operations per iteration of a column. Columns do not depend on
+    each other: blocks of them may be solved in threads or on other machines, with the same result. The path runs
+    without the GIL.
 
     References
     ----------
@@ -100,26 +101,26 @@ def clime_columns(
     _check(R, factor, columns, lams)
     if solver == "admm" or R is None:
         product = ShiftedProduct(R if factor is None else None, factor=factor, ridge=ridge)
-        return admm_columns(product, columns, lams, tol=tol, max_iter=max_iter, deadline=deadline)
+        return solve_by_admm(product, columns, lams, tol=tol, max_iter=max_iter, deadline=deadline)
     allowance = ALLOWANCE * len(R) ** 2 if solver == "auto" else inf
-    estimates, unfinished = homotopy_columns(R, columns, lams, ridge=ridge, allowance=allowance, deadline=deadline)
+    estimates, unfinished = solve_by_homotopy(R, columns, lams, ridge=ridge, allowance=allowance, deadline=deadline)
     if not len(unfinished.positions):
         return estimates
-    left = admm_columns(
+    rest = solve_by_admm(
         ShiftedProduct(R, ridge=ridge),
         columns[unfinished.positions],
         lams,
         tol=tol,
         max_iter=max_iter,
         deadline=deadline,
-        start=AdmmStart(unfinished.points.toarray().T, unfinished.multipliers.toarray().T, unfinished.reached),
+        start=StartingPoint(unfinished.points.toarray().T, unfinished.multipliers.toarray().T, unfinished.reached),
         single=False,
     )
-    return _merged(estimates, unfinished, left)
+    return _merge(estimates, unfinished, rest)
 
 
 def _check(R: np.ndarray | None, factor: np.ndarray | None, columns: np.ndarray, lams: np.ndarray) -> None:
-    """Refuse what the compiled path would take for memory of its own, or for a path upwards."""
+    """Refuse shapes and penalties that the compiled path does not check."""
     if R is not None and (R.ndim != 2 or R.shape[0] != R.shape[1]):
         raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
     p = (factor if R is None else R).shape[1]  # type: ignore[union-attr]
@@ -130,8 +131,8 @@ def _check(R: np.ndarray | None, factor: np.ndarray | None, columns: np.ndarray,
         raise ValueError(f"lams must be at least 0 and in descending order, got {lams.tolist()}")
 
 
-def _merged(estimates: ColumnEstimates, unfinished: Unfinished, left: ColumnEstimates) -> ColumnEstimates:
-    """Return the estimates with what was left of some columns filled in."""
+def _merge(estimates: ColumnEstimates, unfinished: UnfinishedColumns, rest: ColumnEstimates) -> ColumnEstimates:
+    """Return the estimates with the rest of the unfinished columns filled in."""
     at = unfinished.positions
     later = np.arange(len(estimates.lams))[:, None] >= unfinished.reached
     coefficients = []
@@ -142,13 +143,13 @@ def _merged(estimates: ColumnEstimates, unfinished: Unfinished, left: ColumnEsti
             continue
         places = np.arange(matrix.shape[1])
         places[at[mine]] = matrix.shape[1] + np.arange(len(mine))
-        coefficients.append(csc_array(hstack([matrix, left.coefficients[t][:, mine]], format="csc")[:, places]))
+        coefficients.append(csc_array(hstack([matrix, rest.coefficients[t][:, mine]], format="csc")[:, places]))
     filled = {
         name: np.array(getattr(estimates, name), copy=True) for name in ("gaps", "violations", "converged", "n_iter")
     }
     for name in ("gaps", "violations", "converged"):
-        filled[name][:, at] = np.where(later, getattr(left, name), filled[name][:, at])
-    filled["n_iter"][at] += left.n_iter
+        filled[name][:, at] = np.where(later, getattr(rest, name), filled[name][:, at])
+    filled["n_iter"][at] += rest.n_iter
     return replace(estimates, coefficients=coefficients, **filled)
 
 

@@ -1,65 +1,49 @@
-"""CLIME columns by an alternating direction method whose projections on {S q = z} are exact."""
+r"""CLIME columns by an alternating direction method whose projections on {S q = z} are exact.
+
+.. math::
+
+    x &= \operatorname*{arg\,min}_x \; r \|x - (q - a)\|^2 + s \|S x - (z - b)\|^2 \\
+    q &\leftarrow \operatorname{soft}(\hat x + a,\; 1 / r), \quad a \leftarrow a + \hat x - q \\
+    z &\leftarrow e_j + \operatorname{clip}(\hat z + b - e_j, \pm\lambda), \quad b \leftarrow b + \hat z - z
+
+with :math:`\hat x, \hat z` the points x, S x over-relaxed. The multipliers of the dual problem are y = -s b. A penalty
+r or s is raised where its split moves less than its distance from the graph, and lowered where it moves more. An
+iteration costs 8 p² operations per column, as S is diagonal in the basis of its eigenvectors whatever the penalties;
+the condition of S, which slows linearised steps down, plays no part in the projection.
+
+Reference: Parikh, N. and Boyd, S. (2014), Block splitting for distributed optimization, Mathematical Programming
+Computation 6, 77-102, section 3 (graph projection splitting).
+"""
 
 import numpy as np
 
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["ProjectedSteps", "projection_pays"]
+__all__ = ["ProjectedSteps", "is_projection_cheaper"]
 
 #: First penalties of the splits q and z, and by how much they may change.
 FIRST, RANGE = (1.0, 100.0), 1e6
 #: Over-relaxation.
 RELAXATION = 1.8
-#: Iterations between two looks at the balance of residuals; penalties stay where the root of their ratio is within the
-#: second number, and move by the third at most.
+#: Iterations between two balances of the residuals; penalties stay where the root of their ratio is within the second
+#: number, and change by the third at most.
 BALANCE, UNBALANCED, MOST_MOVED = 100, 2.0, 10.0
 #: Cost of the eigenvalues of S in units of p³, and that of an iteration of one column in units of p².
 EIGEN_COST, STEP_COST = 25.0, 8.0
-#: Bytes up to which R is formed of its factor for the eigenvalues.
+#: Most bytes of an R that is formed from its factor for the eigenvalues.
 FORMED = 2**28
-#: What is added to shares of residuals, so that none is divided by zero.
-NOTHING = 1e-12
+#: Added to shares of residuals, so that none is divided by zero.
+TINY = 1e-12
 
 
-def projection_pays(product: ShiftedProduct, n_columns: int, n_iter: int) -> bool:
-    """Tell whether the eigenvalues of S cost less than the iterations of so many columns that they are to replace."""
-    there = product.has_matrix or 8 * product.n_variables**2 <= FORMED
-    return there and EIGEN_COST * product.n_variables <= STEP_COST * n_columns * n_iter
+def is_projection_cheaper(product: ShiftedProduct, n_columns: int, n_iter: int) -> bool:
+    """Return whether the eigenvalues of S cost less than the iterations of the columns that they replace."""
+    is_formed = product.has_matrix or 8 * product.n_variables**2 <= FORMED
+    return is_formed and EIGEN_COST * product.n_variables <= STEP_COST * n_columns * n_iter
 
 
 class ProjectedSteps:
-    r"""Iterates of the alternating direction method in its graph form, a row a column.
-
-    .. math::
-
-        x &= \operatorname*{arg\,min}_x \; r \|x - (q - a)\|^2 + s \|S x - (z - b)\|^2 \\
-        q &\leftarrow \operatorname{soft}(\hat x + a,\; 1 / r), \quad a \leftarrow a + \hat x - q \\
-        z &\leftarrow e_j + \operatorname{clip}(\hat z + b - e_j, \pm\lambda), \quad b \leftarrow b + \hat z - z
-
-    with :math:`\hat x, \hat z` the points x, S x over-relaxed. The multipliers of the dual problem are y = -s b. A
-    penalty r or s is raised where its split moves less than it is apart from the graph, and lowered where more.
-
-    Parameters
-    ----------
-    product : ShiftedProduct
-        S.
-    columns : ndarray of int64, shape (m,)
-        The columns j.
-    lam : float
-        The radius.
-    points, multipliers : ndarray of float64, shape (m, p)
-        q and y to begin with.
-
-    Notes
-    -----
-    An iteration costs 8 p² operations a column, as S is diagonal in the basis of its eigenvectors whatever the
-    penalties. The condition of S, which slows linearised steps down, plays no part in the projection.
-
-    References
-    ----------
-    .. [1] Parikh, N. and Boyd, S. (2014). Block splitting for distributed optimization. Mathematical Programming
-       Computation 6, 77-102 (section 3, graph projection splitting).
-    """
+    """Iterates of the method in its graph form, one row per column, from given q and y of shape (m, p)."""
 
     def __init__(self, product: ShiftedProduct, columns, lam: float, points, multipliers):
         self.product, self.columns, self.lam = product, columns, lam
@@ -71,10 +55,10 @@ class ProjectedSteps:
 
     def _into_box(self, rows: np.ndarray) -> np.ndarray:
         """Return rows moved to within lam of e_j."""
-        own = np.arange(len(rows)), self.columns
-        rows[own] -= 1.0
+        diagonal = np.arange(len(rows)), self.columns
+        rows[diagonal] -= 1.0
         np.clip(rows, -self.lam, self.lam, out=rows)
-        rows[own] += 1.0
+        rows[diagonal] += 1.0
         return rows
 
     def step(self, iteration: int) -> None:
@@ -96,26 +80,26 @@ class ProjectedSteps:
 
     @property
     def multipliers(self) -> np.ndarray:
-        """Return y."""
+        """The multipliers y."""
         return -self.s[:, None] * self.b
 
-    def keep(self, which: np.ndarray) -> None:
-        """Go on with some rows only."""
+    def select(self, which: np.ndarray) -> None:
+        """Continue with some rows only."""
         for name in ("columns", "r", "s", "q", "z", "a", "b"):
             setattr(self, name, getattr(self, name)[which])
 
 
 def _balance(penalties, scaled, graph_point, split, before, first: float) -> None:
-    """Move the penalties of one split to where its two residuals are equal shares of what they belong to."""
-    apart = _lengths(graph_point - split) / np.maximum(_lengths(split), NOTHING)
-    moved = _lengths(split - before) / np.maximum(_lengths(scaled), NOTHING)
-    factors = np.sqrt((apart + NOTHING) / (moved + NOTHING))
+    """Change the penalties of one split so that its two residuals become equal shares of what they are residuals of."""
+    apart = _norms(graph_point - split) / np.maximum(_norms(split), TINY)
+    moved = _norms(split - before) / np.maximum(_norms(scaled), TINY)
+    factors = np.sqrt((apart + TINY) / (moved + TINY))
     factors[(factors > 1 / UNBALANCED) & (factors < UNBALANCED)] = 1.0
     factors = np.clip(factors, 1 / MOST_MOVED, MOST_MOVED)
-    changed = np.clip(penalties * factors, first / RANGE, first * RANGE)
-    scaled *= (penalties / changed)[:, None]
-    penalties[:] = changed
+    new = np.clip(penalties * factors, first / RANGE, first * RANGE)
+    scaled *= (penalties / new)[:, None]
+    penalties[:] = new
 
 
-def _lengths(rows: np.ndarray) -> np.ndarray:
+def _norms(rows: np.ndarray) -> np.ndarray:
     return np.sqrt((rows * rows).sum(axis=1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["EXACT", "Certificates", "vertices"]
+__all__ = ["EXACT", "Certificates", "find_vertices"]
 
 #: Largest excess and relative gap of a vertex that counts as optimal.
 EXACT = 1e-9
@@ -14,17 +14,10 @@ EXACT = 1e-9
 
 @dataclass(eq=False)
 class Certificates:
-    r"""How good some points are.
+    r"""How good some points are: excess, gap for the radius that the point does meet, and |q|_1, of shape (m,) each.
 
-    .. math::
-
-        v = \|S q - e_j\|_\infty - \lambda, \qquad
+    .. math:: v = \|S q - e_j\|_\infty - \lambda, \qquad
         \text{gap} = \|q\|_1 - y_j + (\lambda + \max(v, 0)) \|y\|_1, \quad \|S y\|_\infty \le 1
-
-    Parameters
-    ----------
-    violations, gaps, sizes : ndarray of float64, shape (m,)
-        v; the gap for the radius that the point does meet, y scaled to be feasible; and |q|_1.
     """
 
     violations: np.ndarray
@@ -33,7 +26,7 @@ class Certificates:
 
     @classmethod
     def from_residuals(cls, residuals, images, points, multipliers, columns, lam: float) -> "Certificates":
-        """Return those of rows with residuals S q - e_j and images S y."""
+        """Return the certificates of rows with residuals S q - e_j and images S y."""
         violations = abs(residuals).max(axis=1) - lam
         sizes = abs(points).sum(axis=1)
         scale = np.maximum(1.0, abs(images).max(axis=1))
@@ -42,13 +35,13 @@ class Certificates:
         return cls(violations.astype(np.float64), (sizes - dual / scale).astype(np.float64), sizes.astype(np.float64))
 
     @classmethod
-    def of(cls, product: ShiftedProduct, columns, lam: float, points, multipliers) -> "Certificates":
-        """Return those of rows q and y."""
+    def from_points(cls, product: ShiftedProduct, columns, lam: float, points, multipliers) -> "Certificates":
+        """Return the certificates of rows q and y."""
         residuals = product(points)
         residuals[np.arange(len(columns)), columns] -= 1.0
         return cls.from_residuals(residuals, product(multipliers), points, multipliers, columns, lam)
 
-    def good(self, tol: float) -> np.ndarray:
+    def are_within(self, tol: float) -> np.ndarray:
         """Return which points exceed the radius by at most `tol`, with a relative gap of at most `tol`."""
         return (self.violations <= tol) & (self.gaps <= tol * np.maximum(1.0, self.sizes))
 
@@ -58,29 +51,11 @@ class Certificates:
         self.sizes[which] = others.sizes
 
 
-def vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
+def find_vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
     """Return which rows lie beside an optimal vertex, and the vertices: q and y, zero where there is none.
 
-    Parameters
-    ----------
-    product : ShiftedProduct
-        S.
-    columns : ndarray of int64, shape (m,)
-        The column j of each row.
-    lam : float
-        The radius.
-    points, multipliers : ndarray, shape (m, p)
-        Approximate q and y, with exact zeros.
-
-    Returns
-    -------
-    tuple of ndarray
-        (m,) bool, (m, p) float64, (m, p) float64.
-
-    Notes
-    -----
-    The largest entries of both, as many as the one with fewer has, are the active sets. Cost k³ for the system and two
-    products a row for its certificate.
+    The active sets are the largest entries of both, as many as the one with fewer has. Cost k³ for the system and two
+    products per row for its certificate.
     """
     q, y = np.zeros(points.shape), np.zeros(points.shape)
     solved = np.zeros(len(columns), dtype=bool)
@@ -98,7 +73,7 @@ def vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
     exact = np.zeros(len(columns), dtype=bool)
     rows = np.flatnonzero(solved)
     if len(rows):
-        exact[rows] = Certificates.of(product, columns[rows], lam, q[rows], y[rows]).good(EXACT)
+        exact[rows] = Certificates.from_points(product, columns[rows], lam, q[rows], y[rows]).are_within(EXACT)
     return exact, q, y
 
 

@@ -8,13 +8,13 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 __all__ = [
-    "duality_gap",
-    "gap_of_clipped",
-    "gap_of_near_inverses",
+    "compute_clipped_gap",
+    "compute_gap",
+    "compute_gap_bound",
+    "compute_log_determinant",
+    "find_box_shrinkage",
     "graphical_lasso_certificate",
-    "inverse_and_determinant",
-    "log_determinant",
-    "shrinkage_into_box",
+    "invert",
 ]
 
 #: How often a point is halved towards one that is known to be positive definite.
@@ -23,92 +23,33 @@ HALVINGS = 60
 NEAR = 0.5
 
 
-def log_determinant(matrix: np.ndarray, *, overwrite: bool = False) -> float | None:
+def compute_log_determinant(matrix: np.ndarray, *, overwrite: bool = False) -> float | None:
     """Return the log determinant of a symmetric matrix, None where Cholesky says that it is not positive definite.
 
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (p, p)
-        C-contiguous, symmetric.
-    overwrite : bool, default=False
-        Whether the diagonal and what is above it may be destroyed.
-
-    Returns
-    -------
-    float or None
-        The log determinant.
-
-    Examples
-    --------
-    >>> log_determinant(np.eye(2)), log_determinant(np.ones((2, 2)))
-    (0.0, None)
+    `overwrite` allows the diagonal and the upper triangle to be destroyed.
     """
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=int(overwrite))
     return None if failed else 2.0 * float(np.log(factor.diagonal()).sum())
 
 
-def inverse_and_determinant(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return the inverse, symmetric to the last bit, and the log determinant of a positive definite matrix, else None.
-
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (p, p)
-        Symmetric.
-
-    Returns
-    -------
-    tuple of ndarray of float64, shape (p, p), and float, or None
-        Inverse and log determinant; None where Cholesky says that the matrix is not positive definite.
-
-    Examples
-    --------
-    >>> inverse_and_determinant(np.diag([4.0, 0.25]))[0].tolist()
-    [[0.25, 0.0], [0.0, 4.0]]
-    """
+def invert(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the inverse, exactly symmetric, and the log determinant of a positive definite matrix, else None."""
     factor, failed = dpotrf(matrix.T, lower=1, clean=1)
     if failed:
         return None
-    found = 2.0 * float(np.log(factor.diagonal()).sum())
+    log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
     lower, _ = dpotri(factor, lower=1)
-    return np.tril(lower) + np.tril(lower, -1).T, found
+    return np.tril(lower) + np.tril(lower, -1).T, log_determinant
 
 
-def duality_gap(R: np.ndarray, lam: float, theta: np.ndarray, W: np.ndarray) -> float | None:
-    r"""Return the gap between the objectives of a precision matrix and of a dual point, a sum without cancellation.
+def compute_gap(R: np.ndarray, lam: float, theta: np.ndarray, W: np.ndarray) -> float | None:
+    r"""Return the gap between the objectives of Θ and of a dual point W, None where one is not positive definite.
 
-    .. math::
-
-        \sum_{i \ne j} \left(\lambda |\Theta_{ij}| - (W - R)_{ij} \Theta_{ij}\right)
-            + \sum_i \left(C_{ii}^2 - 1 - \log C_{ii}^2\right) + \sum_{i > j} C_{ij}^2, \qquad
-        \Theta = L L', \quad L' W L = C C'
-
-    Parameters
-    ----------
-    R : ndarray of float64, shape (p, p)
-        Correlations, with what the diagonal is penalised by on the diagonal.
-    lam : float
-        λ.
-    theta : ndarray of float64, shape (p, p)
-        Θ, symmetric.
-    W : ndarray of float64, shape (p, p)
-        Within λ of R, equal to it on the diagonal.
-
-    Returns
-    -------
-    float or None
-        At least 0: no term is negative. None where Θ or W is not positive definite to working precision.
-
-    Notes
-    -----
-    Both determinants alone err by the condition of Θ times the unit of rounding, which for small λ is more than the
-    gap. Terms of the first sum are negative only where W was rounded out of the box, and count 0. O(p³) time.
-
-    Examples
-    --------
-    >>> R = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> duality_gap(R, 0.5, np.eye(2), np.eye(2))
-    0.0
+    .. math:: \sum_{i \ne j} \left(\lambda |\Theta_{ij}| - (W - R)_{ij} \Theta_{ij}\right)
+        + \sum_i \left(C_{ii}^2 - 1 - \log C_{ii}^2\right) + \sum_{i > j} C_{ij}^2, \; L' W L = C C', \Theta = L L'
     """
+    # Both determinants alone err by the condition of Θ times the unit of rounding, which for small λ is more than the
+    # gap; a sum of terms that are not negative does not. A term is negative only where W was rounded out of the box.
     terms = lam * np.abs(theta) - (W - R) * theta
     np.fill_diagonal(terms, 0.0)
     slack = float(np.maximum(terms, 0.0, out=terms).sum())
@@ -126,50 +67,17 @@ def duality_gap(R: np.ndarray, lam: float, theta: np.ndarray, W: np.ndarray) -> 
     return slack + float(np.maximum(excess - np.log1p(excess), 0.0).sum()) + float(np.square(root).sum())
 
 
-def gap_of_near_inverses(distance: float) -> float:
-    r"""Bound how far −log det(WΘ) + tr(WΘ) − p is above 0, for W and Θ that are nearly inverse to each other.
+def compute_gap_bound(distance: float) -> float:
+    r"""Bound how far −log det(WΘ) + tr(WΘ) − p is above 0, given the Frobenius norm t < 1 of E = I − WΘ.
 
     .. math:: -\log\det(I - E) - \operatorname{tr} E = \sum_{k \ge 2} \frac{\operatorname{tr} E^k}{k}
-        \le \frac{t^2}{2} \left(1 + \frac{2}{3} \frac{t}{1 - t}\right), \qquad t = \|E\|_F
-
-    Parameters
-    ----------
-    distance : float
-        t, the Frobenius norm of E = I − WΘ, below 1.
-
-    Returns
-    -------
-    float
-        The bound, free of the cancellation that the two determinants suffer.
-
-    Examples
-    --------
-    >>> round(gap_of_near_inverses(0.25), 6), gap_of_near_inverses(0.0)
-    (0.038194, 0.0)
+        \le \frac{t^2}{2} \left(1 + \frac{2}{3} \frac{t}{1 - t}\right)
     """
     return 0.5 * distance * distance * (1.0 + 2.0 / 3.0 * distance / (1.0 - distance))
 
 
-def shrinkage_into_box(R: np.ndarray, lam: float) -> float:
-    """Return the largest share t <= 1 at which R with its correlations times 1 - t differs from R by at most `lam`.
-
-    Parameters
-    ----------
-    R : ndarray of float64, shape (p, p)
-        Symmetric.
-    lam : float
-        Half the width of the box.
-
-    Returns
-    -------
-    float
-        t, 1 where the largest correlation is at most `lam`.
-
-    Examples
-    --------
-    >>> shrinkage_into_box(np.array([[1.0, -0.8], [-0.8, 1.0]]), 0.2)
-    0.25
-    """
+def find_box_shrinkage(R: np.ndarray, lam: float) -> float:
+    """Return the largest share t <= 1 by which the correlations of R can be shrunk within a change of at most `lam`."""
     off = np.abs(R)
     np.fill_diagonal(off, 0.0)
     largest = float(off.max(initial=0.0))
@@ -204,8 +112,8 @@ def graphical_lasso_certificate(
     objective : float
         F, infinite where the precision is not positive definite.
     gap : float
-        At least 0 up to rounding; from the inverse of the precision put into the box, and where that is not positive
-        definite from a point between it and R with shrunken correlations. Infinite where no dual point is found.
+        At least 0 up to rounding; from the inverse of the precision clipped to the box, and where that is not positive
+        definite from a point between it and R with shrunk correlations. Infinite where no dual point is found.
 
     Notes
     -----
@@ -227,50 +135,30 @@ def graphical_lasso_certificate(
     R = np.ascontiguousarray(R, dtype=np.float64)
     if penalize_diagonal:
         R = R + lam * np.eye(len(R))
-    found = inverse_and_determinant(theta)
-    if found is None:
+    inverted = invert(theta)
+    if inverted is None:
         return inf, inf
-    inverse, logdet = found
+    inverse, logdet = inverted
     off = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
     objective = -logdet + float(np.vdot(R, theta)) + lam * off
     dual = np.clip(inverse, R - lam, R + lam)
     np.fill_diagonal(dual, R.diagonal())
-    return objective, gap_of_clipped(R, lam, theta, dual)
+    return objective, compute_clipped_gap(R, lam, theta, dual)
 
 
-def gap_of_clipped(R: np.ndarray, lam: float, theta: np.ndarray, dual: np.ndarray) -> float:
-    """Return the duality gap at a point of the box, or at the first point from it towards R that is definite.
+def compute_clipped_gap(R: np.ndarray, lam: float, theta: np.ndarray, dual: np.ndarray) -> float:
+    """Return the duality gap at a point of the box, or at the first positive definite point from it towards R.
 
-    Parameters
-    ----------
-    R : ndarray of float64, shape (p, p)
-        Correlations, with what the diagonal is penalised by on the diagonal.
-    lam : float
-        λ.
-    theta : ndarray of float64, shape (p, p)
-        Symmetric, positive definite.
-    dual : ndarray of float64, shape (p, p)
-        Within λ of R, equal to it on the diagonal.
-
-    Returns
-    -------
-    float
-        As `duality_gap`; infinite where no point is definite.
-
-    Examples
-    --------
-    >>> R = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> round(gap_of_clipped(R, 0.5, np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]])), 6)
-    0.287682
+    It is infinite where no such point is found.
     """
-    gap = duality_gap(R, lam, theta, dual)
+    gap = compute_gap(R, lam, theta, dual)
     if gap is None:
-        share = shrinkage_into_box(R, lam)
+        share = find_box_shrinkage(R, lam)
         safe = (1.0 - share) * R
         np.fill_diagonal(safe, R.diagonal())
         for _ in range(HALVINGS):
             dual = 0.5 * (dual + safe)
-            gap = duality_gap(R, lam, theta, dual)
+            gap = compute_gap(R, lam, theta, dual)
             if gap is not None:
                 break
     return inf if gap is None else gap

@@ -13,15 +13,15 @@ from scipy import sparse
 from pgmx._ext import _gram_lasso
 from pgmx.solvers.gaussian.glasso.certificate import (
     NEAR,
-    gap_of_near_inverses,
-    inverse_and_determinant,
-    log_determinant,
+    compute_gap_bound,
+    compute_log_determinant,
+    invert,
 )
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
 
 __all__ = ["GraphicalLassoSolution", "graphical_lasso_path"]
 
-#: How often the components of a problem go on where their gaps together are above the tolerance.
+#: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
 ROUNDS = 4
 #: Where R has no inverse to working precision, stand-ins for penalties below the last of them, as shares of the largest
 #: correlation. Rounding spoils smaller ones, as Θ grows with 1/λ; and the last may be too small already.
@@ -34,35 +34,16 @@ Callback = Callable[[float, int, float, int], bool | None]
 
 @dataclass(frozen=True, eq=False)
 class GraphicalLassoSolution:
-    """A solution of the graphical lasso with its certificate.
-
-    Parameters
-    ----------
-    lam : float
-        The penalty.
-    precision : scipy.sparse.csr_array of float64, shape (p, p)
-        Symmetric, positive definite, on the correlation scale; its non-zeros off the diagonal are the edges.
-    objective : float
-        −log det Θ + tr(RΘ) + λ Σ|Θ_ij|, in nats a row but for constants and the factor 1/2.
-    dual_gap : float
-        Bound on how far the objective is above the optimum, from a feasible dual point, as a sum of terms that are not
-        negative.
-    converged : bool
-        Whether the gap is at most the tolerance times max(1, |objective|), and the edges join what |R_ij| > λ joins, as
-        they do in the exact solution.
-    n_iter : int
-        Sweeps over the variables, of the component that took most.
-    n_components : int
-        Connected components of the graph of |R_ij| > λ, each of which was solved alone.
-    """
+    """A solution of the graphical lasso with its certificate, on the correlation scale."""
 
     lam: float
-    precision: sparse.csr_array
-    objective: float
-    dual_gap: float
+    precision: sparse.csr_array  # symmetric, positive definite; its non-zeros off the diagonal are the edges
+    objective: float  # −log det Θ + tr(RΘ) + λ Σ|Θ_ij|
+    dual_gap: float  # bound on objective - optimum from a feasible dual point, a sum of terms that are not negative
+    #: gap at most the tolerance times max(1, |objective|), and the edges join what |R_ij| > λ joins
     converged: bool
-    n_iter: int
-    n_components: int
+    n_iter: int  # sweeps over the variables, of the component that took most
+    n_components: int  # of the graph of |R_ij| > λ, each solved separately
 
 
 def graphical_lasso_path(
@@ -76,7 +57,7 @@ def graphical_lasso_path(
     deadline: float = inf,
     callback: Callback | None = None,
 ) -> Iterator[GraphicalLassoSolution]:
-    r"""Solve the graphical lasso for one penalty after the other, each begun at the solution before.
+    r"""Solve the graphical lasso for one penalty after the other, each started at the solution before.
 
     .. math::
 
@@ -101,7 +82,7 @@ def graphical_lasso_path(
         Reading of ``time.perf_counter`` after which no sweep begins; every penalty gets one sweep nevertheless.
     callback : callable, optional
         Called after every sweep over a component with λ, the number of the sweep, NaN, and the edges in the component;
-        and at the end of every penalty with the objective and all edges. True stops: the solution at hand is the last.
+        and at the end of every penalty with the objective and all edges. True stops: the present solution is the last.
 
     Yields
     ------
@@ -140,8 +121,8 @@ def graphical_lasso_path(
     Examples
     --------
     >>> R = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.0]])
-    >>> for found in graphical_lasso_path(R, [0.6, 0.3]):
-    ...     print(found.precision.toarray().round(3).tolist(), found.n_components, found.converged)
+    >>> for solution in graphical_lasso_path(R, [0.6, 0.3]):
+    ...     print(solution.precision.toarray().round(3).tolist(), solution.n_components, solution.converged)
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] 3 True
     [[1.042, -0.208, 0.0], [-0.208, 1.042, 0.0], [0.0, 0.0, 1.0]] 2 True
     """
@@ -152,13 +133,22 @@ def graphical_lasso_path(
     if not (penalties >= 0).all():
         raise ValueError(f"lams must be at least 0, got {penalties[~(penalties >= 0)][0]}")
     path = _Path(R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback)
-    return path.solutions(penalties)
+    return path.solve(penalties)
 
 
 class _Path:
-    """The problems of one path, and what one hands to the next."""
+    """The problems of one path, and the solution that the next one starts from."""
 
-    def __init__(self, R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback):
+    def __init__(
+        self,
+        R: np.ndarray,
+        penalize_diagonal: bool,
+        tol: float,
+        max_iter: int,
+        n_jobs: int | None,
+        deadline: float,
+        callback: Callback | None,
+    ):
         self._R = R
         self._largest = float(np.abs(R - np.diag(R.diagonal())).max())
         self._penalize_diagonal = penalize_diagonal
@@ -170,9 +160,9 @@ class _Path:
         self._last: tuple[float, np.ndarray, sparse.csr_array] | None = None  # λ, W, Θ
         self._blocks: dict[bytes, DualAscent] = {}
 
-    def solutions(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
+    def solve(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
         for lam in penalties.tolist():
-            solution = self._solve(lam) if lam > STAND_INS[-1] * self._largest else self._nearly_free(lam)
+            solution = self._solve(lam) if lam > STAND_INS[-1] * self._largest else self._solve_nearly_free(lam)
             if self._callback is not None:
                 edges = (solution.precision.nnz - len(self._R)) // 2
                 self._stopped |= bool(self._callback(lam, solution.n_iter, solution.objective, edges))
@@ -187,7 +177,7 @@ class _Path:
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.cumsum(counts[counts > 0])[:-1])
         members = [nodes for nodes in groups if len(nodes) > 1]
-        blocks = [self._block(nodes, lam) for nodes in members]
+        blocks = [self._start_block(nodes, lam) for nodes in members]
         diagonal = self._R.diagonal()[alone] + lam * self._penalize_diagonal
         base = float(np.log(diagonal).sum()) + len(alone)
         tol = self._tol
@@ -196,7 +186,7 @@ class _Path:
             objective = base + sum(block.objective for block in blocks)
             gap = sum((block.gap for block in blocks), 0.0)
             allowed = self._tol * max(1.0, abs(objective))
-            if gap <= allowed or self._over() or not all(block.converged for block in blocks):
+            if gap <= allowed or self._is_over() or not all(block.converged for block in blocks):
                 break
             tol *= 0.5 * allowed / gap
         precision = self._assemble(blocks, alone, 1.0 / diagonal)
@@ -211,27 +201,27 @@ class _Path:
             n_components=len(blocks) + len(alone),
         )
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         return self._stopped or perf_counter() >= self._deadline
 
-    def _block(self, nodes: np.ndarray, lam: float) -> DualAscent:
-        """Return the component of `nodes` with where it starts: at its last solution, or at what is known of W."""
+    def _start_block(self, nodes: np.ndarray, lam: float) -> DualAscent:
+        """Return the component of `nodes`, started at its last solution, or at the part of the last W."""
         whole = len(nodes) == len(self._R)
         block = self._blocks.get(nodes.tobytes())
         if block is not None and not self._penalize_diagonal:
-            block.go_on(lam)
+            block.restart(lam)
             return block
         matrix = self._R if whole else self._R[np.ix_(nodes, nodes)]
         if self._penalize_diagonal:
             matrix = matrix + lam * np.eye(len(nodes))
         block = DualAscent(matrix, nodes)
         if self._last is None:
-            block.begin(lam)
+            block.start(lam)
         else:
             last, W, precision = self._last
             if not whole:
                 W, precision = W[np.ix_(nodes, nodes)], precision[nodes][:, nodes]
-            block.begin_at(lam, last, W, precision)
+            block.start_from(lam, last, W, precision)
         return block
 
     def _run(self, blocks: list[DualAscent], lam: float, tol: float) -> None:
@@ -241,7 +231,7 @@ class _Path:
             if self._callback is not None:
                 with self._lock:
                     self._stopped |= bool(self._callback(lam, n_iter, nan, edges))
-            return self._over()
+            return self._is_over()
 
         def solve(block: DualAscent) -> None:
             block.solve(tol, self._max_iter, watch)
@@ -276,45 +266,45 @@ class _Path:
                 W[np.ix_(block.nodes, block.nodes)] = block.dual
         self._last = (lam, W, precision)
 
-    def _nearly_free(self, lam: float) -> GraphicalLassoSolution:
-        """Solve with hardly any penalty."""
-        inverse = self._inverse()
+    def _solve_nearly_free(self, lam: float) -> GraphicalLassoSolution:
+        """Solve with almost no penalty."""
+        inverse = self._solve_free()
         if inverse is None:
-            return self._singular(lam)
+            return self._solve_singular(lam)
         return self._solve(lam) if lam > 0 else inverse
 
-    def _inverse(self) -> GraphicalLassoSolution | None:
+    def _solve_free(self) -> GraphicalLassoSolution | None:
         """Solve without a penalty; None where R has no inverse or one of rounding errors."""
-        found = inverse_and_determinant(self._R)
-        if found is None:
+        inverted = invert(self._R)
+        if inverted is None:
             return None
-        theta = found[0]
+        theta = inverted[0]
         error = np.eye(len(theta)) - self._R @ theta
-        distance, logdet = float(np.linalg.norm(error)), log_determinant(theta)
+        distance, logdet = float(np.linalg.norm(error)), compute_log_determinant(theta)
         if logdet is None or not distance < NEAR:
             return None
-        gap = gap_of_near_inverses(distance)
+        gap = compute_gap_bound(distance)
         objective = -logdet + len(theta) - float(np.trace(error))
         converged = gap <= self._tol * max(1.0, abs(objective))
         return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, converged, 0, 1)
 
-    def _singular(self, lam: float) -> GraphicalLassoSolution:
+    def _solve_singular(self, lam: float) -> GraphicalLassoSolution:
         """Take the best of the solutions for small penalties that rounding allows.
 
-        The dual point is R with shrunken correlations. What of its eigenvalues is below the rounding of R is put to
-        that, without which there would be no bound for a penalty of zero.
+        The dual point is R with shrunk correlations. Its eigenvalues below the rounding of R are raised to that,
+        without which there would be no bound for a penalty of zero.
         """
         R = self._R + lam * self._penalize_diagonal * np.eye(len(self._R))
         best, sweeps = self._solve(self._largest), 0  # no edges
-        objective = self._objective(R, best.precision, lam)
-        own = [lam] if lam > LEAST_PENALTY * self._largest else []
-        for penalty in [share * self._largest for share in STAND_INS] + own:
-            found = self._solve(penalty)
-            sweeps += found.n_iter
-            value = self._objective(R, found.precision, lam)
+        objective = self._compute_objective(R, best.precision, lam)
+        last = [lam] if lam > LEAST_PENALTY * self._largest else []
+        for penalty in [share * self._largest for share in STAND_INS] + last:
+            solution = self._solve(penalty)
+            sweeps += solution.n_iter
+            value = self._compute_objective(R, solution.precision, lam)
             if value < objective:
-                best, objective = found, value
-            if self._over():
+                best, objective = solution, value
+            if self._is_over():
                 break
         W = (1.0 - lam / self._largest) * R
         np.fill_diagonal(W, R.diagonal())
@@ -326,8 +316,8 @@ class _Path:
         return replace(best, lam=lam, objective=objective, dual_gap=max(gap, 0.0), converged=False, n_iter=sweeps)
 
     @staticmethod
-    def _objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
+    def _compute_objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
         theta = precision.toarray()
-        logdet = log_determinant(theta)
+        logdet = compute_log_determinant(theta)
         size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
         return inf if logdet is None else -logdet + float(np.vdot(R, theta)) + lam * size
