@@ -2,14 +2,14 @@
 
 Problem: node and edge marginals and the log-partition function of
     p(x) = exp(sum_i theta_i(x_i) + sum_ij W_ij(x_i, x_j)) / Z,
-exact on forests, approximate with cycles. Algorithm: sequential message passing. The variables stand in breadth-first
+exact on forests, approximate with cycles. Algorithm: sequential message passing. The variables are in breadth-first
 order of their components; a sweep goes backward, each variable sending to those before it, and forward, each sending
-to those after it, so that every message is sent once a sweep and a forest is done after one. The partition function is
+to those after it: every message is sent once per sweep, and a forest is done after one. The partition function is
 Bethe's, written in messages:
     log Z = sum_i log Z_i + sum_ij log Z_ij / (Z_i Z_j),
 whose first derivatives by the messages vanish at a fixed point, so that its error is of second order in theirs.
-Products run over exponentials scaled to a maximum of 1; where one falls under LEAST, the run stops and says so, and the
-caller repeats it in logarithms. Products leave out one factor by forward and backward partial products, never by
+Products run over exponentials scaled to a maximum of 1; where one falls under LEAST, the run ends with UNDERFLOW, and
+the caller repeats it in logarithms. Products leave out one factor by forward and backward partial products, never by
 division, so that zeros (cells of minus infinity) are exact.
 Cost of a sweep: sum over edges of 2 s_i s_j multiplications; in logarithms as many exponentials.
 Thread-safety: an object serves one thread; it shares only its inputs, which it reads.
@@ -24,7 +24,7 @@ import numpy as np
 
 # A product of two numbers above this is no subnormal number, so that no loss goes unseen.
 cdef double LEAST = 1e-150
-# Messages taken up from elsewhere: a zero that is one comes back by itself.
+# Least cell of a message to start from: a zero that is right returns by itself, one that is wrong never leaves.
 cdef double FLOOR = 1e-12
 
 cdef enum:
@@ -171,14 +171,14 @@ cdef class MessagePassing:
             cardinalities, pointer, neighbour, edge, edges
         )
         degrees = np.diff(np.asarray(pointer))
-        own = np.repeat(np.arange(self.n), degrees)
-        others = np.asarray(neighbour)
+        receivers = np.repeat(np.arange(self.n), degrees)
+        senders = np.asarray(neighbour)
         self.node_at = offsets(cards)
         self.edge_at = offsets(cards[np.asarray(edges)[:, 0]] * cards[np.asarray(edges)[:, 1]])
-        self.message_at = offsets(cards[own])
-        self.table_at = offsets(cards[own] * cards[others])
+        self.message_at = offsets(cards[receivers])
+        self.table_at = offsets(cards[receivers] * cards[senders])
         # The slots of an edge, first end's and second end's, are each other's twins.
-        by_edge = np.lexsort((own, np.asarray(edge))).reshape(-1, 2)
+        by_edge = np.lexsort((receivers, np.asarray(edge))).reshape(-1, 2)
         twin = np.empty(2 * self.m, dtype=np.int64)
         twin[by_edge[:, 0]], twin[by_edge[:, 1]] = by_edge[:, 1], by_edge[:, 0]
         self.twin = twin
@@ -187,8 +187,8 @@ cdef class MessagePassing:
         if messages is None:
             self._messages = np.full(self.message_at[2 * self.m], 0.0 if logs else 1.0)
         else:
-            found = np.maximum(messages, FLOOR)
-            self._messages = np.log(found) if logs else found
+            start = np.maximum(messages, FLOOR)
+            self._messages = np.log(start) if logs else start
         self.messages = self._messages
         self.cavities = np.empty(self.message_at[2 * self.m])
         widest, degree = cards.max(), degrees.max()
@@ -224,23 +224,23 @@ cdef class MessagePassing:
         cdef Py_ssize_t v, k, e, a, b, r, q
         cdef double top
         cdef double *table
-        cdef const double *given
+        cdef const double *source
         self.node_scale = 0.0
         with nogil:
             for v in range(self.n):
-                self.node_scale += self.scaled(&self.nodes[self.node_at[v]], self.cards[v])
+                self.node_scale += self.scale_down(&self.nodes[self.node_at[v]], self.cards[v])
                 for k in range(self.pointer[v], self.pointer[v + 1]):
                     e = self.edge[k]
                     r, q = self.cards[v], self.cards[self.neighbour[k]]
-                    table, given = &self.tables[self.table_at[k]], &edge_values[self.edge_at[e]]
+                    table, source = &self.tables[self.table_at[k]], &edge_values[self.edge_at[e]]
                     for a in range(r):
                         for b in range(q):
-                            table[a * q + b] = given[a * q + b] if v == self.edges[e, 0] else given[b * r + a]
-                    top = self.scaled(table, r * q)
+                            table[a * q + b] = source[a * q + b] if v == self.edges[e, 0] else source[b * r + a]
+                    top = self.scale_down(table, r * q)
                     if v == self.edges[e, 0]:
                         self.node_scale += top
 
-    cdef double scaled(self, double *values, Py_ssize_t size) noexcept nogil:
+    cdef double scale_down(self, double *values, Py_ssize_t size) noexcept nogil:
         # Divides the maximum out, and takes exponentials unless all work is in logarithms; returns the maximum.
         cdef Py_ssize_t a
         cdef double top = -INFINITY
@@ -313,7 +313,7 @@ cdef class MessagePassing:
             if direction * (self.rank[self.neighbour[k]] - self.rank[v]) < 0:
                 status = self.absorb(product, &self.messages[self.message_at[k]], r, scale)
                 worst = max(worst, status)
-        # Forward products of the targets' messages are kept, backward ones run along.
+        # Forward products of the targets' messages are stored, backward ones accumulate in `product`.
         for k in range(self.pointer[v], self.pointer[v + 1]):
             if direction * (self.rank[self.neighbour[k]] - self.rank[v]) >= 0:
                 partial = &self.partial[n_targets * r]

@@ -2,12 +2,12 @@
 
 Problem: draw configurations from p(x) proportional to the product of all tables, some variables fixed. Algorithm:
 systematic-scan Gibbs sampling: each free variable in turn is drawn from its conditional given all others. For every
-pair of a variable and a table with it in scope there is a copy of the table in which the variable's own states lie
-side by side, so that a conditional is a product of short contiguous rows. Rows are exponentials scaled to a maximum of
+pair of a variable and a table with it in scope there is a copy of the table in which the variable's own states are
+contiguous, so that a conditional is a product of short contiguous rows. Rows are exponentials scaled to a maximum of
 1; where a product comes near the smallest number, the conditional is formed again from logarithms. A configuration of
 probability zero may be the start: as long as no state is possible given the others, those are drawn from that break
 the fewest tables, and once a possible configuration is found the chain never leaves them.
-Cost of a sweep: one multiplication a state and incident table, one look-up for each other member of the table.
+Cost of a sweep: one multiplication per state and incident table, one look-up for each other member of the table.
 Thread-safety: reads its inputs, writes the state, the random word, the scratch row and its columns of the samples.
 References: Geman & Geman (1984), IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741.
 """
@@ -86,7 +86,7 @@ cdef bint sweep(
 ) noexcept nogil:
     # Draws every free variable once; False when some conditional had no possible state.
     cdef Py_ssize_t f, v, r, a, i
-    cdef int32_t drawn
+    cdef int32_t code
     cdef const double *row
     cdef double total, threshold
     cdef bint possible = True
@@ -111,13 +111,13 @@ cdef bint sweep(
                 total += weights[a]
         threshold = uniform(word) * total
         total = 0.0
-        drawn = 0
+        code = 0
         for a in range(r - 1):
             total += weights[a]
-            drawn += total <= threshold
-        while weights[drawn] == 0.0:    # the sum rounded up to the threshold: back to the last possible state
-            drawn -= 1
-        state[v] = drawn
+            code += total <= threshold
+        while weights[code] == 0.0:    # the sum rounded up to the threshold: back to the last possible state
+            code -= 1
+        state[v] = code
     return possible
 
 

@@ -2,9 +2,8 @@
 
 - `graphs`: how far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared
 - `likelihood`: log-likelihood of rows under a fitted network
-- `divergence`: kullback-Leibler divergence between two discrete Bayesian networks over the same variables
-- `curve`: the learning curve of a known network: how far what is learned stays from the truth, against the number of
-  rows
+- `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
+- `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 """
 
 from pgmx.metrics.curve import learning_curve

@@ -1,4 +1,4 @@
-"""The learning curve of a known network: how far what is learned stays from the truth, against the number of rows."""
+"""The learning curve of a known network: divergence from the truth against the number of rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def learning_curve(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    r"""Learn a known network back from samples of growing size, and measure the divergence from it each time.
+    r"""Learn a known network from samples of growing size, and measure the divergence from it each time.
 
     The parameters of each learned structure are
 
@@ -88,7 +88,7 @@ def learning_curve(
 
     Notes
     -----
-    One fit and one divergence a row of the result; what exact inference finds out about `network` is kept between them.
+    One fit and one divergence per row of the result; joint distributions of `network` are computed once.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ _STREAM = 0x6B6C  # separates the seeds of these samples from other ones
 
 
 class Divergence(NamedTuple):
-    """A Kullback-Leibler divergence and how well it is known.
+    """A Kullback-Leibler divergence and its standard error.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class Divergence(NamedTuple):
     standard_error : float
         Of `nats`; 0 where it is exact.
     exact : bool
-        Whether `nats` comes from exact inference alone; False where samples of `p` stand in for some families.
+        Whether `nats` comes from exact inference alone; False where samples of `p` replace it for some families.
     impossible : tuple
         Variables at whose tables `q` gives probability 0 to what `p` allows: the reason of an infinite divergence.
 
@@ -44,7 +45,7 @@ class Divergence(NamedTuple):
     nats: float
     standard_error: float
     exact: bool
-    impossible: tuple
+    impossible: tuple[Hashable, ...]
 
 
 def kl_divergence(
@@ -71,7 +72,7 @@ def kl_divergence(
     ----------
     p, q : pgmpy.models.DiscreteBayesianNetwork
         Networks with a table for every node, over the same variables; `p` is the true one. States are matched by name
-        and may stand in any order; a state that `q` does not know has probability 0 there. They are only read.
+        in any order; a state that `q` does not have has probability 0 there. They are only read.
     max_cells : int, default=2**18
         Largest table of exact inference; 0 takes samples for everything.
     n_samples : int, default=100_000

@@ -6,6 +6,8 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgmx.checks import check_same_names
+from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.equivalence import cpdag
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -134,12 +136,12 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
 def cpdag_shd(a: nx.Graph, b: nx.Graph) -> int:
     """Return the structural Hamming distance of the equivalence classes of two graphs.
 
-    Data alone cannot tell apart the DAGs of one Markov equivalence class; this distance does not either.
+    Data alone cannot distinguish the DAGs of one Markov equivalence class; neither does this distance.
 
     Parameters
     ----------
     a, b : pgmpy DAG or PDAG, or networkx Graph or DiGraph
-        Graphs on the same nodes. A DAG stands for its class and is turned into its CPDAG; a graph with undirected edges
+        Graphs on the same nodes. A DAG is turned into the CPDAG of its class; a graph with undirected edges
         and a ``PDAG`` are taken as they are.
 
     Returns
@@ -216,7 +218,7 @@ def direction_scores(
     true_graph, learned_graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
         Graphs on the same nodes.
     equivalence_class : bool, default=False
-        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data can tell do not count.
+        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data can identify do not count.
 
     Returns
     -------
@@ -240,15 +242,15 @@ def direction_scores(
     DirectionScores(precision=1.0, recall=1.0, f1=1.0)
     """
     index = _index_nodes(true_graph, learned_graph)
-    read = _class_arcs if equivalence_class else _arcs
-    true, learned = (_arrows(read(graph, index)) for graph in (true_graph, learned_graph))
+    arcs_of = _class_arcs if equivalence_class else _arcs
+    true, learned = (_arrows(arcs_of(graph, index)) for graph in (true_graph, learned_graph))
     return DirectionScores(*_shares(true, learned))
 
 
 def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class: bool = False) -> EdgeDifferences:
     """List the edges in which a graph differs from a reference.
 
-    Every pair of variables whose mark differs stands in exactly one list, so that together they are as long as `shd`
+    Every pair of variables whose mark differs is in exactly one list, so that together they are as long as `shd`
     (`cpdag_shd` with `equivalence_class`) is large.
 
     Parameters
@@ -281,8 +283,8 @@ def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class:
     """
     index = _index_nodes(reference, graph)
     names = list(index)
-    read = _class_arcs if equivalence_class else _arcs
-    there, here = read(reference, index), read(graph, index)
+    arcs_of = _class_arcs if equivalence_class else _arcs
+    there, here = arcs_of(reference, index), arcs_of(graph, index)
     differences = EdgeDifferences([], [], [], [], [])
     for u, v in sorted({(min(arc), max(arc)) for arc in there ^ here}):
         old, new = (((u, v) in arcs, (v, u) in arcs) for arcs in (there, here))
@@ -315,7 +317,7 @@ def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
-def _index_nodes(a: nx.Graph, b: nx.Graph) -> dict:
+def _index_nodes(a: nx.Graph, b: nx.Graph) -> dict[Hashable, int]:
     """Return the position of each node, or raise when the graphs have different nodes."""
     import networkx as nx
 
@@ -326,7 +328,7 @@ def _index_nodes(a: nx.Graph, b: nx.Graph) -> dict:
     return {node: position for position, node in enumerate(a)}
 
 
-def _arcs(graph: nx.Graph, index: dict) -> set[tuple[int, int]]:
+def _arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
     """Return the directed edges by position, an undirected one as both directions."""
     arcs = {(index[u], index[v]) for u, v in graph.edges()}
     for u, v in graph.edges():
@@ -335,11 +337,8 @@ def _arcs(graph: nx.Graph, index: dict) -> set[tuple[int, int]]:
     return arcs if graph.is_directed() else arcs | {(v, u) for u, v in arcs}
 
 
-def _class_arcs(graph: nx.Graph, index: dict) -> set[tuple[int, int]]:
+def _class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
     """Return the arcs of a graph, or of the CPDAG when it is a DAG."""
-    from pgmx.graphs.cycles import find_cycle
-    from pgmx.graphs.equivalence import cpdag
-
     arcs = _arcs(graph, index)
     # A PDAG without undirected edges is no DAG to complete: its author may know the directions.
     if hasattr(graph, "undirected_edges") or any((v, u) in arcs for u, v in arcs):

@@ -147,5 +147,5 @@ def test_parents_whose_states_differ_from_their_own_are_refused():
     model.add_edge("a", "b")
     cpd = TabularCPD("b", 2, [[0.5, 0.5], [0.5, 0.5]], ["a"], [2], state_names={"a": ["no", "maybe"], "b": [0, 1]})
     model.add_cpds(cpd)
-    with pytest.raises(ValueError, match=r"node 'b' knows 'a' with the states \['no', 'maybe'\]"):
+    with pytest.raises(ValueError, match=r"node 'b' gives 'a' the states \['no', 'maybe'\]"):
         kl_divergence(model, model)

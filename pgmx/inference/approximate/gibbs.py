@@ -197,7 +197,7 @@ def _copy_pairs(potentials: PairwisePotentials) -> _Conditionals:
     variable = np.repeat(np.arange(len(cards)), np.diff(pointer))
     first, second = cards[edges[:, 0]], cards[edges[:, 1]]
     offsets = potentials.edge_offsets
-    # Behind the tables as they stand, (i, j) with j side by side, come their transposes, with i side by side.
+    # After the tables as they are, (i, j) with j contiguous, come their transposes, with i contiguous.
     of_cell = np.repeat(np.arange(len(edges)), first * second)
     row, column = np.divmod(np.arange(offsets[-1]) - offsets[of_cell], second[of_cell])
     transposed = np.empty(offsets[-1])

@@ -38,9 +38,8 @@ def impute(
     """Return codes (n, N) with the cells where `missing` filled by the most probable states given the rest of the row.
 
     ``method="map"`` maximises over all missing variables of a row together, "marginal" over each. Those that are not
-    connected through other missing ones are independent given the rest: a single one costs a look-up per neighbour and
-    row, a few are enumerated, more go to a junction tree (`inference` "exact", "auto" up to 16 MB) or to belief
-    propagation, once per distinct surrounding.
+    connected through other missing ones are independent given the rest: a few are enumerated, more go to a junction
+    tree (`inference` "exact", "auto" up to 16 MB) or to belief propagation, once per distinct surrounding.
     """
     check_method(method, ("map", "marginal"))
     check_method(inference, ("auto", "exact", "loopy"), "inference")
@@ -53,7 +52,7 @@ def impute(
     for rows in np.split(touched[order], np.cumsum(np.bincount(of_row.ravel(), minlength=patterns.shape[1]))[:-1]):
         gone = np.flatnonzero(missing[:, rows[0]])
         fields = _fields(potentials, filled, rows, set(gone.tolist()))
-        for part in _connected_parts(potentials, gone):
+        for part in _find_connected_parts(potentials, gone):
             _fill(potentials, filled, rows, part, fields, method, inference)
     return filled
 
@@ -61,7 +60,7 @@ def impute(
 def _fields(
     potentials: PairwisePotentials, codes: np.ndarray, rows: np.ndarray, gone: set[int]
 ) -> dict[int, np.ndarray]:
-    """Return the log-potentials of each missing variable with what its known neighbours add: (states, rows)."""
+    """Return the log-potentials of each missing variable with what its observed neighbours add: (states, rows)."""
     pointer, neighbour, edge = potentials.neighbours()
     fields = {}
     for v in sorted(gone):
@@ -73,13 +72,13 @@ def _fields(
         impossible = np.flatnonzero(field.max(axis=0) == -np.inf)
         if len(impossible):
             raise ValueError(
-                f"row {rows[impossible[0]]} is impossible: what is known of it rules out every state of variable {v}"
+                f"row {rows[impossible[0]]} is impossible: its observed cells rule out every state of variable {v}"
             )
         fields[v] = field
     return fields
 
 
-def _connected_parts(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
+def _find_connected_parts(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
     """Return the connected parts of the missing variables."""
     pointer, neighbour, _ = potentials.neighbours()
     unvisited = dict.fromkeys(gone.tolist())
@@ -143,7 +142,9 @@ def _enumerate(
         flat = total.reshape(base.size, -1)
         impossible = np.flatnonzero(flat.max(axis=0) == -np.inf)
         if len(impossible):
-            raise ValueError(f"row {rows[begin + impossible[0]]} is impossible: nothing fits what is known of it")
+            raise ValueError(
+                f"row {rows[begin + impossible[0]]} is impossible: no states of its missing cells fit the observed ones"
+            )
         columns = slice(begin, begin + flat.shape[1])
         if method == "map":
             states[:, columns] = np.unravel_index(flat.argmax(axis=0), shape)

@@ -29,7 +29,7 @@ class TreewidthError(ValueError):
     problem : str
         What is too large.
     remedy : str
-        What to do; ``{}`` stands for the engines that may answer in place of the exact one.
+        What to do; ``{}`` is the place of the engines that may answer in place of the exact one.
     engines : str
         Their names, and how to choose them.
     """
@@ -142,7 +142,7 @@ def min_fill_order(
     scopes : iterable of sequence of int
         Sets of variables that occur together in a factor.
     max_bytes : int, optional
-        Give up as soon as the clique tables alone are known to take more. None never does.
+        Give up as soon as the clique tables alone take more. None never does.
 
     Returns
     -------

@@ -51,7 +51,7 @@ class ExactInference:
     evidence : dict of {int: int}, optional
         Codes of observed variables.
     memory : int, default=2**31
-        Bytes that the tables may take together. What is needed is known, and checked, before any is allocated.
+        Bytes that the tables may take together. The need is computed, and checked, before any is allocated.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class ExactInference:
         Raises
         ------
         ValueError
-            If a variable is unknown or given twice, or a table would take more than the memory granted.
+            If a variable is unknown or occurs twice, or a table would take more than the memory granted.
 
         Notes
         -----
@@ -214,7 +214,7 @@ class ExactInference:
         n_samples : int
             How many.
         seed : int, numpy.random.Generator or None, default=0
-            Source of randomness; None asks for fresh entropy.
+            Source of randomness; None draws fresh entropy.
 
         Returns
         -------

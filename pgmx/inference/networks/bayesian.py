@@ -56,7 +56,7 @@ class BayesianArrays(NamedTuple):
                 place = {state: k for k, state in enumerate(table_of[node].state_names[names[parent]])}
                 if place.keys() != set(states[parent]):
                     raise ValueError(
-                        f"the table of node {node!r} knows {names[parent]!r} with the states {list(place)}, the table "
+                        f"the table of node {node!r} gives {names[parent]!r} the states {list(place)}, the table "
                         f"of {names[parent]!r} has {list(states[parent])}: give both the same"
                     )
                 values = values.take([place[state] for state in states[parent]], axis=axis)

@@ -275,7 +275,7 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
             continue
         if name not in (states or {}):
             raise ValueError(
-                f"variable {name!r} is in no factor, so its states are not known: add a factor of it "
+                f"variable {name!r} is in no factor, so its states are unknown: add a factor of it "
                 "(of ones for a uniform variable), or name its states in `states`"
             )
         known[name] = tuple((states or {})[name])
@@ -286,7 +286,7 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
 
 
 def _log_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, tuple]) -> np.ndarray:
-    """Return the logarithms of a factor's values, axes in the known order of states; learns states not known yet."""
+    """Return the logarithms of a factor's values, states in the order of `known`, to which new variables are added."""
     values = np.array(factor.values, dtype=np.float64)
     if not (values >= 0).all() or not np.isfinite(values).all():
         wrong = values[~((values >= 0) & (values < np.inf))][0]

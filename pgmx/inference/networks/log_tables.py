@@ -15,7 +15,7 @@ def offsets(sizes: np.ndarray) -> np.ndarray:
 
 
 def freeze(array: object, dtype: type, name: str) -> np.ndarray:
-    """Return a C-contiguous read-only array of int64 or float64 that nobody else can write to; a copy if need be.
+    """Return a C-contiguous read-only array of int64 or float64 without writable views; a copy if necessary.
 
     Raises a ValueError about `name` if integers are needed and the array holds something else.
     """

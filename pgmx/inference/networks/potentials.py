@@ -116,7 +116,7 @@ class PairwisePotentials:
         cardinalities : sequence of int
             Number of states of each variable.
         nodes : sequence of array_like or None, optional
-            One vector of log-potentials per variable; None stands for zeros.
+            One vector of log-potentials per variable; None means zeros.
         tables : dict of {(i, j): array_like of shape (s_i, s_j)}, optional
             Log-potentials of pairs, or an iterable of such ((i, j), table). A pair with i > j is transposed, and
             tables of the same pair are added.
@@ -305,7 +305,7 @@ class PairwisePotentials:
         codes : array_like of int, shape (n, N)
             State codes.
         weights : array_like of float, shape (N,), optional
-            Factor of each row; a row of weight 0 counts 0 even where it is impossible. None stands for ones.
+            Factor of each row; a row of weight 0 counts 0 even where it is impossible. None means ones.
 
         Returns
         -------
