@@ -218,7 +218,7 @@ def direction_scores(
     true_graph, learned_graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
         Graphs on the same nodes.
     equivalence_class : bool, default=False
-        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data can identify do not count.
+        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data identify do not count.
 
     Returns
     -------
