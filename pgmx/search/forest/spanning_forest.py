@@ -39,9 +39,8 @@ def find_spanning_forest(
 ) -> Forest:
     """Find the rooted forest of largest weight; arcs of no positive weight are left out unless they are required.
 
-    `priority` (int64, a permutation) decides between equal weights, smaller first. Where the constraints leave the
-    directions open, each tree is rooted at `root`, else at its variable of most neighbours: Prim's algorithm with rows
-    of weights on demand, n² / 2 weights, memory for a block of rows. Where `symmetric` is False, or directions are
+    `priority` (int64, a permutation) decides between equal weights, smaller first. Trees are rooted at `root`, else at
+    their variables of most neighbours: Prim's algorithm, n² / 2 weights. Where not `symmetric`, or directions are
     constrained, it is a maximum branching: n² weights, 20 n² bytes, O(n²) time after them.
     """
     n = source.n
