@@ -62,7 +62,7 @@ class NodeAverage:
 
     .. math:: s(x \mid \Pi) = \frac{N}{N_f} \sum_{jk} n_{jk} \ln \frac{n_{jk}}{n_j} - c\, q (r - 1)
 
-    over the :math:`N_f` complete rows of the family, without parents of one state; Bodewes and Scutari (2021), IJAR 138.
+    over the :math:`N_f` complete rows of the family, without parents of one state; Bodewes & Scutari (2021), IJAR 138.
     """
 
     def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, penalty: float):
