@@ -1,11 +1,20 @@
 """Results that learners make from arrays once, when they are first asked for."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import networkx as nx
 import numpy as np
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 T = TypeVar("T")
+
+
+def tabulate_neighbors(graph: nx.Graph) -> "DataFrame":
+    """Return the adjacency matrix of a graph: 1 for each edge, whatever its weight."""
+    return nx.to_pandas_adjacency(graph, weight=None, dtype="int")  # pyright: ignore[reportArgumentType]
 
 
 class LazyResults:

@@ -13,6 +13,7 @@ class FamilyScorer(Protocol):
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`."""
+        ...
 
 
 class CompiledScore(BaseStructureScore, ABC):

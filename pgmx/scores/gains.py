@@ -26,12 +26,14 @@ class GainSource(Protocol):
 
         ``gains[child, u]`` is the gain of deleting u where u is a parent, else of adding it.
         """
+        ...
 
     def restrict(self, allowed: np.ndarray | None) -> None:
         """Replace the mask of arcs, uint8 (n, n), ``allowed[child, parent] == 0`` for none; None allows all."""
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`."""
+        ...
 
 
 class FunctionGains:

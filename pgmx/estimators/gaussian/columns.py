@@ -21,9 +21,11 @@ class ColumnSolver(Protocol):
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
         """Return the estimates of some columns."""
+        ...
 
     def certify_zero(self, lam: float) -> tuple[float, float]:
         """Return the duality gap and the violation of a column of zeros."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
-from scipy.sparse import csr_array, sparray
+from scipy.sparse import csc_array, csr_array
 
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
@@ -24,7 +24,7 @@ class GaussianEstimate:
     lam: float
     edges: np.ndarray  # pairs i < j in lexicographic order, int64 of shape (m, 2)
     precision: csr_array | None  # the method's own, symmetric; None where it has none
-    raw: sparray  # what the method gives before symmetrisation, one column per variable
+    raw: csc_array | csr_array  # what the method gives before symmetrisation, one column per variable
     objective: float  # like the gap summed over columns where these are solved separately
     dual_gap: float
     violation: float  # the largest excess over a constraint
@@ -42,7 +42,7 @@ class GaussianEstimate:
         return f", constraints violated by {self.violation:.3g}" if self.violation > 1e-9 else ""
 
 
-def drop_rounding(precision: sparray) -> csr_array:
+def drop_rounding(precision: csr_array) -> csr_array:
     """Return a symmetric precision without the entries whose partial correlation is only rounding."""
     entries = precision.tocoo()
     scale = np.sqrt(np.abs(precision.diagonal()))
@@ -51,7 +51,7 @@ def drop_rounding(precision: sparray) -> csr_array:
     return csr_array((entries.data[large], (i[large], j[large])), shape=precision.shape)
 
 
-def list_edges(precision: sparray) -> np.ndarray:
+def list_edges(precision: csr_array) -> np.ndarray:
     """Return the pairs i < j of a symmetric precision that are not zero."""
     entries = precision.tocoo()
     upper = entries.row < entries.col

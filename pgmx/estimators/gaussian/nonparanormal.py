@@ -192,7 +192,7 @@ class Nonparanormal(WrappingLearner):
             self._sample = sample.without_rows()
             self.repaired_ = float(sample.repaired)
             return
-        inner = clone(self.estimator)
+        inner: Any = clone(self.estimator)
         inner._learn(sample)
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
-from pgmx.estimators.results import LazyResults
+from pgmx.estimators.results import LazyResults, tabulate_neighbors
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
@@ -78,7 +78,7 @@ class GaussianResults(LazyResults, BaseStructureLearner):
     @property
     def adjacency_matrix_(self) -> "DataFrame":
         """Adjacency matrix of the graph, made on each access."""
-        return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
+        return tabulate_neighbors(self.graph_)
 
     def _make_graph(self) -> nx.Graph:
         graph = self.model_.to_networkx()

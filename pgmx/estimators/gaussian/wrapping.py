@@ -1,6 +1,7 @@
 """Learners of Gaussian graphical models that wrap another one."""
 
 from abc import abstractmethod
+from typing import Any
 
 from sklearn.base import clone
 
@@ -38,7 +39,8 @@ class WrappingLearner(ContinuousLearner):
         self._inner_learner()._validate()
 
     def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
-        self.estimator_ = clone(self._inner_learner())
-        self.estimator_.lam_max_ = self.lam_max_
-        self.estimator_._accept(sample, estimate)
+        learner: Any = clone(self._inner_learner())
+        learner.lam_max_ = self.lam_max_
+        learner._accept(sample, estimate)
+        self.estimator_ = learner
         super()._accept(sample, estimate)

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
-from pgmx.estimators.results import LazyResults
+from pgmx.estimators.results import LazyResults, tabulate_neighbors
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.markov.factors import measure_strengths
@@ -46,7 +46,7 @@ class MarkovResults(LazyResults, BaseStructureLearner):
     @property
     def adjacency_matrix_(self):
         """Adjacency matrix of the graph, built on each access."""
-        return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")
+        return tabulate_neighbors(self.graph_)
 
     def score(self, X, y=None):
         """Return the mean log pseudolikelihood of rows, in nats; higher is better.

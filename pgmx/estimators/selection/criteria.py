@@ -30,6 +30,7 @@ class Criterion(Protocol):
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the criterion of each estimate, and the position of the one to choose."""
+        ...
 
 
 class _Options(Protocol):

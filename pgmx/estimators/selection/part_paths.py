@@ -1,6 +1,7 @@
 """Paths of a Gaussian learner over parts of the rows, by parallel workers."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -29,7 +30,8 @@ def learn_paths_of_parts(
         else:
             arrays[f"factor{k}"] = part.factor
     heads = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
-    solver = clone(leaf).set_params(n_jobs=None, callback=None, show_progress=False)
+    solver: Any = clone(leaf)
+    solver.set_params(n_jobs=None, callback=None, show_progress=False)
     task = _Part(solver, lams, heads, run.wall_deadline)
     return dict(spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline))
 

@@ -22,15 +22,19 @@ class Scoring(Protocol):
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return a new source of gains."""
+        ...
 
     def prior(self, edges: np.ndarray) -> float:
         """Return the log prior of the graph."""
+        ...
 
     def model(self, edges: list) -> Any:
         """Return the network of `edges` with fitted parameters."""
+        ...
 
     def reweight(self, weights: np.ndarray) -> "Scoring":
         """Return the same score on the same rows with these weights, times those they have."""
+        ...
 
 
 class PriorMixin:

@@ -19,6 +19,7 @@ class Formula(Protocol):
         ``cells[i]`` holds the states of (parents..., child) in the i-th cell that occurs, in ascending order, and
         ``counts[i]`` the rows in it, or the sum of their weights.
         """
+        ...
 
 
 class CountedFamilies:

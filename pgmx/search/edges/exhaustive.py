@@ -17,9 +17,11 @@ class ScoredLoss(Protocol):
     @property
     def drift(self) -> np.ndarray:
         """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
+        ...
 
     def scores(self, pairs: np.ndarray) -> np.ndarray:
         """Return the score of each pair."""
+        ...
 
 
 class ExhaustiveEdges:

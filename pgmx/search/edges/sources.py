@@ -24,21 +24,25 @@ class EdgeSource(Protocol):
     @property
     def n_tests(self) -> int:
         """Scores of inactive pairs computed."""
+        ...
 
     def largest(self, loss: PenalisedLoss) -> float:
         """Return the largest s_e / c_e of a loss without edges: the smallest λ that leaves all edges out."""
+        ...
 
     def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
         """Begin with the active edges of the loss, where `state` says that an earlier run was; it may be empty."""
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate at most `limit` edges and optimise around them; return how many, 0 if none passes or time is up."""
+        ...
 
     def mark_changed(self, variables: np.ndarray) -> None:
         """Take note that a further optimisation changed the conditionals of variables."""
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold besides the parameters."""
+        ...
 
 
 class _AllPairs:

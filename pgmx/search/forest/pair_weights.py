@@ -28,6 +28,7 @@ class PairWeightSource(Protocol):
 
     def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return ``weights[i, j]`` of the pair ``block[i]``, ``others[j]`` (int64 ids), -inf where it has no weight."""
+        ...
 
 
 class StoredWeights:

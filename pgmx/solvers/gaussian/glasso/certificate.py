@@ -4,8 +4,7 @@ from math import inf
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 __all__ = [
     "compute_clipped_gap",
@@ -16,6 +15,9 @@ __all__ = [
     "graphical_lasso_certificate",
     "invert",
 ]
+
+dtrmm = get_blas_funcs("trmm", dtype=np.float64)
+dpotrf, dpotri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
 #: How often a point is halved towards one that is known to be positive definite.
 HALVINGS = 60
