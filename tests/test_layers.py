@@ -91,7 +91,7 @@ ORDER = {
     "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/parallel": ["arrays", "spread"],
-    "pgmx/plotting": ["crossings marks strengths", "edge_styles history layout paths", "curves draw"],
+    "pgmx/plotting": ["crossings marks strengths", "edge_styles history layout paths", "shapes curves", "draw"],
     "pgmx/runs": ["fingerprint progress", "checkpoint", "run"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "registry", "binding"],
     "pgmx/scores/binding": ["scoring sending", "discrete foreign gaussian", "resolve"],

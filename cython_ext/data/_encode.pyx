@@ -44,7 +44,7 @@ ctypedef fused offset:
 # Codes are at most 16 bits wide, so a column may hold this many distinct values.
 cdef enum:
     MAX_DISTINCT = 65535
-    # Objects other than str are told apart by address; with more addresses than this the caller has a better way.
+    # Objects other than str are distinguished by address; with more addresses than this the caller has a better way.
     MAX_ADDRESSES = 4096
     FIRST_SLOTS = 256
     ADDRESS_TAG = 7
@@ -89,7 +89,7 @@ cdef void close_table(Distinct* table) noexcept nogil:
     table.entries = NULL
 
 
-cdef inline Py_ssize_t home(const Distinct* table, uint64_t key, uint64_t tag) noexcept nogil:
+cdef inline Py_ssize_t first_slot(const Distinct* table, uint64_t key, uint64_t tag) noexcept nogil:
     """Slot at which the search for a key begins: the high bits of a multiplicative hash."""
     cdef uint64_t mixed = (key ^ (tag * <uint64_t> 0xD6E8FEB86659FD93)) * <uint64_t> 0x9E3779B97F4A7C15
     mixed ^= mixed >> 32
@@ -112,7 +112,7 @@ cdef bint grow(Distinct* table) noexcept nogil:
     table.shift -= 1
     for i in range(table.n_slots):
         if old[i].code:
-            at = home(table, old[i].key, old[i].tag)
+            at = first_slot(table, old[i].key, old[i].tag)
             while slots[at].code:
                 at = (at + 1) & (n_slots - 1)
             slots[at] = old[i]
@@ -126,7 +126,7 @@ cdef inline Py_ssize_t code_of(
     Distinct* table, uint64_t key, uint64_t tag, const char* start, Py_ssize_t row
 ) noexcept nogil:
     """Code of a value, entered when it is new; -1 when the table is full, -2 when there is no memory."""
-    cdef Py_ssize_t at = home(table, key, tag)
+    cdef Py_ssize_t at = first_slot(table, key, tag)
     cdef Slot* slot
     cdef size_t n_bytes = tag >> 3
     while True:
@@ -143,7 +143,7 @@ cdef inline Py_ssize_t code_of(
     if table.n == table.room:
         if not grow(table):
             return -2
-        at = home(table, key, tag)
+        at = first_slot(table, key, tag)
         while table.slots[at].code:
             at = (at + 1) & (table.n_slots - 1)
         slot = &table.slots[at]
@@ -162,7 +162,7 @@ cdef inline uint64_t load8(const char* p) noexcept nogil:
     return word
 
 
-cdef inline uint64_t padded8(const char* p, size_t n) noexcept nogil:
+cdef inline uint64_t load_padded(const char* p, size_t n) noexcept nogil:
     cdef uint64_t word = 0
     memcpy(&word, p, n)
     return word
@@ -196,7 +196,7 @@ cdef inline uint64_t bytes_key(const char* p, size_t n) noexcept nogil:
     return 0
 
 
-cdef drained(Distinct* table, Py_ssize_t outcome):
+cdef drain(Distinct* table, Py_ssize_t outcome):
     """Close a table; return the row at which each value was first seen, in code order, or None if it ran full."""
     cdef Py_ssize_t code
     try:
@@ -256,13 +256,13 @@ cdef void close_gaps(const uint8_t* present, uint8_t* out, Py_ssize_t n) noexcep
             out[row] = rank[out[row]]
 
 
-cdef found_range(integer low, integer high, const uint8_t* present):
+cdef describe_range(integer low, integer high, const uint8_t* present):
     """Return the smallest value and the marks up to the largest, or None for a wide range."""
     cdef uint64_t span = <uint64_t> high - <uint64_t> low
     return None if span >= 256 else (low, (<const char*> present)[: span + 1])
 
 
-cdef inline integer write_narrowed(const integer* base, Py_ssize_t n, Py_ssize_t step, uint8_t* out) noexcept nogil:
+cdef inline integer narrow_values(const integer* base, Py_ssize_t n, Py_ssize_t step, uint8_t* out) noexcept nogil:
     """Write the low byte of each value; return the smallest value."""
     cdef integer smallest = 0
     cdef integer value
@@ -326,7 +326,7 @@ def code_integers(const integer[:, :] cells, uint8_t[:, ::1] out):
     try:
         if not allocated:
             raise MemoryError("no memory for the ranges of the columns")
-        return [found_range(lows[j], highs[j], present + 256 * j) for j in range(p)]
+        return [describe_range(lows[j], highs[j], present + 256 * j) for j in range(p)]
     finally:
         free(lows)
         free(highs)
@@ -357,7 +357,7 @@ def code_spread_integers(const integer[:] values, uint16_t[::1] out):
                 if code < 0:
                     break
                 out[i] = <uint16_t> code
-    rows = drained(&table, code)
+    rows = drain(&table, code)
     return None if rows is None else [values[<Py_ssize_t> row] for row in rows]
 
 
@@ -379,9 +379,9 @@ def narrow_categories(const integer[:] codes, uint8_t[::1] out):
     cdef bint missing
     with nogil:
         if step == sizeof(integer):
-            missing = write_narrowed(base, n, sizeof(integer), &out[0]) < 0
+            missing = narrow_values(base, n, sizeof(integer), &out[0]) < 0
         else:
-            missing = write_narrowed(base, n, step, &out[0]) < 0
+            missing = narrow_values(base, n, step, &out[0]) < 0
     return missing
 
 
@@ -410,7 +410,7 @@ def code_strings(const offset[::1] offsets, const uint8_t[::1] data, uint16_t[::
     cdef uint64_t key
     cdef uint64_t masks[9]
     for i in range(9):
-        masks[i] = padded8(b"\xff\xff\xff\xff\xff\xff\xff\xff", i)
+        masks[i] = load_padded(b"\xff\xff\xff\xff\xff\xff\xff\xff", i)
     if data.shape[0]:
         base = <const char*> &data[0]
     end = base + data.shape[0]
@@ -427,12 +427,12 @@ def code_strings(const offset[::1] offsets, const uint8_t[::1] data, uint16_t[::
                     # One load for any length: a branch on it would be mispredicted as often as the states vary.
                     key = load8(start) & masks[n_bytes]
                 else:
-                    key = padded8(start, n_bytes)
+                    key = load_padded(start, n_bytes)
                 code = code_of(&table, key, <uint64_t> n_bytes << 3, start, i)
                 if code < 0:
                     break
                 out[i] = <uint16_t> code
-    return drained(&table, code)
+    return drain(&table, code)
 
 
 def code_objects(values, uint16_t[::1] out):
@@ -488,7 +488,7 @@ def code_objects(values, uint16_t[::1] out):
                 break
             out[i] = <uint16_t> code
     PyBuffer_Release(&view)
-    return drained(&table, code)
+    return drain(&table, code)
 
 
 def relabel(const uint16_t[::1] codes, const uint8_t[::1] label, uint8_t[::1] out):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import click
@@ -97,13 +98,13 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
         return
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
-    where = _table(source)
-    table = _match_columns(_open(where.path, names, missing), network)
+    title, path = _find_table(source)
+    table = _match_columns(_open(path, names, missing), network)
 
     values = _structure_scores(network, table, names, missing)
     likelihood = _likelihood(network, table, missing)
 
-    line("data", f"{where.name}: {table.n_rows} rows, {len(network)} variables")
+    line("data", f"{title}: {table.n_rows} rows, {len(network)} variables")
     line("graph", f"{network.number_of_edges()} edges")
     for name, value in values:
         line("score", f"{value:.4f} ({name}, parameters fitted to these rows)")
@@ -113,8 +114,8 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
 def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
     """Print how well a Markov network predicts rows."""
     _refuse_scores(names, model, "a Markov network")
-    where = _table(source)
-    table = _match_columns(_open(where.path, names, missing), network)
+    title, path = _find_table(source)
+    table = _match_columns(_open(path, names, missing), network)
     if hasattr(table, "float_columns"):
         raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
     for name, states in zip(table.columns, table.states, strict=True):
@@ -123,7 +124,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
             raise ValueError(f"column {str(name)!r} has the state {str(extra[0])!r}, which the network does not have")
     likelihood, pseudo = network.log_likelihood(table), network.pseudo_log_likelihood(table)
 
-    line("data", f"{where.name}: {table.n_rows} rows, {len(network)} variables")
+    line("data", f"{title}: {table.n_rows} rows, {len(network)} variables")
     line("graph", f"{network.number_of_edges()} edges")
     how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{how}")
@@ -135,11 +136,11 @@ def _score_gaussian(network, model: str, source: str, names: Sequence[str], miss
     from pgmx.cli.learn.gaussian import of_scores, read_numbers, with_names_of
 
     _refuse_scores(names, model, "a Gaussian graph")
-    where = _table(source)
-    rows = with_names_of(network, read_numbers(where.path, missing))
+    title, path = _find_table(source)
+    rows = with_names_of(network, read_numbers(path, missing))
     likelihood = network.log_likelihood(rows)
 
-    line("data", f"{where.name}: {len(rows)} rows, {len(network)} variables")
+    line("data", f"{title}: {len(rows)} rows, {len(network)} variables")
     line("graph", f"{network.number_of_edges()} edges")
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{of_scores(network)}")
 
@@ -149,11 +150,11 @@ def _refuse_scores(names: Sequence[str], model: str, what: str) -> None:
         raise ValueError(f"--score {names[0]} is that of a Bayesian network, but {model} is {what}")
 
 
-def _table(source: str):
+def _find_table(source: str) -> tuple[str, Path]:
     where = find_source(source)
     if where.path is None:
         raise ValueError(f"{source} is a network, not a table: pgmx learn samples from it, score needs a file of data")
-    return where
+    return where.name, where.path
 
 
 def _open(path, names: Sequence[str], missing: str):

@@ -1,6 +1,7 @@
 """From options to a learner, and the options that a method does not take."""
 
 import sys
+from typing import Any
 
 from pgmx.cli.methods import (
     FORESTS,
@@ -99,7 +100,7 @@ def _plain(score: str) -> str:
     return score.removesuffix("-d").removesuffix("-cg").removesuffix("-g")
 
 
-def make_learner(options: dict, knowledge: dict, *, watched: bool = True):
+def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any:
     """Make the learner that the options ask for; `watched`: it may show its progress, which it does on a terminal."""
     from pgmx import estimators
 

@@ -1,15 +1,15 @@
 """Pictures of learned graphs and of learning, with matplotlib alone.
 
 - `crossings`: crossing reduction between the layers of a layered drawing
-- `marks`: nodes and edges of any graph that pgmx or pgmpy hands back, as integers
+- `marks`: nodes and edges of any graph of pgmx, pgmpy or networkx, as integers
 - `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
-- `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, and the legends that tell it
+- `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, with their legends
 - `history`: curves of learning: quality against time, edges or tests, one line for each learner
 - `layout`: layered layout of a graph with integer vertices
 - `paths`: paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen
 - `curves`: curves of quality against the number of rows learned from
-- `draw`: drawing of a layered layout with matplotlib's collections: a handful of artists, whatever the size of the
-  graph
+- `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind
+- `draw`: pictures of graphs: layout, comparison with a reference and strengths put together
 """
 
 from pgmx.plotting.curves import plot_learning_curve

@@ -8,25 +8,9 @@ _SWAP_LIMIT = 600  # points above which swapping neighbours is left out
 
 
 def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int]) -> int:
-    """Count the pairs of links between two layers that cross.
+    """Return how many pairs of links (upper, lower) between two layers cross; those that share an end do not.
 
-    Parameters
-    ----------
-    links : iterable of (int, int)
-        Upper and lower end of each link.
-    position : mapping of int to int
-        Place of every point in its layer.
-
-    Returns
-    -------
-    int
-        Links that share an end do not cross.
-
-    Examples
-    --------
-    >>> from pgmx.plotting.crossings import count_crossings
-    >>> count_crossings([(0, 3), (1, 2)], {0: 0, 1: 1, 2: 0, 3: 1})
-    1
+    `position` is the place of every point in its layer.
     """
     seen: list[int] = []
     crossings = 0
@@ -40,21 +24,7 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
     """Reorder each layer in place so that few links cross.
 
     Barycentre sweeps down and up, each followed by swaps of neighbours while they help; the best order met is kept.
-
-    Parameters
-    ----------
-    layers : list of list of int
-        Points of each layer in their first order.
-    links : list of (int, int)
-        Links between neighbouring layers, or longer ones, which then count as if their layers were neighbours.
-
-    Examples
-    --------
-    >>> from pgmx.plotting.crossings import order_layers
-    >>> layers = [[0, 1], [2, 3]]
-    >>> order_layers(layers, [(0, 3), (1, 2)])
-    >>> layers
-    [[0, 1], [3, 2]]
+    Links join neighbouring layers, or are longer and then count as if their layers were neighbours.
     """
     up: dict[int, list[int]] = {v: [] for row in layers for v in row}
     down: dict[int, list[int]] = {v: [] for v in up}
@@ -77,8 +47,8 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
             best, fewest = [row[:] for row in layers], crossings
         if fewest == 0:
             break
-    for row, kept in zip(layers, best, strict=True):
-        row[:] = kept
+    for row, order in zip(layers, best, strict=True):
+        row[:] = order
 
 
 def _total(between, position):
@@ -106,6 +76,6 @@ def _swap_neighbours(row, up, down, position):
 
 
 def _gain(near_a, near_b, position):
-    """Crossings of a's links with b's when a stands left of b, minus those when it stands right."""
+    """Return the crossings of a's links with b's when a stands left of b, minus those when it stands right."""
     places = [position[v] for v in near_b]
     return sum((position[u] > p) - (position[u] < p) for u in near_a for p in places)

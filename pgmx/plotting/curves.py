@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pgmx.plotting.history import COLOURS, MARKERS
-from pgmx.plotting.strengths import _axes
+from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,20 +61,20 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
         raise ValueError(f"measure must be one of {', '.join(_MEASURES)}, got {measure!r}")
     if not hasattr(curve, "columns"):
         raise TypeError(f"expected the table that learning_curve returns, got {type(curve).__name__}")
-    lacking = [name for name in ("learner", "n_rows", measure) if name not in curve.columns]
-    if lacking or not len(curve):
-        what = f"no column {lacking[0]!r}" if lacking else "no rows"
+    absent = [name for name in ("learner", "n_rows", measure) if name not in curve.columns]
+    if absent or not len(curve):
+        what = f"no column {absent[0]!r}" if absent else "no rows"
         raise ValueError(f"the table of the curve has {what}: give what learning_curve returns")
-    ax = _axes(ax, 6.4, 4.2)
+    ax = make_axes(ax, 6.4, 4.2)
     endless = []
     for at, (label, rows) in enumerate(curve.groupby("learner", sort=False)):
         grouped = rows.groupby("n_rows")[measure]
-        table = grouped.agg(["mean", "min", "max"])
+        table = cast("DataFrame", grouped.agg(["mean", "min", "max"]))
         finite = np.isfinite(table["max"].to_numpy(dtype=float))
         colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
-        drawn = table[finite]
-        ax.plot(drawn.index, drawn["mean"], color=colour, marker=marker, markersize=5, linewidth=1.8, label=str(label))
-        ax.fill_between(drawn.index, drawn["min"], drawn["max"], color=colour, alpha=0.15, linewidth=0)
+        means = table.loc[finite]
+        ax.plot(means.index, means["mean"], color=colour, marker=marker, markersize=5, linewidth=1.8, label=str(label))
+        ax.fill_between(means.index, means["min"], means["max"], color=colour, alpha=0.15, linewidth=0)
         endless += [(size, 1.02 + 0.035 * at, marker, colour) for size in table.index[~finite]]
     ax.set_xscale("log")
     if measure == "divergence":

@@ -1,4 +1,4 @@
-"""How edges look: by comparison with a reference, by strength and by sign, and the legends that tell it."""
+"""How edges look: by comparison with a reference, by strength and by sign, with their legends."""
 
 from __future__ import annotations
 
@@ -24,45 +24,22 @@ _VERDICTS: dict[str, tuple[str, Any, str]] = {
 
 
 def line_style(verdict: str, strength: float, scales: Strengths | None, coloured: bool) -> tuple[Any, Any, float]:
-    """Return colour, dashes and width in points of an edge.
+    """Return colour, dashes and width in points of an edge, as matplotlib takes them.
 
-    Parameters
-    ----------
-    verdict : {"shared", "turned", "extra", "missing"}
-        How it compares with the reference; "shared" where there is none.
-    strength : float
-        Its strength, NaN where not given.
-    scales : Strengths or None
-        Range of the strengths; None where there are none.
-    coloured : bool
-        Whether colours tell strengths, and not verdicts.
-
-    Returns
-    -------
-    tuple of (colour, linestyle, float)
-        As matplotlib takes them.
+    `verdict` is how it compares with the reference ("shared" without one), `strength` is NaN where it is not known;
+    `coloured`: colours show strengths, and not verdicts.
     """
     colour, dashes, _ = _VERDICTS[verdict]
     if scales is None or verdict == "missing":
         return colour, dashes, 1.0
     if np.isnan(strength):
         return (_UNKNOWN if coloured else colour), _DOTS, 1.0
-    own = scales.colour(strength) if coloured else colour
-    return own, _DASHES if scales.signed and strength < 0 else dashes, scales.width(strength)
+    shade = scales.colour(strength) if coloured else colour
+    return shade, _DASHES if scales.has_signs and strength < 0 else dashes, scales.width(strength)
 
 
 def draw_verdicts(ax: Axes, edges: Sequence[tuple], font: float) -> None:
-    """Draw the legend of a comparison, with the number of edges of each verdict.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    edges : sequence of (int, int, bool, str)
-        Ends, whether it is an arrow, and verdict.
-    font : float
-        Size in points.
-    """
+    """Draw the legend of a comparison, with the number of edges (u, v, is_arrow, verdict) of each verdict."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -76,26 +53,12 @@ def draw_verdicts(ax: Axes, edges: Sequence[tuple], font: float) -> None:
 
 
 def draw_strengths(
-    ax: Axes, scales: Strengths, given: Sequence[float], coloured: bool, scale: float, font: float, row: float
+    ax: Axes, scales: Strengths, strengths: Sequence[float], coloured: bool, scale: float, font: float, row: float
 ) -> None:
-    """Draw sample lines of the range; above the other legend where there is one.
+    """Draw sample lines of the range, above the other legend where there is one.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    scales : Strengths
-        Range of the strengths.
-    given : sequence of float
-        Strengths of the edges, NaN where not given.
-    coloured : bool
-        Whether colours tell strengths, and not verdicts.
-    scale : float
-        Points per unit of the axes.
-    font : float
-        Size in points.
-    row : float
-        Height of a legend in units of the axes.
+    `strengths` are those of the edges, NaN where not known; `scale` is in points per unit of the axes, `row` the height
+    of a legend in these units; `coloured`: colours show strengths, and not verdicts.
     """
     from matplotlib.lines import Line2D
 
@@ -104,7 +67,7 @@ def draw_strengths(
         colour, dashes, width = line_style("shared", value, scales, coloured)
         text = f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
         handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=scale * width, label=text))
-    unknown = int(np.isnan(given).sum())
+    unknown = int(np.isnan(strengths).sum())
     if unknown:
         handles.append(Line2D([], [], color=_UNKNOWN, linestyle=_DOTS, label=f"not given: {unknown}"))
     other = ax.get_legend()
@@ -119,6 +82,6 @@ def draw_strengths(
         frameon=False,
         fontsize=font,
         columnspacing=1.4,
-        handlelength=3.0 if scales.signed else 2.0,
+        handlelength=3.0 if scales.has_signs else 2.0,
     )
     legend.set_gid("strengths")

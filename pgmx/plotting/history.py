@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from pgmx.plotting.strengths import _axes
+from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ class _Measure(NamedTuple):
     """How a figure of the history is drawn.
 
     `sign` turns it so that more is better, and is 0 where it has no distance from the best; `option` is what a learner
-    must be given to tell it.
+    needs to record it.
     """
 
     label: str
@@ -32,9 +32,9 @@ class _Measure(NamedTuple):
 
 _MEASURES = {
     "score": _Measure("score, nats", 1),
-    "objective": _Measure("objective, nats a row", -1),
+    "objective": _Measure("objective, nats per row", -1),
     "recall": _Measure("share of the true edges found", 0, "true_graph"),
-    "held_out": _Measure("NPLL of held-out rows, nats a row", 0, "held_out"),
+    "held_out": _Measure("NPLL of held-out rows, nats per row", 0, "held_out"),
     "n_edges": _Measure("edges activated"),
 }
 _AGAINST = {
@@ -129,27 +129,27 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
     ... }
     >>> panels = plot_history(runs, measures=["objective", "recall"], against="n_edges")
     >>> [panel.get_ylabel() for panel in panels]
-    ['objective, nats a row', 'share of the true edges found']
+    ['objective, nats per row', 'share of the true edges found']
     """
-    labelled = _labelled(learners)
-    histories = {label: _history(learner, label) for label, learner in labelled.items()}
+    by_label = _label_learners(learners)
+    histories = {label: _history(learner, label) for label, learner in by_label.items()}
     if against not in _AGAINST:
         raise ValueError(f"against must be one of {', '.join(_AGAINST)}, got {against!r}")
     if measures is None:
-        told = all("score" in history for history in histories.values())
-        wanted, single = ["score" if told else "objective"], True
+        has_scores = all("score" in history for history in histories.values())
+        names, single = ["score" if has_scores else "objective"], True
     else:
-        wanted, single = ([measures], True) if isinstance(measures, str) else (list(measures), False)
-    panels = [_runs(histories, measure, against) for measure in wanted]
-    axes, own_figure = _panels(ax, len(wanted), single)
-    for panel, measure, runs in zip(axes, wanted, panels, strict=True):
+        names, single = ([measures], True) if isinstance(measures, str) else (list(measures), False)
+    panels = [_runs(histories, measure, against) for measure in names]
+    axes, own_figure = _panels(ax, len(names), single)
+    for panel, measure, runs in zip(axes, names, panels, strict=True):
         _draw(panel, runs, measure, against, below_best)
-    if len(labelled) > 1:
+    if len(by_label) > 1:
         _add_legend(axes, sorted({(run.at, run.label) for runs in panels for run in runs}), own_figure)
     return axes[0] if single else axes
 
 
-def _labelled(learners) -> dict:
+def _label_learners(learners) -> dict:
     """Return the learners by label; a single one has none."""
     if isinstance(learners, Mapping):
         return dict(learners)
@@ -175,18 +175,18 @@ def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
     """Return the learners that have something to draw in a panel."""
     if measure not in _MEASURES:
         raise ValueError(f"measures must be among {', '.join(_MEASURES)}, got {measure!r}")
-    found = []
+    runs = []
     for at, (label, history) in enumerate(histories.items()):
         for name in (measure, against):
             if name not in history:
-                raise ValueError(f"the history of {label or 'the learner'!r} does not tell {name!r}{_remedy(name)}")
+                raise ValueError(f"the history of {label or 'the learner'!r} does not hold {name!r}{_remedy(name)}")
         x, y = (np.asarray(history[name], dtype=float) for name in (against, measure))
         known = ~np.isnan(y)
         if known.any():
-            found.append(_Run(str(label), at, x[known], y[known]))
-    if not found:
+            runs.append(_Run(str(label), at, x[known], y[known]))
+    if not runs:
         raise ValueError("no learner has a move in its history: there is nothing to draw")
-    return found
+    return runs
 
 
 def _remedy(name: str) -> str:
@@ -203,11 +203,11 @@ def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
         figure = Figure(figsize=(0.6 + 4.0 * n, 3.9), layout=ConstrainedLayoutEngine(wspace=0.04))
-        return [_axes(panel, 0, 0) for panel in figure.subplots(1, n)], True
-    given = [ax] if single or ax is None else list(np.ravel(ax))
-    if len(given) != n:
-        raise ValueError(f"{n} measures need as many axes, got {len(given)}")
-    return [_axes(panel, 6.4, 4.0) for panel in given], False
+        return [make_axes(panel, 0, 0) for panel in figure.subplots(1, n)], True
+    panels = [ax] if single or ax is None else list(np.ravel(ax))
+    if len(panels) != n:
+        raise ValueError(f"{n} measures need as many axes, got {len(panels)}")
+    return [make_axes(panel, 6.4, 4.0) for panel in panels], False
 
 
 def _draw(ax: Axes, runs: list[_Run], measure: str, against: str, below_best: bool) -> None:
@@ -258,7 +258,7 @@ def _label_quality(ax: Axes, measure: str, best: float | None) -> None:
     if measure == "score":
         ax.set_ylabel(f"nats below the best score, {best:,.1f}")
     else:
-        ax.set_ylabel(f"nats a row above the least objective, {best:,.4f}")
+        ax.set_ylabel(f"nats per row above the least objective, {best:,.4f}")
 
 
 def _add_legend(axes: list[Axes], labels: list[tuple[int, str]], own_figure: bool) -> None:

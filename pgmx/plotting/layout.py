@@ -32,38 +32,14 @@ Edge = tuple[int, int]
 Bends = dict[Edge, np.ndarray]
 
 
-def layered_layout(
+def compute_layout(
     widths: Sequence[float], directed: Iterable[Edge], undirected: Iterable[Edge] = ()
 ) -> tuple[np.ndarray, Bends]:
-    """Place vertices in layers and route the edges between them.
+    """Place vertices, of given widths of their boxes, in layers and route the edges between them.
 
-    Parameters
-    ----------
-    widths : sequence of float, length n
-        Width of each vertex' box; the unit of all lengths here.
-    directed, undirected : sequences of pairs of int
-        Arrows (tail, head), which point down unless a cycle forbids it, and pairs without direction.
-
-    Returns
-    -------
-    centres : ndarray of float64, shape (n, 2)
-        Centres of the boxes; y grows upwards, the lower left corner of the picture is (0, 0).
-    bends : dict
-        Inner points of the edges that span layers: ``bends[u, v]`` is an array (k, 2) from u to v, for the pairs as
-        they were given.
-
-    Notes
-    -----
-    O(sweeps * (V + E) log V) with V, E counting bend points, less than a second for a hundred nodes.
-
-    Examples
-    --------
-    >>> from pgmx.plotting.layout import layered_layout
-    >>> centres, bends = layered_layout([40.0, 40.0, 40.0], [(0, 1), (1, 2), (0, 2)])
-    >>> [float(y) for y in centres[:, 1]]
-    [121.0, 65.0, 9.0]
-    >>> [key for key in bends]
-    [(0, 2)]
+    `directed` are arrows (tail, head), which point down unless a cycle forbids it, `undirected` pairs without
+    direction. Return the centres, shape (n, 2), y growing upwards from the lower left corner (0, 0), and the inner
+    points of the edges that span layers, ``bends[u, v]`` of shape (k, 2), for the pairs as they came.
     """
     directed, undirected = list(directed), list(undirected)
     n = len(widths)
@@ -91,7 +67,7 @@ def layered_layout(
 
 
 def connected_components(n: int, edges: Iterable[Edge]) -> list[list[int]]:
-    """Lists of vertices, each sorted, ordered by their smallest vertex."""
+    """Return the lists of vertices, each sorted, ordered by their smallest vertex."""
     root = list(range(n))
 
     def find(v: int) -> int:
@@ -116,7 +92,7 @@ class _Block:
         order = downward_order(members, arrows, pairs)
         rank = {v: at for at, v in enumerate(order)}
         self.edges = [(u, v) if rank[u] < rank[v] else (v, u) for u, v in [*arrows, *pairs]]
-        self.given = [*arrows, *pairs]
+        self.pairs = [*arrows, *pairs]
         layer = assign_layers(order, sorted(set(self.edges)))
         self.members = members
         self.chains, chain_layer = _chains(self.edges, layer, first_bend=len(widths))
@@ -140,10 +116,10 @@ class _Block:
         dx, dy = self.corner[0] - self.left, self.corner[1]
         for v in self.members:
             centres[v] = self.x[v] + dx, self.y[v] + dy
-        for edge, given, chain in zip(self.edges, self.given, self.chains, strict=True):
+        for edge, pair, chain in zip(self.edges, self.pairs, self.chains, strict=True):
             route = [(self.x[v] + dx, self.y[v] + dy) for v in chain[1:-1]]
             if route:
-                bends[given] = np.array(route if edge == given else route[::-1])
+                bends[pair] = np.array(route if edge == pair else route[::-1])
 
 
 def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterable[Edge]) -> list[int]:
@@ -157,13 +133,13 @@ def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterab
     for u, v in pairs:
         neighbours[u].append(v)
         neighbours[v].append(u)
-    left = dict.fromkeys(members)
+    unplaced = dict.fromkeys(members)
     touched = dict.fromkeys(members, 0)
     order = []
-    while left:
+    while unplaced:
         # Fewest unplaced parents (0 unless only cycles are left), then most placed neighbours, then the given order.
-        v = min(left, key=lambda v: (waiting[v], -touched[v]))
-        del left[v]
+        v = min(unplaced, key=lambda v: (waiting[v], -touched[v]))
+        del unplaced[v]
         order.append(v)
         for child in children[v]:
             waiting[child] -= 1
@@ -173,7 +149,7 @@ def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterab
 
 
 def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
-    """Assign layers that minimise the total length of the edges; in `order` tails come before heads.
+    """Return the layers that minimise the total length of the edges; in `order` tails come before heads.
 
     The longest paths from the top decide which layers exist; the minimum is a linear programme whose matrix is totally
     unimodular, so that its vertices are integers. Should the solver fail, the longest paths themselves are returned.
@@ -194,10 +170,10 @@ def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]
     )
     cost = np.bincount(head, minlength=len(order)) - np.bincount(tail, minlength=len(order))
     # The small constant breaks ties towards the top.
-    found = linprog(
+    solution = linprog(
         cost + 1e-4, A_ub=steps.tocsr(), b_ub=-np.ones(len(edges)), bounds=(0, longest.max()), method="highs-ds"
     )
-    layer = np.rint(found.x).astype(int) if found.success else longest.astype(int)
+    layer = np.rint(solution.x).astype(int) if solution.success else longest.astype(int)
     return {v: int(layer[i]) for v, i in at.items()}
 
 
@@ -218,7 +194,7 @@ def _chains(edges: Sequence[Edge], layer: Mapping[int, int], first_bend: int) ->
 def _abscissae(
     layers: list[list[int]], links: Iterable[Edge], is_bend: Mapping[int, int], widths: Sequence[float]
 ) -> dict[int, float]:
-    """Choose the x of every point by sweeps of weighted least squares towards the neighbours, distances kept."""
+    """Return the x of every point by sweeps of weighted least squares towards the neighbours, distances kept."""
     size = {v: BEND_WIDTH if v in is_bend else widths[v] for row in layers for v in row}
     up: dict[int, list[tuple[int, float]]] = {v: [] for v in size}
     down: dict[int, list[tuple[int, float]]] = {v: [] for v in size}

@@ -1,4 +1,4 @@
-"""Nodes and edges of any graph that pgmx or pgmpy hands back, as integers."""
+"""Nodes and edges of any graph of pgmx, pgmpy or networkx, as integers."""
 
 from __future__ import annotations
 
@@ -20,33 +20,10 @@ class Marks(NamedTuple):
 
 
 def read_marks(graph: Graph, names: Sequence | None = None) -> Marks:
-    """Read nodes and edges from a pgmpy or networkx graph; cost O(nodes + edges log edges).
+    """Read nodes and edges from a pgmpy or networkx graph, the nodes in the order of `names` where given.
 
-    Parameters
-    ----------
-    graph : networkx graph or pgmpy model
-        In a directed graph two opposite edges are one undirected edge, as in pgmpy's ``PDAG``.
-    names : sequence, optional
-        The nodes in the order wanted; default the graph's own.
-
-    Returns
-    -------
-    Marks
-        Sorted, so that nothing depends on the order of a set.
-
-    Raises
-    ------
-    TypeError
-        If `graph` is no such graph.
-    ValueError
-        If `names` are not the nodes of the graph.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from pgmx.plotting.marks import read_marks
-    >>> read_marks(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "b")]))
-    Marks(names=['a', 'b', 'c'], directed=[(0, 1)], undirected=[(1, 2)])
+    In a directed graph two opposite edges are one undirected edge, as in pgmpy's ``PDAG``. Raise TypeError where it is
+    no such graph, ValueError where `names` are not its nodes. Cost O(nodes + edges log edges).
     """
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")

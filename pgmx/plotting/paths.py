@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.plotting.strengths import _axes
+from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _EDGES, _CRITERION, _CHOSEN = "#2f6ea5", "#e08a00", "#c8323c"
 _CRITERIA = {
     "ebic": "EBIC",
-    "cv": "held-out loss, nats a row",
-    "held_out": "held-out loss, nats a row",
+    "cv": "held-out loss, nats per row",
+    "held_out": "held-out loss, nats per row",
     "stars": "instability of the edges",
 }
 
 
-def plot_path(path, ax: Axes | None = None) -> Axes:
+def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     """Draw the number of edges along a path of penalties, and by what one of them was chosen.
 
     The penalties fall from left to right, so that graphs grow; the criterion has an axis of its own on the right.
@@ -29,7 +29,7 @@ def plot_path(path, ax: Axes | None = None) -> Axes:
     ----------
     path : learner or path
         A fitted learner with a `path_`, such as ``SelectedGraph`` or ``GroupLassoMarkovNetwork(selection="ebic")``, or
-        a path alone, such as that and what ``GraphicalLasso().path(X)`` returns. A learner tells what the criterion is.
+        a path alone, such as that and what ``GraphicalLasso().path(X)`` returns. A learner says what the criterion is.
     ax : matplotlib.axes.Axes, optional
         Where to draw; an axes for the criterion is laid over it. Default: a new figure, which belongs to the caller
         alone.
@@ -62,42 +62,42 @@ def plot_path(path, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel(), ax.figure.axes[1].get_ylabel()
     ('edges', 'EBIC')
     """
-    found, selector = _path_of(path)
-    lams, n_edges = np.asarray(found.lams, dtype=float), np.asarray(found.n_edges)
+    networks, selector = _path_of(path)
+    lams, n_edges = np.asarray(networks.lams, dtype=float), np.asarray(networks.n_edges)
     if not len(n_edges):
         raise ValueError("the path has no penalties: there is nothing to draw")
     lams = lams[: len(n_edges)]  # a path that was ended early holds fewer networks than penalties
-    ax = _axes(ax, 6.4, 4.0)
+    ax = make_axes(ax, 6.4, 4.0)
     ax.plot(lams, n_edges, "o-", color=_EDGES, markersize=4.5, linewidth=1.6, clip_on=False)
     _label_penalties(ax, lams)
     _label_side(ax, "left", "edges", _EDGES)
     ax.set_ylim(0, max(1.0, 1.06 * n_edges.max()))
-    criterion = None if found.criterion is None else np.asarray(found.criterion, dtype=float)
+    criterion = None if networks.criterion is None else np.asarray(networks.criterion, dtype=float)
     if criterion is not None and np.isfinite(criterion).any():
         _draw_criterion(ax, lams[: len(criterion)], criterion[: len(lams)], selector)
-    if found.selected >= 0:
-        _mark(ax, lams[found.selected], int(n_edges[found.selected]))
+    if networks.selected >= 0:
+        _mark(ax, float(lams[networks.selected]), int(n_edges[networks.selected]))
     return ax
 
 
-def _path_of(given) -> tuple[Any, Any]:
+def _path_of(source) -> tuple[Any, Any]:
     """Return the path of a path or learner, and the learner that selected, None where not known."""
-    learner = given
+    learner = source
     while learner is not None:
-        found = getattr(learner, "path_", None)
-        if _is_path(found):
-            return found, learner
+        path = getattr(learner, "path_", None)
+        if _is_path(path):
+            return path, learner
         learner = getattr(learner, "estimator_", None)  # a learner wrapped around one that selects
-    if _is_path(given):
-        return given, None
+    if _is_path(source):
+        return source, None
     raise TypeError(
-        f"a path of penalties or a fitted learner that kept one is needed, got a {type(given).__name__}: "
+        f"a path of penalties or a fitted learner that kept one is needed, got a {type(source).__name__}: "
         "fit SelectedGraph, or give what path() returns"
     )
 
 
-def _is_path(found) -> bool:
-    return all(hasattr(found, name) for name in ("lams", "n_edges", "criterion", "selected"))
+def _is_path(candidate) -> bool:
+    return all(hasattr(candidate, name) for name in ("lams", "n_edges", "criterion", "selected"))
 
 
 def _label_penalties(ax: Axes, lams: np.ndarray) -> None:

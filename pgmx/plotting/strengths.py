@@ -21,14 +21,9 @@ _FACE, _REST, _WEAK, _LINE = "#2f6ea5", "#b7cfe6", "#d5dae0", "#c8323c"
 
 
 class Strengths(NamedTuple):
-    """Strengths by ordered pair, and the range that widths and colours run through.
+    """Strengths by ordered pair ``(u, v)``, and the range that widths and colours run through.
 
-    Parameters
-    ----------
-    of : dict
-        From ``(u, v)`` to a number.
-    low, high : float
-        Ends of the range, ``low < high``: from 0, or, where some are negative, as far below 0 as above.
+    ``low < high`` are the ends of the range: from 0, or, where some are negative, as far below 0 as above.
     """
 
     of: dict
@@ -36,12 +31,12 @@ class Strengths(NamedTuple):
     high: float
 
     def find(self, u: Hashable, v: Hashable) -> float:
-        """Return the strength of the edge between u and v, NaN where it is not given."""
+        """Return the strength of the edge between u and v, NaN where it is not known."""
         return self.of.get((u, v), self.of.get((v, u), float("nan")))
 
     @property
-    def signed(self) -> bool:
-        """Whether some are negative; sizes then tell how strong an edge is, and signs are told apart."""
+    def has_signs(self) -> bool:
+        """Whether some are negative; sizes are then strengths of edges, and signs are drawn differently."""
         return self.low < 0
 
     def share(self, strength: float) -> float:
@@ -54,60 +49,45 @@ class Strengths(NamedTuple):
 
     def colour(self, strength: float) -> tuple[float, float, float]:
         """Return a colour between pale and dark blue, or red where the strength is negative."""
-        pale, dark = (_PALE_RED, _DARK_RED) if self.signed and strength < 0 else (_PALE, _DARK)
+        pale, dark = (_PALE_RED, _DARK_RED) if self.has_signs and strength < 0 else (_PALE, _DARK)
         red, green, blue = (pale + (dark - pale) * self.share(strength)).tolist()
         return red, green, blue
 
     def samples(self) -> list[float]:
         """Return four strengths for a legend, evenly spaced up to the highest, or two of each sign."""
-        shares = (-1.0, -0.5, 0.5, 1.0) if self.signed else (0.25, 0.5, 0.75, 1.0)
+        shares = (-1.0, -0.5, 0.5, 1.0) if self.has_signs else (0.25, 0.5, 0.75, 1.0)
         return [share * self.high for share in shares]
 
 
 def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
-    """Read strengths from a mapping of edges or from a table.
+    """Read strengths from a mapping ``{(u, v): number}``, or from a table with the columns from, to and strength.
 
-    Parameters
-    ----------
-    strengths : mapping or DataFrame
-        ``{(u, v): number}``, or a frame with the columns ``from``, ``to`` and ``strength`` such as the ``strengths_``
-        of ``BootstrapStructure``.
-
-    Returns
-    -------
-    Strengths
-        A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0 to the greatest, or, where
-        some are negative, from minus the greatest size to it.
-
-    Raises
-    ------
-    TypeError
-        If it is neither, or a strength is no number.
-    ValueError
-        If it is empty, a column is missing, or a strength is not finite.
+    A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0 to the greatest, or, where some
+    are negative, from minus the greatest size to it. Raise TypeError or ValueError where a strength is no finite
+    number.
     """
     table = hasattr(strengths, "columns")
     if table:
         _check_columns(strengths, ("from", "to", "strength"))
         pairs = zip(strengths["from"], strengths["to"], strict=True)
-        found = dict(zip(pairs, strengths["strength"], strict=True))
+        values = dict(zip(pairs, strengths["strength"], strict=True))
     elif isinstance(strengths, Mapping):
-        found = dict(strengths)
+        values = dict(strengths)
     else:
         raise TypeError(
             "strengths must be a mapping {(u, v): number} or a table with the columns from, to and strength, got "
             f"{type(strengths).__name__}"
         )
-    if not found:
+    if not values:
         raise ValueError("strengths is empty: give at least one edge")
-    for edge, strength in found.items():
+    for edge, strength in values.items():
         if not isinstance(edge, tuple) or len(edge) != 2:
             raise TypeError(f"strengths must have pairs (u, v) for keys, got {edge!r}")
         if not isinstance(strength, Real):
             raise TypeError(f"the strength of {edge[0]!r} - {edge[1]!r} must be a number, got {strength!r}")
         if not isfinite(strength):
             raise ValueError(f"the strength of {edge[0]!r} - {edge[1]!r} must be finite, got {strength}")
-    of = {edge: float(value) for edge, value in found.items()}
+    of = {edge: float(value) for edge, value in values.items()}
     signed, high = min(of.values()) < 0, max(map(abs, of.values()))
     if not signed and (high == 0 or (table and high <= 1)):
         high = 1.0
@@ -115,9 +95,9 @@ def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
 
 
 def _check_columns(table, wanted: tuple[str, ...]) -> None:
-    lacking = [name for name in wanted if name not in table.columns]
-    if lacking:
-        raise ValueError(f"the table has no column {lacking[0]!r}; its columns are {list(table.columns)}")
+    absent = [name for name in wanted if name not in table.columns]
+    if absent:
+        raise ValueError(f"the table has no column {absent[0]!r}; its columns are {list(table.columns)}")
 
 
 def plot_strengths(
@@ -168,7 +148,7 @@ def plot_strengths(
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
-    rows = _ranked_pairs(strengths)
+    rows = _rank_pairs(strengths)
     if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
         return _draw_bars(rows, threshold, ax)
     return _draw_ranks(rows, threshold, ax)
@@ -180,8 +160,8 @@ class _Pair(NamedTuple):
     direction: float
 
 
-def _ranked_pairs(table) -> list[_Pair]:
-    """Return one row a pair, strongest first, oriented along its more frequent direction."""
+def _rank_pairs(table) -> list[_Pair]:
+    """Return one row per pair, strongest first, oriented along its more frequent direction."""
     strengths = read_strengths(table)
     known = "direction" in table.columns
     directions = map(float, table["direction"]) if known else [0.5] * len(table)
@@ -200,7 +180,8 @@ def _ranked_pairs(table) -> list[_Pair]:
     return sorted(pairs, key=lambda pair: (-pair.strength, -pair.direction))
 
 
-def _axes(ax: Axes | None, width: float, height: float) -> Axes:
+def make_axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes, or those of a new figure of this size in inches, without frame at top and right."""
     if ax is None:
         from matplotlib.figure import Figure
 
@@ -212,7 +193,7 @@ def _axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
     shown = rows[:_MOST_BARS]
-    ax = _axes(ax, 6.4, 1.3 + 0.22 * len(shown))
+    ax = make_axes(ax, 6.4, 1.3 + 0.22 * len(shown))
     places = np.arange(len(shown))
     whole = np.array([row.strength for row in shown])
     along = whole * [row.direction for row in shown]
@@ -240,7 +221,7 @@ def _draw_bars(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> A
 
 
 def _draw_ranks(rows: list[_Pair], threshold: float | None, ax: Axes | None) -> Axes:
-    ax = _axes(ax, 6.4, 3.6)
+    ax = make_axes(ax, 6.4, 3.6)
     ranks = np.arange(1, len(rows) + 1)
     whole = np.array([row.strength for row in rows])
     ax.fill_between(ranks, whole, step="mid", color=_REST, alpha=0.6, linewidth=0)

@@ -23,7 +23,7 @@ def lines(ax):
 def test_the_objective_of_a_markov_network_is_drawn_as_it_was():
     ax = plot_history(grafted([9, 5, 6]))
     assert lines(ax) == [[[1, 9], [2, 5], [3, 6]], [[3, 6]]]
-    assert (ax.get_ylabel(), ax.get_xlabel()) == ("objective, nats a row", "seconds")
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("objective, nats per row", "seconds")
 
 
 def test_several_measures_make_several_panels_with_one_legend():
@@ -42,7 +42,7 @@ def test_several_measures_make_several_panels_with_one_legend():
 
 
 def test_one_name_gives_axes_and_a_sequence_a_list():
-    assert plot_history(grafted([3, 2, 1]), measures="objective").get_ylabel() == "objective, nats a row"
+    assert plot_history(grafted([3, 2, 1]), measures="objective").get_ylabel() == "objective, nats per row"
     (only,) = plot_history({"x": grafted([3, 2, 1])}, measures=["n_edges"])
     assert only.get_ylabel() == "edges activated"
 
@@ -75,7 +75,7 @@ def test_distances_from_the_least_objective():
     assert [point[1] for point in lines(ax)[0]] == [8, 4, 0.5]
     assert lines(ax)[2][-1][1] == 0.25  # the least itself
     assert (ax.get_yscale(), recall.get_yscale()) == ("log", "linear")
-    assert ax.get_ylabel() == "nats a row above the least objective, 1.0000"
+    assert ax.get_ylabel() == "nats per row above the least objective, 1.0000"
 
 
 def test_colours_of_a_learner_are_the_same_in_all_panels():
@@ -86,11 +86,11 @@ def test_colours_of_a_learner_are_the_same_in_all_panels():
 
 def test_what_was_not_recorded_or_is_unknown_is_refused():
     learner = grafted([1, 1, 1])
-    with pytest.raises(ValueError, match=r"the history of 'x' does not tell 'recall': give it true_graph="):
+    with pytest.raises(ValueError, match=r"the history of 'x' does not hold 'recall': give it true_graph="):
         plot_history({"x": learner}, measures="recall")
-    with pytest.raises(ValueError, match=r"does not tell 'held_out': give it held_out="):
+    with pytest.raises(ValueError, match=r"does not hold 'held_out': give it held_out="):
         plot_history(learner, measures=["held_out"])
-    with pytest.raises(ValueError, match="does not tell 'objective'"):
+    with pytest.raises(ValueError, match="does not hold 'objective'"):
         plot_history({"markov": learner, "bayesian": run(score=[1], seconds=[1])})
     with pytest.raises(
         ValueError, match="measures must be among score, objective, recall, held_out, n_edges, got 'f1'"

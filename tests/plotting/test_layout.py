@@ -13,9 +13,9 @@ from pgmx.plotting.layout import (
     NODE_GAP,
     _least_squares,
     assign_layers,
+    compute_layout,
     connected_components,
     downward_order,
-    layered_layout,
 )
 
 
@@ -42,7 +42,7 @@ def boxes_apart(centres, widths, gap=0.0):
 def test_boxes_never_overlap_and_routes_lead_from_end_to_end(graph, data):
     n, directed, undirected = graph
     widths = data.draw(st.lists(st.floats(5, 150), min_size=n, max_size=n))
-    centres, bends = layered_layout(widths, directed, undirected)
+    centres, bends = compute_layout(widths, directed, undirected)
     assert np.isfinite(centres).all()
     assert boxes_apart(centres, widths, gap=NODE_GAP)
     assert (centres[:, 1] >= HEIGHT / 2 - 1e-6).all()
@@ -58,7 +58,7 @@ def test_boxes_never_overlap_and_routes_lead_from_end_to_end(graph, data):
 def test_arrows_of_a_dag_point_down_and_isolated_vertices_lie_below(graph):
     n, directed, _ = graph
     dag = [(min(edge), max(edge)) for edge in directed]
-    centres, _ = layered_layout([30.0] * n, dag)
+    centres, _ = compute_layout([30.0] * n, dag)
     assert all(centres[u, 1] > centres[v, 1] for u, v in dag)
     touched = {v for edge in dag for v in edge}
     alone = [v for v in range(n) if v not in touched]
@@ -129,5 +129,5 @@ def test_places_of_a_layer_meet_the_optimality_conditions(items):
 def test_a_large_graph_is_laid_out_without_bends_when_they_would_be_too_many(monkeypatch):
     monkeypatch.setattr("pgmx.plotting.layout.MAX_BENDS", 3)
     chain = list(pairwise(range(8)))
-    _, bends = layered_layout([20.0] * 8, [*chain, (0, 7)])
+    _, bends = compute_layout([20.0] * 8, [*chain, (0, 7)])
     assert bends == {}

@@ -46,7 +46,7 @@ def test_a_penalty_of_zero_has_a_linear_axis():
 
 @pytest.mark.parametrize(
     ("selection", "label"),
-    [("cv", "held-out loss, nats a row"), ("held_out", "held-out loss, nats a row"), ("other", "criterion")],
+    [("cv", "held-out loss, nats per row"), ("held_out", "held-out loss, nats per row"), ("other", "criterion")],
 )
 def test_a_learner_tells_what_the_criterion_is(selection, label):
     assert plot_path(learner(selection)).figure.axes[1].get_ylabel() == label
@@ -68,7 +68,7 @@ def test_a_path_alone_may_have_no_choice():
 
 def test_a_learner_around_one_that_selects_has_its_path():
     ax = plot_path(SimpleNamespace(estimator_=learner("cv")))
-    assert ax.figure.axes[1].get_ylabel() == "held-out loss, nats a row"
+    assert ax.figure.axes[1].get_ylabel() == "held-out loss, nats per row"
 
 
 def test_what_is_not_known_leaves_gaps():

@@ -1,0 +1,133 @@
+"""Shapes of a drawn graph: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pgmx.plotting.layout import HEIGHT
+
+MARGIN = 14.0  # points; a unit of the layout is a point
+_UNREADABLE = 1.5  # points; smaller labels are left out
+_LONGEST_TANGENT = 57.0
+_INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
+
+
+def prepare_axes(ax, centres, widths, bends, n_legends):
+    """Set the limits so that a unit is a point on a figure of our own; return the axes and its points per unit."""
+    half = np.asarray(widths) / 2
+    inner = [route[:, 0] for route in bends.values()]
+    left = min([(centres[:, 0] - half).min(), *(x.min() for x in inner)]) - MARGIN
+    right = max([(centres[:, 0] + half).max(), *(x.max() for x in inner)]) + MARGIN
+    low = -MARGIN - 2 * MARGIN * n_legends
+    high = centres[:, 1].max() + HEIGHT / 2 + MARGIN
+    if n_legends and right - left < 420:
+        middle = (left + right) / 2
+        left, right = middle - 210, middle + 210
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=((right - left) / 72, (high - low) / 72)).add_axes((0, 0, 1, 1))
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+    box = ax.get_window_extent()
+    points = 72 / ax.figure.dpi
+    return ax, points * min(box.width / (right - left), box.height / (high - low))
+
+
+def route_curves(edges, centres, bends, widths):
+    """Return the Bezier control points (3k + 1, 2) of every edge, from border to border."""
+    routes = []
+    for u, v, *_ in edges:
+        inner = bends[u, v] if (u, v) in bends else bends[v, u][::-1] if (v, u) in bends else np.empty((0, 2))
+        routes.append(np.vstack([centres[u], inner, centres[v]]))
+    _attach(edges, routes, centres, widths)
+    return [_smooth(route) for route in routes]
+
+
+def _attach(edges, routes, centres, widths):
+    """Move the ends of the routes from the centres to points spread along the upper or lower border."""
+    ends: dict[tuple[int, bool], list[tuple[float, int, int]]] = {}
+    for at, (u, v, *_) in enumerate(edges):
+        route = routes[at]
+        ends.setdefault((u, route[1, 1] > route[0, 1]), []).append((route[1, 0], at, 0))
+        ends.setdefault((v, route[-2, 1] > route[-1, 1]), []).append((route[-2, 0], at, -1))
+    for (node, upper), here in ends.items():
+        step = min(12.0, 0.7 * widths[node] / len(here))
+        for place, (_, at, end) in enumerate(sorted(here)):
+            x = centres[node, 0] + step * (place - (len(here) - 1) / 2)
+            routes[at][end] = x, centres[node, 1] + (HEIGHT / 2 if upper else -HEIGHT / 2)
+
+
+def _smooth(route):
+    """Return a cubic spline through the points, nearly vertical at both ends, and steep between two boxes."""
+    tangent = np.empty_like(route)
+    tangent[1:-1] = (route[2:] - route[:-2]) / 2
+    for end, step in ((0, route[1] - route[0]), (-1, route[-1] - route[-2])):
+        tangent[end] = 0.25 * step[0], 1.2 * np.sign(step[1]) * min(abs(step[1]), _LONGEST_TANGENT)
+    steepest = 1.1 * np.abs(tangent[1:-1, 1])
+    tangent[1:-1, 0] = np.clip(0.8 * tangent[1:-1, 0], -steepest, steepest)
+    curve = np.empty((3 * len(route) - 2, 2))
+    curve[0::3] = route
+    curve[1::3] = route[:-1] + tangent[:-1] / 3
+    curve[2::3] = route[1:] - tangent[1:] / 3
+    return curve
+
+
+def draw_edges(ax, edges, curves, style, scale):
+    """Draw all edges as one collection of lines and one of heads; pale ones first, so that dark ones lie above."""
+    from matplotlib.collections import PathCollection, PolyCollection
+    from matplotlib.path import Path as Outline
+
+    order = sorted(range(len(edges)), key=lambda at: style[at][2])
+    arrows = [at for at in order if edges[at][2]]
+    heads = [_cut_head(curves[at], style[at][2]) for at in arrows]
+    lines = [Outline(curves[at], [Outline.MOVETO] + [Outline.CURVE4] * (len(curves[at]) - 1)) for at in order]
+    ax.add_collection(
+        PathCollection(
+            lines,
+            facecolors="none",
+            edgecolors=[style[at][0] for at in order],
+            linestyles=[style[at][1] for at in order],
+            linewidths=[scale * style[at][2] for at in order],
+            zorder=1,
+        ),
+        autolim=False,
+    )
+    colours = [style[at][0] for at in arrows]
+    ax.add_collection(
+        PolyCollection(heads, facecolors=colours, edgecolors=colours, linewidths=scale, zorder=1), autolim=False
+    )
+
+
+def _cut_head(curve, width):
+    """Return the triangle at the end of a curve, which is shortened to its base."""
+    length, half = 5.0 + 1.5 * width, 1.5 + 0.9 * width
+    along = curve[-1] - curve[-2]
+    along /= max(np.hypot(*along), 1e-9)
+    across = np.array([-along[1], along[0]])
+    tip = curve[-1].copy()
+    base = tip - length * along
+    curve[-1] = base
+    return [tip, base + half * across, base - half * across]
+
+
+def draw_nodes(ax, centres, widths, labels, font, scale):
+    """Draw all boxes as one collection, and their labels where they are large enough to be read."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import BoxStyle, FancyBboxPatch
+
+    style = BoxStyle("round", pad=0, rounding_size=HEIGHT / 3)
+    boxes = [
+        FancyBboxPatch((x - width / 2, y - HEIGHT / 2), width, HEIGHT, boxstyle=style)
+        for (x, y), width in zip(centres, widths, strict=True)
+    ]
+    faces = PatchCollection(boxes, facecolors=_FACE, edgecolors=_RIM, linewidths=0.8 * scale, zorder=2)
+    ax.add_collection(faces, autolim=False)
+    if font < _UNREADABLE:
+        return
+    for at, label in enumerate(labels):
+        text = ax.text(*centres[at], label, fontsize=font, color=_INK, ha="center", va="center_baseline", zorder=3)
+        text.set_parse_math(False)
+        text.set_gid(f"label-{at}")
