@@ -10,7 +10,7 @@ from pgmx.data import encode, read_table
 from pgmx.estimators import HillClimbSearch
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-TABLES = ("online/kr_vs_kp.parquet", "mrf/plants.parquet")
+TABLES = ("online/kr_vs_kp.parquet", pytest.param("mrf/plants.parquet", marks=pytest.mark.slow))
 
 
 @pytest.fixture(scope="module", params=TABLES)

@@ -182,18 +182,8 @@ def test_help_and_version():
     assert re.fullmatch(r"pgmx \S+\n", pgmx("--version").stdout)
 
 
-def run_in_a_pipe(*arguments):
-    return run_python("-c", "import sys; from pgmx.cli import main; main(sys.argv[1:], prog_name='pgmx')", *arguments)
-
-
-def test_the_package_runs_as_a_module():
-    done = run_python("-m", "pgmx", "compare", "asia", "asia", "-q")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "shd      0 " in done.stdout
-
-
-def test_in_a_pipe_progress_is_silent(weather):
-    done = run_in_a_pipe("learn", weather, "--max-time", 60)
+def test_the_package_runs_as_a_module_and_progress_is_silent_in_a_pipe(weather):
+    done = run_python("-m", "pgmx", "learn", weather, "--max-time", 60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("data     weather")
 

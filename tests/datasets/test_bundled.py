@@ -15,7 +15,12 @@ def test_the_repository_networks_are_listed_in_order():
 @pytest.mark.parametrize(
     ("name", "n_nodes", "n_edges", "n_parameters"),
     # Nodes, edges and free parameters as published at https://www.bnlearn.com/bnrepository
-    [("asia", 8, 8, 18), ("alarm", 37, 46, 509), ("hailfinder", 56, 66, 2656), ("win95pts", 76, 112, 574)],
+    [
+        ("asia", 8, 8, 18),
+        ("alarm", 37, 46, 509),
+        pytest.param("hailfinder", 56, 66, 2656, marks=pytest.mark.slow),
+        pytest.param("win95pts", 76, 112, 574, marks=pytest.mark.slow),
+    ],
 )
 def test_sizes_are_the_published_ones(name, n_nodes, n_edges, n_parameters):
     model = load_network(name)

@@ -57,6 +57,7 @@ def a_worker_killed(client):
         client.wait_for_workers(2)
 
 
+@pytest.mark.slow
 def test_resamples_while_a_worker_is_killed(client, alarm):
     expected = boot(n_resamples=200).fit(alarm)
     with a_worker_killed(client) as killed, parallel_config("dask"):
@@ -66,6 +67,7 @@ def test_resamples_while_a_worker_is_killed(client, alarm):
     assert same(found, expected)
 
 
+@pytest.mark.slow
 def test_restarts_while_a_worker_is_killed(client, alarm):
     expected = RESTARTS.fit(alarm).edges_
     with a_worker_killed(client) as killed, parallel_config("dask"):
@@ -84,6 +86,7 @@ def test_tasks_come_back_once_each_though_a_worker_is_killed(client, alarm):
     assert killed
 
 
+@pytest.mark.slow
 def test_plane_file_travels_as_its_path(client, alarm, tmp_path):
     path = tmp_path / "alarm.pgmx"
     table = write_table(alarm, path)
@@ -107,6 +110,7 @@ def test_large_table_in_memory_travels_as_a_path(client, alarm):
     assert {cells for *_, cells in done.values()} == {int(large.codes.astype(int).sum())}
 
 
+@pytest.mark.slow
 def test_restarts_send_a_large_table_as_a_path(client, alarm, monkeypatch):
     large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
     search = HillClimbSearch(scoring_method="bic", n_restarts=4, max_iter=400, show_progress=False)
@@ -119,9 +123,11 @@ def test_restarts_send_a_large_table_as_a_path(client, alarm, monkeypatch):
 
 @pytest.mark.parametrize(
     "backend",
-    ["dask", "threading", pytest.param("loky", marks=pytest.mark.slow)],  # its processes import pgmx first
+    ["threading", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dask", "loky"))],
 )
-def test_same_result_on_any_backend(client, backend):
+def test_same_result_on_any_backend(request, backend):
+    if backend == "dask":
+        request.getfixturevalue("client")
     rows = np.arange(600)
     wide = DiscreteTable("abc", [range(300), "xy", "xyz"], [rows % 300, rows % 2, rows // 7 % 3])
     assert wide.codes.dtype == np.uint16
@@ -154,6 +160,7 @@ def test_memory_at_any_address(writeable):
         )
 
 
+@pytest.mark.slow
 def test_error_of_a_worker_is_raised(client):
     data = gaussian_frame(0).assign(e=1.0)
     data.loc[0, "e"] = 2.0  # constant in the resamples without this row

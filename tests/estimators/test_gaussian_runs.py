@@ -157,7 +157,9 @@ def same(one, other):
 
 
 @every_learner
-@pytest.mark.parametrize("rows", [TALL, WIDE], ids=["100 x 40", "30 x 60"])
+@pytest.mark.parametrize(
+    "rows", [pytest.param(TALL, id="100 x 40"), pytest.param(WIDE, id="30 x 60", marks=pytest.mark.slow)]
+)
 @pytest.mark.filterwarnings("ignore:the smallest of")
 def test_any_number_of_threads(learner, rows):
     expected = result(learner, rows)

@@ -35,7 +35,9 @@ def of_numpy(random_state):
 
 
 @every_leaf
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "gamma", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, pytest.param(1.0, marks=pytest.mark.slow)]
+)
 def test_ebic_by_hand(make, gamma):
     """The likelihood is the largest under each graph."""
     rows = random_rows(6, 120, seed=2)

@@ -36,7 +36,9 @@ def test_default_of_floats_is_gaussian():
     assert learner.score_ == pytest.approx(pgmpy_scores.BICGauss(data).score(learner.dag_), rel=1e-10)
 
 
-@pytest.mark.parametrize("states", ["str", "int", "bool", "category"])
+@pytest.mark.parametrize(
+    "states", ["str", "bool", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("int", "category"))]
+)
 def test_default_of_floats_beside_states_is_conditional_gaussian(states):
     data = mixed_frame(0)
     codes = data.assign(kind=(data["kind"] == "yes").astype(int), size=data["size"].map({"S": 0, "M": 1, "L": 2}))

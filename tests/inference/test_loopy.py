@@ -59,6 +59,7 @@ def test_forests_are_exact_after_one_sweep(data):
     assert_exact(potentials, evidence, found)
 
 
+@pytest.mark.slow
 @given(potentials=forests())
 def test_work_in_logarithms_is_the_same(potentials):
     cards, factors = as_list(potentials)

@@ -62,6 +62,7 @@ def test_more_priors_than_are_memoised(rng):
         assert rescore(scorer, child, parents)[0] == rescore(fresh, child, parents)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["bic", "k2", "bdeu"])
 def test_more_rows_than_terms_are_memoised(score, rng):
     cards = [2, 3]
@@ -73,6 +74,7 @@ def test_more_rows_than_terms_are_memoised(score, rng):
         check_row(codes, cards, child, [], (scores[child], gains[child]), score, candidates=[1 - child])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["bic", "bdeu"])
 def test_many_variables_without_planes(score, rng):
     cards = [300, 400, 2, 1000, 256]
@@ -83,6 +85,7 @@ def test_many_variables_without_planes(score, rng):
         check_row(codes, cards, 4, parents, found, score, candidates=set(range(4)) - set(parents))
 
 
+@pytest.mark.slow
 def test_tables_too_large_to_make(rng):
     """Cells times states beyond the memory of a group: the candidate gets a cell tree, with the same numbers."""
     cards = [255, 255, 255, 2]

@@ -41,6 +41,7 @@ def as_networkx(n, marks):
     return graph
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_shares_are_those_of_the_slow_count(given_graphs):
     n, found = given_graphs

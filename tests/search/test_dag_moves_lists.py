@@ -176,6 +176,7 @@ def test_the_kernel_draws_from_these_words():
         assert int(state[0]) == random.word
 
 
+@pytest.mark.slow
 def test_time_spent_at_a_graph_is_that_of_metropolis():
     """Proposals are symmetric, so graphs are visited in proportion to exp(score / temperature)."""
     n, temperature, n_draws = 3, 2.0, 150_000

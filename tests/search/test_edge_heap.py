@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -103,6 +103,7 @@ class HeapAgainstDictionary(RuleBasedStateMachine):
 
 
 TestHeapAgainstDictionary = HeapAgainstDictionary.TestCase
+TestHeapAgainstDictionary.settings = settings(max_examples=30)
 
 
 def test_many_edges_leave_in_order(rng):

@@ -63,6 +63,7 @@ def problems_for(draw, search):
     return problem.problem(patience=patience, tabu_length=tabu_length, all_moves=patience > 0 or walks_of(search))
 
 
+@pytest.mark.slow
 @every_search
 @given(data=st.data())
 @settings(max_examples=25)

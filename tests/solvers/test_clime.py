@@ -162,7 +162,9 @@ def test_wrong_problems():
         clime_columns(np.ones((2, 4)), np.arange(2), np.array([0.1]))
 
 
-@pytest.mark.parametrize("number", [0, 2, 3])
+@pytest.mark.parametrize(
+    "number", [0, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_steps_do_not_run_away_where_no_point_is_feasible(number):
     """Multipliers go off along a ray, penalty after penalty: without a bound their steps end in infinity."""
     R = np.corrcoef(np.random.default_rng(number).standard_normal((3, 6)).T)

@@ -22,8 +22,9 @@ def sizes(estimates):
     return np.array([abs(found).sum(axis=0) for found in estimates.coefficients])
 
 
-@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])  # conditions 470 and 1e5
+@pytest.mark.parametrize("load", [load_diabetes, pytest.param(load_breast_cancer, marks=pytest.mark.slow)])
 def test_ill_conditioned_data_end_near_the_path(load):
+    """Their conditions are 470 and 1e5."""
     R = correlation(load().data)
     top, columns = clime_lam_max(R), np.arange(len(R))
     for lams in (np.array([0.1 * top]), np.geomspace(top, 0.05 * top, 6)):
