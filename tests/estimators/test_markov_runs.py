@@ -144,7 +144,8 @@ def interrupted(make, path, n_rounds, **options):
 
 @pytest.mark.parametrize(
     ("make", "loss"),
-    [(make, "pseudolikelihood") for make in ALL.values()] + [(make, "bethe") for make in EDGE_WISE.values()],
+    [(make, "pseudolikelihood") for make in ALL.values()]
+    + [pytest.param(make, "bethe", marks=pytest.mark.slow) for make in EDGE_WISE.values()],
     ids=[*ALL, *(f"{name}, bethe" for name in EDGE_WISE)],
 )
 def test_resumed_runs_come_to_the_same_objective(make, loss, path):

@@ -15,6 +15,9 @@ PATH = {"lam_ratio": 0.02, "n_lams": 10}
 SELECTIONS = ("held_out", "ebic", "stars")
 pytestmark = pytest.mark.filterwarnings("ignore:selection=")  # the end of a short path is chosen now and then
 every_selection = pytest.mark.parametrize("selection", SELECTIONS)
+every_selection_slowly = pytest.mark.parametrize(
+    "selection", ["held_out", "ebic", pytest.param("stars", marks=pytest.mark.slow)]
+)
 
 
 def learner(selection, **options):
@@ -99,6 +102,7 @@ def test_the_end_of_the_path_is_told():
     assert not learner("ebic", gamma=20.0).fit(ROWS).path_.at_end
 
 
+@pytest.mark.slow
 def test_stability_allows_more_edges_the_more_it_is_lax():
     found = [learner("stars", stability=share).fit(ROWS) for share in (0.0, 0.05, 0.5)]
     sizes = [len(fitted.edges_) for fitted in found]
@@ -109,7 +113,7 @@ def test_stability_allows_more_edges_the_more_it_is_lax():
     assert found[2].path_.selected == 9
 
 
-@every_selection
+@every_selection_slowly
 def test_same_seed_same_choice(selection):
     first, second, threads = (learner(selection, random_state=4, n_jobs=n_jobs).fit(ROWS) for n_jobs in (None, None, 2))
     for other in (second, threads):
@@ -117,7 +121,7 @@ def test_same_seed_same_choice(selection):
         assert other.edges_.tolist() == first.edges_.tolist()
 
 
-@every_selection
+@every_selection_slowly
 def test_weights_of_rows(selection):
     """A row that weighs nothing is none; rows that all weigh the same are as before."""
     more = pd.concat([ROWS, ROWS[:200].assign(x0=1)], ignore_index=True)
@@ -126,7 +130,7 @@ def test_weights_of_rows(selection):
     assert fitted.path_.objective[-1] == pytest.approx(learner(selection).fit(ROWS).path_.objective[-1], abs=2e-6)
 
 
-@every_selection
+@every_selection_slowly
 def test_knowledge_holds_along_the_path(selection):
     known = {"required_edges": [("x0", "x11")], "forbidden_edges": [("x0", "x1")]}
     path = learner(selection, **known).fit(ROWS).path_

@@ -33,7 +33,9 @@ def passing(potentials, *, logs=False, maximise=False, messages=None):
 
 
 @pytest.mark.parametrize("logs", [False, True])
-@pytest.mark.parametrize("cards", [[2] * 6, [3] * 6, [4] * 6, [5] * 6, [1, 2, 7, 3, 6, 4]])
+@pytest.mark.parametrize(
+    "cards", [[2] * 6, [3] * 6, [4] * 6, pytest.param([5] * 6, marks=pytest.mark.slow), [1, 2, 7, 3, 6, 4]]
+)
 def test_messages_on_a_forest(cards, logs, rng):
     potentials = network(rng, cards, TREE, scale=2.0)
     kernel = passing(potentials, logs=logs)

@@ -77,7 +77,9 @@ def test_scores_and_gains_without_parents(score, cards, observed, n_rows, rng):
 
 
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize(("cards", "observed", "n_rows"), TABLES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("cards", "observed", "n_rows"), [*TABLES[:-1], pytest.param(*TABLES[-1], marks=pytest.mark.slow)], ids=NAMES
+)
 def test_walks_of_additions_and_deletions(score, cards, observed, n_rows, rng):
     """What is inherited from the row before must equal what is counted: memory 0 inherits nothing."""
     codes = random_codes(rng, cards, n_rows, observed=observed)

@@ -22,6 +22,7 @@ def learners(network):
     return {"structure known": network, "BIC": HillClimbSearch(scoring_method="bic", show_progress=False)}
 
 
+@pytest.mark.slow
 def test_what_is_known_costs_less_and_more_rows_bring_it_closer(asia):
     curve = learning_curve(asia, [5000, 100, 1000], learners(asia), n_repeats=3, random_state=2)
     assert list(curve.columns) == [

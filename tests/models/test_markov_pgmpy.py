@@ -29,6 +29,7 @@ def propagation():
     return BeliefPropagation
 
 
+@pytest.mark.slow
 def test_variable_elimination_is_normalised(elimination):
     for network in (chain_network(2500), tree_network(400), grid_network(10, 10), ring()):
         name = network.names[3]

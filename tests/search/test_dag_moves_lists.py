@@ -42,6 +42,7 @@ def check_lists(pair):
         assert pair.fast.children_of(v) == pair.slow.children_of(v)
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=150)
 def test_lists_along_random_walks(problem):

@@ -60,6 +60,7 @@ def test_replay_without_heuristics_and_with_a_limit(mode, seed):
     replay(20, seed, mode, hubs=False, limit=2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     n=st.integers(2, 26),
