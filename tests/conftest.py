@@ -13,7 +13,7 @@ from helpers.interpreter import run_python
 
 HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
 
-# `--hypothesis-profile=thorough` tries five times as many examples of the tests that do not set their number.
+# `--hypothesis-profile=thorough` tries more examples; those of tests with a number of their own: helpers/examples.py.
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("pgmx", derandomize=True, deadline=None, max_examples=20)
 settings.load_profile("pgmx")

@@ -4,9 +4,10 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from oracles.encoding import encode_column, first_occurrences
 from pgmx._ext import _encode
 
@@ -104,7 +105,7 @@ def test_category_codes_are_narrowed_and_missing_ones_told(dtype):
         assert _encode.narrow_categories(codes, out) is True
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=40), st.sampled_from([np.int32, np.int64]))
 def test_strings_are_coded_by_content(cells, width):
     cells = cells + cells[::-1]
@@ -126,7 +127,7 @@ def test_strings_that_differ_in_one_byte_or_in_length_only_are_told_apart():
     assert _encode.code_objects(np.array(cells, dtype=object), out) == list(range(len(cells)))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=40))
 def test_string_objects_are_coded_by_content(cells):
     copies = cells + ["".join(list(cell)) for cell in cells]

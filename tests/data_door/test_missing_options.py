@@ -7,9 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from oracles.encoding import encode_incomplete_column
 from pgmx.data import MISSING, DiscreteTable, encode, open_frame
 from pgmx.data.errors import MissingCellsError
@@ -116,7 +117,7 @@ def test_floats_are_refused_for_every_option():
             encode(X, missing=missing)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.one_of(st.none(), st.sampled_from(["a", "bb", 3, 4, "missing"])), min_size=2, max_size=20))
 def test_the_coding_is_what_the_definition_says(cells):
     array = np.empty((len(cells), 1), dtype=object)

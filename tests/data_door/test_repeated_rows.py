@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from pgmx._ext import _rows
 from pgmx.data import DiscreteTable, encode
 
@@ -16,7 +17,7 @@ def random_table(n, n_rows, n_states=3, seed=0):
     return DiscreteTable([f"v{v}" for v in range(n)], [range(n_states)] * n, codes)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 9), st.lists(st.integers(0, 4), min_size=2, max_size=70), st.sampled_from([3, 300]))
 def test_rows_stand_as_often_as_their_weights_say(n, weights, n_states):
     table = random_table(n, len(weights), n_states, seed=len(weights))

@@ -3,12 +3,13 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone
 
 from helpers.bootstraps import boot, same
+from helpers.examples import examples
 from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.bootstrap import resampled_frames, shares, threshold
 from pgmx.data import encode
@@ -61,7 +62,7 @@ def test_same_as_learning_from_frames_with_repeated_rows(make, table):
 # ---- laws ----
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 1000), st.integers(1, 6), st.booleans())
 def test_probabilities(seed, n_resamples, as_dag):
     data = dependent_frame(seed, n_rows=60)

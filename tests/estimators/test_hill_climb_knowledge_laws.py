@@ -3,10 +3,11 @@
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.causal_discovery import ExpertKnowledge
 
+from helpers.examples import examples
 from helpers.learning_tables import NAMES, codes_of, dependent_frame
 from oracles import equivalence
 from oracles.family_scores import dag_score
@@ -42,7 +43,7 @@ def known_direction(parts, tail, head):
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(parts=consistent_knowledge(), data_seed=st.integers(0, 40), score=st.sampled_from(["bic", "bdeu", "aic"]))
 def test_pdag_is_what_all_members_of_the_class_agree_on(parts, data_seed, score):
     data = dependent_frame(data_seed, 120)
@@ -68,7 +69,7 @@ def test_pdag_is_what_all_members_of_the_class_agree_on(parts, data_seed, score)
         assert dag_score(*codes_of(data), sorted(member), score) == pytest.approx(learner.score_, rel=1e-10)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     parts=consistent_knowledge(),
     data_seed=st.integers(0, 40),
@@ -99,7 +100,7 @@ def test_dag_obeys_knowledge_and_limits(parts, data_seed, max_indegree, tabu_len
     assert learner.converged_
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(parts=consistent_knowledge(), data_seed=st.integers(0, 40), score=st.sampled_from(["bic", "k2", "bdeu"]))
 def test_result_is_a_local_optimum_of_all_moves(parts, data_seed, score):
     """No single move that the knowledge allows gains epsilon, be it barred by the tabu list or not."""

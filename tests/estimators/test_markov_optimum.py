@@ -7,10 +7,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from helpers.examples import examples
 from helpers.markov_tables import (
     ALL,
     EDGE_WISE,
@@ -101,7 +102,7 @@ def small_tables(draw):
 
 
 @given(small_tables(), st.sampled_from([0.0, 0.003, 0.02, 0.1]), st.sampled_from([0.001, 0.03]))
-@settings(max_examples=40)
+@examples(40)
 def test_law_of_the_optimum(data, lam, l2):
     """Whatever the table: every way leads to the optimum, and the formula certifies it, constant columns apart."""
     varies = data.nunique().to_numpy() > 1

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
+from helpers.examples import examples
 from helpers.random_networks import as_list, evidence_for, factor_networks
 from oracles import enumeration
 from pgmx.inference import (
@@ -41,7 +42,7 @@ def model():
 
 
 @given(factor_networks(largest=5, arity=3), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_factors_of_any_arity(network, data):
     evidence = data.draw(evidence_for(network))
     cards, factors = as_list(network)

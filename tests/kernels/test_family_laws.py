@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.coded_tables import (
@@ -18,6 +18,7 @@ from helpers.coded_tables import (
     start,
     total,
 )
+from helpers.examples import examples
 
 
 @st.composite
@@ -34,7 +35,7 @@ def tables(draw, max_variables=6, max_rows=700):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables())
-@settings(max_examples=40)
+@examples(40)
 def test_row_order_does_not_change_a_bit(score, table):
     rng, codes, cards = table
     shuffled = np.ascontiguousarray(codes[:, rng.permutation(codes.shape[1])])
@@ -51,7 +52,7 @@ def test_row_order_does_not_change_a_bit(score, table):
 
 @pytest.mark.parametrize("score", EQUIVALENT_SCORES)
 @given(table=tables())
-@settings(max_examples=40)
+@examples(40)
 def test_opposite_arcs_between_parentless_variables_tie_exactly(score, table):
     _, codes, cards = table
     for pairs in (True, False):
@@ -64,7 +65,7 @@ def test_opposite_arcs_between_parentless_variables_tie_exactly(score, table):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables())
-@settings(max_examples=40)
+@examples(40)
 def test_gains_add_up_to_the_difference_of_full_scores(score, table):
     rng, codes, cards = table
     scorer, fresh = make_scorer(codes, cards, score), make_scorer(codes, cards, score, pairs=False, memory=0)
@@ -82,7 +83,7 @@ def test_gains_add_up_to_the_difference_of_full_scores(score, table):
 
 @pytest.mark.parametrize("score", EQUIVALENT_SCORES)
 @given(table=tables())
-@settings(max_examples=40)
+@examples(40)
 def test_equivalent_graphs_have_equal_scores(score, table):
     """Turning a covered edge leads to an equivalent DAG (Chickering 1995)."""
     rng, codes, cards = table
@@ -111,7 +112,7 @@ def test_k2_tells_equivalent_graphs_apart(rng):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables())
-@settings(max_examples=30)
+@examples(30)
 def test_order_of_columns_and_of_states_does_not_matter(score, table):
     rng, codes, cards = table
     n = len(cards)
@@ -126,7 +127,7 @@ def test_order_of_columns_and_of_states_does_not_matter(score, table):
 
 
 @given(table=tables())
-@settings(max_examples=40)
+@examples(40)
 def test_likelihood_never_falls_with_a_parent_and_doubles_with_the_rows(table):
     rng, codes, cards = table
     scorer = make_scorer(codes, cards, "ll")

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.coded_tables import random_moves, rescore, start, total
+from helpers.examples import examples
 from oracles.other_scores import gaussian_score
 from pgmx._ext._gaussian import GaussianScorer
 
@@ -50,7 +51,7 @@ def check_row(rows, cost, child, parents, found, row, **options):
 
 
 @given(problems())
-@settings(max_examples=60)
+@examples(60)
 def test_walks_of_moves(problem):
     rng, rows, cost = problem
     n = rows.shape[1]
@@ -70,7 +71,7 @@ def test_walks_of_moves(problem):
 
 
 @given(problems())
-@settings(max_examples=40)
+@examples(40)
 def test_gains_add_up_to_the_difference_of_full_scores(problem):
     rng, rows, cost = problem
     scorer = make_scorer(rows, cost)
@@ -86,7 +87,7 @@ def test_gains_add_up_to_the_difference_of_full_scores(problem):
 
 
 @given(problems())
-@settings(max_examples=40)
+@examples(40)
 def test_opposite_arcs_with_the_same_parents_tie_exactly(problem):
     rng, rows, cost = problem
     n = rows.shape[1]
@@ -97,7 +98,7 @@ def test_opposite_arcs_with_the_same_parents_tie_exactly(problem):
 
 
 @given(problems())
-@settings(max_examples=40)
+@examples(40)
 def test_equivalent_graphs_have_equal_scores(problem):
     """x1 -> x2 -> ... and any other order of a complete graph are one class."""
     rng, rows, cost = problem

@@ -4,11 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from helpers.correlation_matrices import correlation
+from helpers.examples import examples
 from helpers.lasso_kernels import neighborhoods, start_ascent
 from oracles import graphical_lasso as oracle
 from pgmx._ext import _gram_lasso
@@ -23,7 +24,7 @@ def test_components_are_those_of_the_graph(p, lam, number):
         assert (labels[members] == members[0]).all()
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     p=st.integers(2, 40),
     n=st.sampled_from([3, 10, 100]),

@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from oracles.kendall import matrix_of, rho, tau_b
 from pgmx._ext import _ranks
 from pgmx.statistics import kendall_tau_matrix, spearman
@@ -44,7 +45,7 @@ def by(way, X, n_jobs=None):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=60)
+@examples(60)
 @given(X=tables())
 def test_kendall_is_its_definition(way, X):
     np.testing.assert_allclose(by(way, X), matrix_of(tau_b, X), rtol=0, atol=EPS)

@@ -74,7 +74,9 @@ def test_the_tests_of_kernels_pass(level, best):
     """Tests of many more sizes than the digests have; the other levels share these bodies."""
     if LEVELS.index(level) > LEVELS.index(best):
         return
-    done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS, PGMX_SIMD=level)
+    done = run_python(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=thorough", *TESTS, PGMX_SIMD=level
+    )
     assert done.returncode == 0, done.stdout[-5000:]
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None, done.stdout[-500:]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
@@ -19,6 +19,7 @@ from helpers.coded_tables import (
     start,
     total,
 )
+from helpers.examples import examples
 from oracles.other_scores import weighted_score
 from pgmx._ext._weighted import dirichlet_terms
 
@@ -50,7 +51,7 @@ def unit(scorer):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables())
-@settings(max_examples=25)
+@examples(25)
 def test_against_the_slow_scorer(score, table):
     rng, codes, cards, weights = table
     scorer = make_weighted(codes, cards, weights, score)
@@ -76,7 +77,7 @@ def test_against_the_slow_scorer(score, table):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables("whole"))
-@settings(max_examples=25)
+@examples(25)
 def test_whole_weights_are_repeated_rows(score, table):
     rng, codes, cards, weights = table
     repeated = np.ascontiguousarray(np.repeat(codes, weights.astype(int), axis=1))
@@ -97,7 +98,7 @@ def test_whole_weights_are_repeated_rows(score, table):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(table=tables())
-@settings(max_examples=20)
+@examples(20)
 def test_gains_add_up_to_the_difference_of_full_scores(score, table):
     rng, codes, cards, weights = table
     scorer = make_weighted(codes, cards, weights, score)
@@ -115,7 +116,7 @@ def test_gains_add_up_to_the_difference_of_full_scores(score, table):
 
 @pytest.mark.parametrize("score", EQUIVALENT_SCORES)
 @given(table=tables())
-@settings(max_examples=20)
+@examples(20)
 def test_opposite_arcs_between_parentless_variables_tie_exactly(score, table):
     _, codes, cards, weights = table
     scorer = make_weighted(codes, cards, weights, score)

@@ -4,12 +4,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmpy.parameter_estimator import DiscreteMLE
 
+from helpers.examples import examples
 from pgmx.data.table import DiscreteTable
 from pgmx.models import fit_discrete, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.bayesian import networks as bayesian_network
@@ -92,7 +93,7 @@ def frame_of(table):
 
 
 @given(tables_and_dags())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_parameters_equal_pgmpys(case):
     table, edges = case
     model = fit_discrete(table, edges)

@@ -4,10 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.base import DAG
 
+from helpers.examples import examples
 from oracles import equivalence as oracle
 from pgmx.graphs.equivalence import cpdag
 
@@ -23,7 +24,7 @@ def dags(draw, max_nodes=5):
 
 
 @given(dags(), st.data())
-@settings(max_examples=400)
+@examples(400)
 def test_equals_enumeration(dag, data):
     n, edges = dag
     compelled = data.draw(st.lists(st.sampled_from(edges), unique=True)) if edges else []

@@ -70,7 +70,6 @@ class TestNetworkFiles:
         model = fitted(AWKWARD, [AWKWARD[v:] + AWKWARD[:v] for v in range(len(AWKWARD))], chain)
         assert_same(model, read_model(save_model(model, tmp_path / f"model.{format}")))
 
-    # A file of pgmpy's BIF reader takes most of a second whatever its size, hence few examples.
     @given(data=st.data())
     @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any_name_and_state_comes_back(self, tmp_path, format, data):

@@ -3,10 +3,11 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.models import LinearGaussianBayesianNetwork
 
+from helpers.examples import examples
 from helpers.gaussian_networks import named, networks
 from pgmx.datasets import gaussian_chain_network, gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork
@@ -25,7 +26,7 @@ def joint(model, names):
 
 
 @given(networks(), st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@examples(40)
 def test_same_distribution(network, ordered, random):
     order = random.sample(network.names, len(network.names)) if ordered else None
     model = network.to_linear_gaussian_bn(order)

@@ -6,8 +6,9 @@ from contextlib import suppress
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from helpers.examples import examples
 from helpers.gaussian_networks import named, networks
 from helpers.network_files import check_files_of_any_model, check_targets, damaged_files
 from pgmx.datasets import gaussian_chain_network
@@ -57,7 +58,7 @@ def test_lossless(format, tmp_path):
 
 
 @given(networks())
-@settings(max_examples=20)
+@examples(20)
 def test_lossless_of_any_network(tmp_path_factory, network):
     if any(isinstance(name, tuple) for name in network.names):
         return

@@ -7,9 +7,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import sparse
 
+from helpers.examples import examples
 from helpers.gaussian_networks import NAMES, dense_precision, named, networks
 from pgmx.models import GaussianMarkovNetwork
 
@@ -46,7 +47,7 @@ def test_names_of_all_types_and_one_variable():
 
 
 @given(networks())
-@settings(max_examples=30)
+@examples(30)
 def test_edges_are_the_entries_of_the_precision(network):
     matrix = network.precision.to_numpy()
     wanted = [(i, j) for i in range(len(matrix)) for j in range(i + 1, len(matrix)) if matrix[i, j]]

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
+from helpers.examples import examples
 from helpers.gaussian_networks import conditional, named, networks
 from pgmx.datasets import gaussian_chain_network, gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork
@@ -16,7 +17,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
 
 @given(networks(), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_absent_columns(network, data):
     n = len(network.names)
     known = sorted(data.draw(st.sets(st.integers(0, n - 1), max_size=n)))
@@ -32,7 +33,7 @@ def test_absent_columns(network, data):
 
 
 @given(networks(), st.integers(0, 1000))
-@settings(max_examples=40)
+@examples(40)
 def test_missing_cells(network, seed):
     rng = np.random.default_rng(seed)
     n = len(network.names)
@@ -108,7 +109,7 @@ def test_no_one_covariance():
 
 
 @given(networks(), st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_parts(network, data):
     n = len(network.names)
     chosen = data.draw(st.lists(st.integers(0, n - 1), unique=True, min_size=1))
@@ -183,7 +184,7 @@ def test_rows_given_evidence():
 
 
 @given(networks())
-@settings(max_examples=30)
+@examples(30)
 def test_likelihood_and_entropy(network):
     mean, covariance = network.to_joint_gaussian()
     rows = np.random.default_rng(0).normal(size=(5, len(mean)))
@@ -195,7 +196,7 @@ def test_likelihood_and_entropy(network):
 
 
 @given(st.integers(0, 1000), st.permutations(range(6)))
-@settings(max_examples=20)
+@examples(20)
 def test_order_of_variables_does_not_matter(seed, order):
     network = named(6, 0.5, seed)
     matrix = network.precision.to_numpy()[np.ix_(order, order)]

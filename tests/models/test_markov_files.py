@@ -5,8 +5,9 @@ import json
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from helpers.examples import examples
 from helpers.markov_networks import named, networks, ring
 from helpers.network_files import check_files_of_any_model, check_targets, damaged_files
 from pgmx.datasets import grid_network
@@ -63,7 +64,7 @@ def test_graphml_keeps_potentials_and_texts(tmp_path):
 
 
 @given(networks(impossible=(0.0, 0.1)))
-@settings(max_examples=30)
+@examples(30)
 def test_uai_keeps_the_distribution(tmp_path_factory, network):
     names = [name for name in network.names if not isinstance(name, tuple)]
     if len(names) < len(network.names):

@@ -6,10 +6,11 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
+from helpers.examples import examples
 from helpers.markov_networks import enumerable, networks, ring
 from oracles import enumeration
 from pgmx.datasets import chain_network, grid_network
@@ -72,7 +73,7 @@ def test_strength_is_what_nodes_cannot_take_over():
 
 
 @given(networks(impossible=(0.0, 0.2)))
-@settings(max_examples=60)
+@examples(60)
 def test_factors_are_scaled_potentials(network):
     cards, factors = enumerable(network)
     total = enumeration.log_partition(cards, factors)
@@ -106,7 +107,7 @@ def test_wide_network_is_scaled_by_bethe(monkeypatch):
 
 
 @given(networks())
-@settings(max_examples=20)
+@examples(20)
 def test_from_the_factors_of_pgmpy(network):
     other = DiscreteMarkovNetwork()
     other.add_nodes_from(network.nodes())

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
+from helpers.examples import examples
 from helpers.markov_networks import enumerable, networks, questions, ring
 from oracles import enumeration
 from pgmx.datasets import chain_network, grid_network, tree_network
@@ -40,7 +41,7 @@ def test_variable_elimination_is_normalised(elimination):
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in divide")  # pgmpy makes zeros of its 0 / 0 afterwards
 @given(questions(impossible=(0.0, 0.1)))
-@settings(max_examples=40)
+@examples(40)
 def test_belief_propagation_on_any_graph(question):
     from pgmpy.inference import BeliefPropagation
 
@@ -75,7 +76,7 @@ def test_belief_propagation_is_calibrated_in_one_pass(propagation):
 
 
 @given(networks(impossible=(0.0, 0.2)))
-@settings(max_examples=40)
+@examples(40)
 def test_junction_tree_is_the_distribution(network):
     cards, factors = enumerable(network)
     if enumeration.log_partition(cards, factors) == -np.inf:
@@ -142,7 +143,7 @@ def test_factors_of_a_node_whose_name_is_zero():
 
 
 @given(networks(impossible=(0.0, 0.2)))
-@settings(max_examples=30)
+@examples(30)
 def test_bayesian_network_is_the_distribution(network):
     cards, factors = enumerable(network)
     if enumeration.log_partition(cards, factors) == -np.inf:

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
@@ -16,7 +17,7 @@ from pgmx.inference.approximate.imputation import impute
 
 
 @given(networks(), st.integers(0, 2**32), st.sampled_from(["map", "marginal"]), st.booleans())
-@settings(max_examples=80)
+@examples(80)
 def test_against_enumeration(network, seed, method, by_tree):
     cards, factors = enumerable(network)
     rng = np.random.default_rng(seed)

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from helpers.examples import examples
 from helpers.markov_networks import codes_of, enumerable, networks, questions, ring
 from oracles import enumeration
 from pgmx.data import DiscreteTable, write_table
@@ -13,7 +14,7 @@ from pgmx.models import PairwiseMarkovNetwork
 
 
 @given(questions(impossible=(0.0, 0.2)))
-@settings(max_examples=80)
+@examples(80)
 def test_marginals_and_partition(question):
     network, evidence = question
     cards, factors = enumerable(network)
@@ -34,7 +35,7 @@ def test_marginals_and_partition(question):
 
 
 @given(questions())
-@settings(max_examples=40)
+@examples(40)
 def test_joint_queries(question):
     network, evidence = question
     cards, factors = enumerable(network)
@@ -51,7 +52,7 @@ def test_joint_queries(question):
 
 
 @given(questions(impossible=(0.0, 0.2)))
-@settings(max_examples=60)
+@examples(60)
 def test_most_probable_states(question):
     network, evidence = question
     cards, factors = enumerable(network)
@@ -115,7 +116,7 @@ def test_a_warning_when_messages_do_not_settle():
 
 
 @given(networks(impossible=(0.0, 0.1)))
-@settings(max_examples=40)
+@examples(40)
 def test_likelihoods_of_rows(network):
     cards, factors = enumerable(network)
     total = enumeration.log_partition(cards, factors)

@@ -3,9 +3,10 @@ from itertools import combinations, pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from pgmx.datasets import load_network
 from pgmx.plotting.crossings import count_crossings, order_layers
 from pgmx.plotting.layout import (
@@ -37,7 +38,7 @@ def boxes_apart(centres, widths, gap=0.0):
     return True
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(mixed_graphs(), st.data())
 def test_boxes_never_overlap_and_routes_lead_from_end_to_end(graph, data):
     n, directed, undirected = graph
@@ -53,7 +54,7 @@ def test_boxes_never_overlap_and_routes_lead_from_end_to_end(graph, data):
         assert y in (sorted(y), sorted(y, reverse=True))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(mixed_graphs())
 def test_arrows_of_a_dag_point_down_and_isolated_vertices_lie_below(graph):
     n, directed, _ = graph

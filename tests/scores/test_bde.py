@@ -7,11 +7,12 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from helpers.examples import examples
 from oracles.other_scores import bde
 from pgmx.data import DiscreteTable
 from pgmx.scores import BDeu
@@ -61,7 +62,7 @@ def problems(draw):
 
 
 @given(problems(), st.sampled_from([0.1, 1, 10, 300.0]))
-@settings(max_examples=40)
+@examples(40)
 def test_against_sums_over_all_states(problem, size):
     rng, table, cards, n_edges = problem
     network, probability = random_network(rng, cards, n_edges)
@@ -73,7 +74,7 @@ def test_against_sums_over_all_states(problem, size):
 
 
 @given(problems())
-@settings(max_examples=30)
+@examples(30)
 def test_a_uniform_network_gives_bdeu(problem):
     rng, table, cards, n_edges = problem
     mine, plain = BDe(table, random_network(rng, cards, n_edges, uniform=True)[0], 7), BDeu(table, 7)
@@ -85,7 +86,7 @@ def test_a_uniform_network_gives_bdeu(problem):
 
 
 @given(problems())
-@settings(max_examples=30)
+@examples(30)
 def test_equivalent_graphs_have_equal_scores(problem):
     """All orders of a complete graph are one class."""
     rng, table, cards, n_edges = problem

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, xlogy
 
+from helpers.examples import examples
 from oracles import family_scores as oracle
 from pgmx.data import DiscreteTable
 from pgmx.scores import AIC, BIC, K2, BDeu, BDs, LogLikelihood
@@ -32,7 +33,7 @@ def families(draw):
 
 @pytest.mark.parametrize("name", CLASSES)
 @given(family=families())
-@settings(max_examples=60)
+@examples(60)
 def test_local_score(name, family):
     codes, cards, (child, *parents) = family
     score = CLASSES[name](coded(codes, cards))
@@ -43,7 +44,7 @@ def test_local_score(name, family):
 
 @pytest.mark.parametrize("name", ["bdeu", "bds"])
 @given(family=families(), size=st.sampled_from([1e-3, 0.5, 1, 3, 25.0, 1e4, 1e6]))
-@settings(max_examples=60)
+@examples(60)
 def test_equivalent_sample_size(name, family, size):
     codes, cards, (child, *parents) = family
     score = CLASSES[name](coded(codes, cards), equivalent_sample_size=size)

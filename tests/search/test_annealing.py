@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.climb_problems import integer_score
+from helpers.examples import examples
 from helpers.whole_searches import annealed, greedy, random_problem, search_with
 from oracles.all_dags import best_score
 from pgmx.scores.gains import FunctionGains
@@ -15,7 +16,7 @@ from pgmx.search.dag.state import DagState
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.integers(0, 50))
-@settings(max_examples=60)
+@examples(60)
 def test_legal_and_rightly_scored(seed, n, knowledge, draw_seed):
     asked = random_problem(seed, n, knowledge=knowledge)
     problem = asked.problem(all_moves=True, tabu_length=0)

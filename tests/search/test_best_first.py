@@ -1,9 +1,10 @@
 """Best-first search against a slow twin that keeps a plain list of graphs."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.whole_searches import best_firsts, random_problem, search_with
 from oracles.all_dags import best_score
 from oracles.best_first import best_first as slow_best_first
@@ -18,7 +19,7 @@ from oracles.best_first import best_first as slow_best_first
     st.sampled_from([0, 2, 9]),
     st.sampled_from([1, 4, 50]),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_same_graphs_in_the_same_order(seed, n, knowledge, spread, width, patience, max_open):
     asked = random_problem(seed, n, spread=spread, knowledge=knowledge)
     problem = asked.problem(all_moves=True, permutation=np.random.default_rng(seed).permutation(n))
@@ -45,7 +46,7 @@ def test_same_graphs_in_the_same_order(seed, n, knowledge, spread, width, patien
 
 
 @given(st.integers(0, 2**20), st.integers(1, 3))
-@settings(max_examples=25)
+@examples(25)
 def test_with_room_and_patience_all_graphs_are_tried(seed, n):
     asked = random_problem(seed, n)
     options = {"width": 100, "patience": 1000, "max_open": 1000}

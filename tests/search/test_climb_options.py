@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.bare_climb import hill_climb
 from helpers.climb_problems import arcs, graph_score, integer_score, limits, problems
+from helpers.examples import examples
 from oracles.graphs import is_acyclic
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.gains import FunctionGains
@@ -59,7 +60,7 @@ def test_callback_is_told_each_move_and_stops_the_climb():
 
 
 @given(problems(), st.sampled_from([0, 5]))
-@settings(max_examples=100)
+@examples(100)
 def test_required_edges_stay_and_constraints_hold(problem, patience):
     n, local_score, options = problem
     result = hill_climb(

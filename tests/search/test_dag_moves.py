@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.move_queues import Pair, drawn_gains, problems, random_dag
 from oracles.graphs import is_acyclic
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
 
 
 @given(problems(), st.floats(0, 1))
-@settings(max_examples=250)
+@examples(250)
 def test_same_best_move_at_each_step(problem, share_of_best):
     pair, new_row = problem
     for _ in range(15):
@@ -31,7 +32,7 @@ def test_same_best_move_at_each_step(problem, share_of_best):
 
 
 @given(problems())
-@settings(max_examples=100)
+@examples(100)
 def test_required_edges_and_the_largest_indegree_hold(problem):
     pair, new_row = problem
     required = set(pair.slow.required)

@@ -5,10 +5,11 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.climb_problems import integer_score
+from helpers.examples import examples
 from helpers.move_queues import drawn_gains, problems, random_dag
 from oracles.graphs import is_acyclic
 from oracles.splitmix import SplitMix64
@@ -44,7 +45,7 @@ def check_lists(pair):
 
 @pytest.mark.slow
 @given(problems())
-@settings(max_examples=150)
+@examples(150)
 def test_lists_along_random_walks(problem):
     """Moves, arcs taken out and put in without a move, bars set and lifted, in any order."""
     pair, new_row = problem
@@ -74,7 +75,7 @@ def test_lists_along_random_walks(problem):
 
 
 @given(problems(), st.integers(0, 2**64 - 1), st.sampled_from([0.05, 1.0, 7.3, 1e6]))
-@settings(max_examples=150)
+@examples(150)
 def test_draws_of_the_same_word_are_those_of_the_twin(problem, word, temperature):
     pair, new_row = problem
     random, state = SplitMix64(word), np.array([word], dtype=np.uint64)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.climb_problems import arcs, integer_score
 from helpers.coded_tables import SCORES, make_scorer, random_codes
+from helpers.examples import examples
 from helpers.move_queues import random_dag
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains, RowCache
@@ -88,7 +89,7 @@ def options_of(draw, n, rng):
 
 
 @given(st.data())
-@settings(max_examples=80)
+@examples(80)
 def test_integer_scores(data):
     seed = data.draw(st.integers(0, 2**20), label="seed")
     n = data.draw(st.integers(1, 6), label="n")
@@ -105,7 +106,7 @@ def test_integer_scores(data):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_compiled_scores_bit_by_bit(score, data):
     seed = data.draw(st.integers(0, 2**20), label="seed")
     rng = np.random.default_rng(seed)
@@ -156,7 +157,7 @@ def slow_candidates(gains, priority, k):
 
 
 @given(st.integers(0, 2**20), st.integers(2, 7), st.integers(0, 6), st.sampled_from([0, 1, 5]))
-@settings(max_examples=200)
+@examples(200)
 def test_candidate_parents(seed, n, k, spread):
     rng = np.random.default_rng(seed)
     gains = rng.integers(-spread, spread + 1, (n, n)).astype(float)

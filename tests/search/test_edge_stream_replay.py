@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.edge_streams import ChangingLoss, rule_without, run_with_twin, stream_of, twin_of
+from helpers.examples import examples
 
 OPTIONS = {
     "plain": {},
@@ -61,7 +62,7 @@ def test_replay_without_heuristics_and_with_a_limit(mode, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(
     n=st.integers(2, 26),
     seed=st.integers(0, 10**6),

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
 
 
@@ -68,7 +69,7 @@ def weights_of(kind):
     return lambda pairs: np.where((pairs[:, 0] + pairs[:, 1]) % 3 == 0, 2.5, 0.5)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     cards=st.lists(st.integers(1, 6), min_size=1, max_size=9),
     seed=st.integers(0, 2**32),
@@ -101,7 +102,7 @@ def test_what_is_found_is_what_scoring_all_pairs_finds(cards, seed, steps, lam, 
     assert edges.n_tests == len(loss.asked)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     n=st.integers(2, 10),
     seed=st.integers(0, 2**32),

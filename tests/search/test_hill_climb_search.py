@@ -4,19 +4,20 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helpers.bare_climb import hill_climb
 from helpers.climb_problems import arcs, climb_integers, graph_score, integer_score, limits, problems
 from helpers.coded_tables import SCORES, make_scorer, random_codes
+from helpers.examples import examples
 from oracles import family_scores as oracle
 from oracles.graphs import is_acyclic
 from pgmx.scores.gains import FunctionGains
 
 
 @given(problems())
-@settings(max_examples=300)
+@examples(300)
 def test_same_edges_as_the_slow_climb(problem):
     """Exact scores, so that ties are exact too and both must break them alike."""
     n, local_score, options = problem
@@ -110,7 +111,7 @@ def test_function_and_compiled_gains_lead_to_the_same_graph(score, rng):
 @given(st.integers(0, 2**20), st.integers(2, 4), st.sampled_from([0, 1, 3, 100]), st.sampled_from([1, 2, 8, 20]))
 @example(207, 3, 100, 8)
 @example(1435, 4, 3, 2)
-@settings(max_examples=300)
+@examples(300)
 def test_patience_never_ends_lower(seed, n, tabu_length, patience):
     greedy = climb_integers(seed, n, tabu_length=tabu_length)
     patient = climb_integers(seed, n, tabu_length=tabu_length, patience=patience)

@@ -4,10 +4,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
 
+from helpers.examples import examples
 from helpers.whole_searches import greedy, random_problem, restarted, search_with
 from oracles.all_dags import best_score
 from pgmx.search.dag.course import Course
@@ -23,7 +24,7 @@ def same(one, other):
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.integers(1, 12))
-@settings(max_examples=50)
+@examples(50)
 def test_legal_and_never_lower(seed, n, knowledge, n_moves):
     asked = random_problem(seed, n, knowledge=knowledge)
     result = search_with(restarted, asked.problem(), seed=seed, n_moves=n_moves)
@@ -97,7 +98,7 @@ def perturbed_state(problem, n_moves, seed):
 
 
 @given(st.integers(0, 2**20), st.integers(1, 6), st.booleans(), st.integers(0, 15))
-@settings(max_examples=60)
+@examples(60)
 def test_shaking_makes_legal_moves(seed, n, knowledge, n_moves):
     asked = random_problem(seed, n, knowledge=knowledge)
     state, course = perturbed_state(asked.problem(tabu_length=0, all_moves=True), n_moves, seed)

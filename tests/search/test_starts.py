@@ -3,10 +3,11 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.coded_tables import EQUIVALENT_SCORES, make_scorer, random_codes
+from helpers.examples import examples
 from helpers.whole_searches import random_problem
 from oracles.forests import best_weight
 from pgmx.search.dag.starts import grow_at_random, grow_tree
@@ -40,7 +41,7 @@ def test_tree_of_a_compiled_score(score, price, rng):
 
 
 @given(st.integers(0, 2**20), st.integers(1, 4), st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_tree_of_any_score_is_the_best_forest(seed, n, some_barred):
     rng = np.random.default_rng(seed)
     asked = random_problem(seed, n)
@@ -57,7 +58,7 @@ def test_tree_of_any_score_is_the_best_forest(seed, n, some_barred):
 
 @pytest.mark.parametrize("grow", [grow_tree, lambda state: grow_at_random(state, 4)], ids=["tree", "random"])
 @given(seed=st.integers(0, 2**20), n=st.integers(1, 6))
-@settings(max_examples=60)
+@examples(60)
 def test_legal_under_all_constraints(grow, seed, n):
     asked = random_problem(seed, n, knowledge=True)
     state, other = (asked.problem(all_moves=True).make_state() for _ in range(2))

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.whole_searches import SEARCHES, random_problem, search_with, walks_of
 
 every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -66,7 +67,7 @@ def problems_for(draw, search):
 @pytest.mark.slow
 @every_search
 @given(data=st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_from_every_snapshot(search, data):
     problem = data.draw(problems_for(search))
     plain = search_with(search, problem, seed=3)
@@ -78,7 +79,7 @@ def test_from_every_snapshot(search, data):
 
 @every_search
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_stopped_after_so_many_moves_again_and_again(search, data):
     """The limit falls anywhere, in the middle of a trial too; each run makes a few moves more than the last."""
     problem = data.draw(problems_for(search))
@@ -98,7 +99,7 @@ def test_stopped_after_so_many_moves_again_and_again(search, data):
 
 @every_search
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_stopped_by_the_callback_again_and_again(search, data):
     problem = data.draw(problems_for(search))
     plain = search_with(search, problem, seed=3)

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.whole_searches import Asked, greedy, random_problem, search_with, thorough
 from oracles import family_scores as oracle
 from oracles.all_dags import best_score
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.sampled_from([1, 6]), st.sampled_from([0, 2, 100]))
-@settings(max_examples=50)
+@examples(50)
 def test_legal_repeatable_and_a_local_optimum(seed, n, knowledge, spread, tabu_length):
     asked = random_problem(seed, n, spread=spread, knowledge=knowledge)
     problem = asked.problem(tabu_length=tabu_length, permutation=np.random.default_rng(seed).permutation(n))

@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.loss_tables import activate_all_cells, all_pairs, dependent_codes, make
 from pgmx.inference import PairwisePotentials, gibbs_sample, loopy_belief_propagation
 from pgmx.solvers import BetheLoss, ExactLoss
@@ -14,7 +15,7 @@ from pgmx.solvers import BetheLoss, ExactLoss
 CYCLE = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)])
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     cards=st.lists(st.integers(1, 4), min_size=1, max_size=5),
     number=st.integers(0, 2**32),

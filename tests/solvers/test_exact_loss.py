@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.loss_tables import activate_all_cells, all_pairs, coded, dependent_codes, make
 from oracles import group_lasso
 from pgmx.solvers import ExactLoss
@@ -16,7 +17,7 @@ def parameters(loss):
     return np.concatenate([loss.node_values, loss.edge_values])
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     cards=st.lists(st.integers(1, 4), min_size=2, max_size=5),
     number=st.integers(0, 2**32),

@@ -5,10 +5,11 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.correlation_matrices import correlation
+from helpers.examples import examples
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
 
@@ -19,7 +20,7 @@ def random_edges(p, share, number):
     return rng.permutation(pairs[rng.random(len(pairs)) < share])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(p=st.integers(1, 40), share=st.floats(0.0, 1.0), number=st.integers(0, 99))
 def test_likelihood_equations(p, share, number):
     R = correlation(p, 200, number)

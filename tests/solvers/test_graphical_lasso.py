@@ -4,12 +4,13 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.covariance import graphical_lasso as foreign
 
 from helpers.correlation_matrices import correlation
+from helpers.examples import examples
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.glasso.certificate import graphical_lasso_certificate
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
@@ -19,7 +20,7 @@ def solve(R, lam, **options):
     return next(graphical_lasso_path(R, [lam], **options))
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     p=st.integers(1, 7),
     n=st.sampled_from([2, 5, 50]),
@@ -40,7 +41,7 @@ def test_the_optimum_is_that_of_the_twin(p, n, lam, penalize_diagonal, number):
     assert value - slack <= found.objective <= value + 1e-8 * max(1.0, abs(value))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     p=st.integers(2, 60),
     n=st.sampled_from([10, 40, 200]),

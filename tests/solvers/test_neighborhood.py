@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.correlation_matrices import correlation, of_rows
+from helpers.examples import examples
 from oracles import graphical_lasso as oracle
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(p=st.integers(1, 12), n=st.sampled_from([40, 200]), lam=st.floats(0.01, 1.0), number=st.integers(0, 999))
 def test_the_optimum_is_that_of_the_twin(p, n, lam, number):
     R = correlation(p, n, number)
@@ -23,7 +24,7 @@ def test_the_optimum_is_that_of_the_twin(p, n, lam, number):
         np.testing.assert_allclose(coefficients[:, j], oracle.column_lasso(R, j, lam), atol=1e-4)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     p=st.integers(2, 80),
     n=st.sampled_from([3, 10, 100]),

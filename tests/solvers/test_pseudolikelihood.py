@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from helpers.pseudolikelihoods import Twin, all_pairs, dependent_codes, make_loss, random_potentials
 from oracles import pseudolikelihood as oracle
 
@@ -41,7 +42,7 @@ def test_the_formula_has_the_gradient_of_its_value(rng):
     assert gradient @ step == pytest.approx((ahead - behind) / 2, rel=1e-6)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems, optimised=st.booleans())
 def test_values_gradients_and_scores_are_those_of_the_formula(problem, optimised):
     rng, cards, codes, weights, pairs, active = drawn(problem)
@@ -63,7 +64,7 @@ def test_values_gradients_and_scores_are_those_of_the_formula(problem, optimised
     np.testing.assert_allclose(loss.scores(shuffled), scores, atol=1e-6)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems, penalize_nodes=st.booleans(), lam=st.sampled_from([0.0, 0.01, 0.1]))
 def test_the_residual_is_that_of_the_formula(problem, penalize_nodes, lam):
     rng, cards, codes, weights, pairs, active = drawn(problem)
@@ -78,7 +79,7 @@ def test_the_residual_is_that_of_the_formula(problem, penalize_nodes, lam):
     assert Twin(loss, codes, **options).distances().max() <= 1.2e-5
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems, scale=st.sampled_from([0.1, 1.0, 4.0]))
 def test_the_objective_never_rises(problem, scale):
     rng, cards, codes, weights, _, active = drawn(problem)
@@ -93,7 +94,7 @@ def test_the_objective_never_rises(problem, scale):
         last = now
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems)
 def test_drift_bounds_how_far_scores_move(problem):
     _rng, cards, codes, weights, pairs, active = drawn(problem)

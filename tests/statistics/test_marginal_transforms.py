@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from helpers.examples import examples
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.ranks.transforms import MOST_KNOTS, normal_scores
 
@@ -37,7 +38,7 @@ def test_scores_are_those_of_the_formula(method, rng):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
+@examples(40)
 @given(X=tables())
 def test_scores_of_the_data_are_standard_and_in_order(method, X):
     transforms = MarginalTransforms.from_rows(X, method)
@@ -56,7 +57,7 @@ def test_scores_of_the_data_are_standard_and_in_order(method, X):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
+@examples(40)
 @given(X=tables())
 def test_the_way_back(method, X):
     transforms = MarginalTransforms.from_rows(X, method)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.examples import examples
 from pgmx.statistics import nearest_correlation
 
 HIGHAM = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
@@ -51,7 +52,7 @@ def test_highams_example():
     assert np.linalg.norm(nearest - HIGHAM) == pytest.approx(0.5278, abs=5e-5)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(indefinite(), st.sampled_from([0.0, 1e-8, 0.1]))
 def test_another_algorithm_agrees(R, floor):
     nearest, _ = nearest_correlation(R, floor=floor)
@@ -62,7 +63,7 @@ def test_another_algorithm_agrees(R, floor):
     np.testing.assert_allclose(nearest, other, atol=1e-4)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(indefinite())
 def test_no_correlation_matrix_is_nearer(R):
     """Obtuse angles: <R - X, Y - X> <= 0 for every correlation matrix Y."""

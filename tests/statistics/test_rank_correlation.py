@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from helpers.examples import examples
 from pgmx._ext import _ranks
 from pgmx.statistics import kendall_tau_matrix, latent_correlation, nearest_correlation, spearman
 from pgmx.statistics.ranks import correlation as rank_correlation
@@ -44,7 +45,7 @@ def test_scipy_and_pandas_agree(rng):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(max_examples=40)
+@examples(40)
 @given(X=rows())
 def test_matrices_are_symmetric_with_ones(name, X):
     found = FUNCTIONS[name](X, missing="pairwise")
@@ -55,7 +56,7 @@ def test_matrices_are_symmetric_with_ones(name, X):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(max_examples=40)
+@examples(40)
 @given(X=rows())
 def test_rising_maps_do_not_matter_and_falling_ones_turn_the_sign(name, X):
     found = FUNCTIONS[name](X, missing="pairwise")
@@ -71,7 +72,7 @@ def test_rising_maps_do_not_matter_and_falling_ones_turn_the_sign(name, X):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(max_examples=40)
+@examples(40)
 @given(X=rows(), seed=st.integers(0, 100))
 def test_order_of_rows_and_columns_does_not_matter(name, X, seed):
     rng = np.random.default_rng(seed)
