@@ -55,8 +55,8 @@ class EdgeQueue:
             ids = self._unseen.take(count)
             if len(ids):
                 return ids
-        self._from_heap = self.heap.pop_many(count)
-        return self._from_heap[0]
+        parts = self._from_heap = self.heap.pop_many(count)
+        return parts[0]
 
     def put_back(self, count: int) -> None:
         """Put the last `count` edges of the latest `take` back in their places."""

@@ -32,6 +32,7 @@ class EdgeSource(Protocol):
 
     def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
         """Begin with the active edges of the loss, where `state` says that an earlier run was; it may be empty."""
+        ...
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate at most `limit` edges and optimise around them; return how many, 0 if none passes or time is up."""
@@ -39,6 +40,7 @@ class EdgeSource(Protocol):
 
     def mark_changed(self, variables: np.ndarray) -> None:
         """Take note that a further optimisation changed the conditionals of variables."""
+        ...
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold besides the parameters."""

@@ -243,7 +243,7 @@ class UnseenPairs:
             pairs = self.order.pair(np.arange(self._drawn, min(self._drawn + size, len(self.order))))
             # The stream comes after the hubs, whose pairs have all been seen by now.
             if len(self.partners.hubs):
-                unseen = (self.partners.number[pairs] < 0).all(axis=1)
+                unseen = np.all(self.partners.number[pairs] < 0, axis=1)
         else:
             return False
         ids = id_of(pairs, self.n_variables)
