@@ -175,7 +175,7 @@ def test_what_is_refused():
             transforms.forward(positions, [[1.0]])
     with pytest.raises(ValueError, match="positions must be a row of whole numbers"):
         transforms.take([0.5])
-    with pytest.raises(ValueError, match=r"must be 2 values in a row, one a position, got shape \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"must be 2 values in a row, one per position, got shape \(1, 3\)"):
         transforms.backward([0, 1], [[1.0, 2.0, 3.0]])
 
 
@@ -184,7 +184,7 @@ def test_what_is_refused():
     [
         ({"starts": [1, 4]}, "starts must rise from 0"),
         ({"starts": [0, 2, 2]}, "starts must rise from 0"),
-        ({"scores": [0.0]}, "one score a knot, got 1 for 2 knots"),
+        ({"scores": [0.0]}, "one score per knot, got 1 for 2 knots"),
         ({"knots": [2.0, 1.0]}, "knots must be finite and rise"),
         ({"scores": [0.0, np.nan]}, "scores must be finite and rise"),
         ({"knots": [[1.0, 2.0]]}, "knots must be a row of numbers"),

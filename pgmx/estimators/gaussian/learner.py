@@ -40,10 +40,23 @@ class ContinuousLearner(GaussianResults):
     """
 
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the model from `X`: rows with one column of numbers per variable, or a covariance matrix.
+        """Learn the model from `X`.
 
-        Tables of pandas, polars and Arrow, numpy arrays (columns ``x0``, ``x1``, ...), paths of CSV and Parquet files
-        and iterators of frames are read, and never changed. A row of `sample_weight` 2 counts as two rows.
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
+            One column of numbers per variable: tables of pandas, polars and Arrow, numpy arrays (columns ``x0``,
+            ``x1``, ...), paths of CSV or Parquet files or of a folder of Parquet files. With
+            ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). It is never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, not negative; a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+            The fitted learner.
         """
         return super().fit(X, y, sample_weight)
 
@@ -221,8 +234,30 @@ class GaussianLearner(ContinuousLearner):
     ) -> GaussianPath:
         """Return the estimates for a decreasing sequence of penalties, each started from the one before.
 
-        Data as for ``fit``. `lams` may be in any order; by default they are `n_lams` values in equal ratios from
-        `lam_max` to `lam_min_ratio` of it. The learner is not changed; `SelectedGraph` chooses from such a path.
+        The learner is not changed. `SelectedGraph` makes such a path and chooses from it.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features), path, iterator of frames, or covariance
+            As for ``fit``.
+        sample_weight : array of shape (n_samples,), optional
+            As for ``fit``.
+        lams : sequence of float, optional
+            Penalties, in any order; by default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
+        n_lams : int, default=20
+            Number of penalties, where `lams` is not given.
+        lam_min_ratio : float, default=0.1
+            The smallest penalty as a share of `lam_max`.
+
+        Returns
+        -------
+        GaussianPath
+            One estimate per penalty, the largest penalty first, with sparse matrices.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For unusable data, options and penalties.
         """
         self._validate()
         sample = self._read(self._open(X), sample_weight)

@@ -319,7 +319,7 @@ def _feed(table, weights, passes, counts):
     n_rows = 0
     for numbers, rows in table.chunks_with_numbers():
         if weights is not None and numbers[-1] >= len(weights):
-            raise ValueError(f"{len(weights)} weights for more rows: give one weight a row")
+            raise ValueError(f"{len(weights)} weights for more rows: give one weight per row")
         weights_of_rows = None if weights is None else weights[numbers]
         if counts is None:
             passes[0].add(rows, weights_of_rows)

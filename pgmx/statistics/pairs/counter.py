@@ -23,11 +23,11 @@ _LIST_PAIRS = 1 << 18
 
 
 class PairCounter:
-    """Adds rows of tables to the cells of a store, in threads if there is enough work; `kept` states have cells."""
+    """Adds rows of tables to the cells of a store, in threads if there is enough work; `n_cells` per variable."""
 
-    def __init__(self, cardinalities: np.ndarray, kept: np.ndarray, store, n_jobs: int | None):
+    def __init__(self, cardinalities: np.ndarray, n_cells: np.ndarray, store, n_jobs: int | None):
         self._cardinalities = cardinalities
-        self._kept = kept
+        self._n_cells = n_cells
         self._store = store
         self._n_jobs = n_jobs
 
@@ -37,7 +37,7 @@ class PairCounter:
             return
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
         most = float(_pair_tables.HISTOGRAM_CELLS)
-        usual = most if weights is not None else min(float(self._kept[pairs].prod(axis=1).mean()), most)
+        usual = most if weights is not None else min(float(self._n_cells[pairs].prod(axis=1).mean()), most)
         n_jobs = count_workers(self._n_jobs)
         work = int(len(pairs) * table.n_rows / 512 * usual / _TASK_WORK)
         n_tasks = 1 if n_jobs == 1 else max(1, min(4 * n_jobs, work))
@@ -56,7 +56,7 @@ class PairCounter:
         largest = int(self._cardinalities[pairs].prod(axis=1).max())
         values = self._store.values
         scratch = np.zeros(_pair_tables.scratch_cells(largest), dtype=values.dtype)
-        what = (self._cardinalities, self._kept, pairs, where, stride, values, scratch)
+        what = (self._cardinalities, self._n_cells, pairs, where, stride, values, scratch)
         if weights is None:
             _pair_tables.count_list(table.codes, table.planes, table.plane_offsets, *what)
         else:
@@ -86,10 +86,10 @@ class PairCounter:
 
     def _add_triangle(self, table, variables):
         """Add rows to the cells of all pairs among variables of few states."""
-        kept, store = self._kept[variables], self._store
-        owner = np.repeat(np.arange(len(variables)), kept)
-        ends = np.cumsum(kept)
-        state = np.arange(len(owner)) - (ends - kept)[owner]
+        n_cells, store = self._n_cells[variables], self._store
+        owner = np.repeat(np.arange(len(variables)), n_cells)
+        ends = np.cumsum(n_cells)
+        state = np.arange(len(owner)) - (ends - n_cells)[owner]
         of = variables[owner]
         row = store.begins[of] + state * store.widths[of] - store.columns[of + 1]
         arrays = (table.planes, table.plane_offsets[of] + state, ends[owner], row, store.columns[of] + state)

@@ -27,7 +27,7 @@ class PairTables:
     weights : array_like of float, shape (N,), optional
         Row weights w, finite, none negative, not all zero. Default: every row weighs 1.
     memory : int, default=2**28
-        Bytes that the tables kept may take. Where all pairs fit they stay once counted; else the store is emptied
+        Bytes that the stored tables may take. Where all pairs fit they stay once counted; else the store is emptied
         whenever it is full. One table may not be larger either.
     n_jobs : int or None, default=None
         Threads; the result is the same for any number.
@@ -99,14 +99,14 @@ class PairTables:
         self._memory = memory
         self._columns, self._states = table.columns, table.states
         self._weighted = weights is not None
-        self._kept = self.cardinalities - (0 if self._weighted else 1)
+        self._n_cells = self.cardinalities - (0 if self._weighted else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
         self._parts: list[tuple[DiscreteTable, np.ndarray | None]] = []
         dtype = np.dtype(np.float64 if self._weighted else np.uint32)
-        self.fits = Triangle.size(self._kept, dtype.itemsize) <= memory
-        self._store = Triangle(self._kept, dtype) if self.fits else Arena(self._kept, dtype, memory)
-        self._counter = PairCounter(self.cardinalities, self._kept, self._store, n_jobs)
+        self.fits = Triangle.size(self._n_cells, dtype.itemsize) <= memory
+        self._store = Triangle(self._n_cells, dtype) if self.fits else Arena(self._n_cells, dtype, memory)
+        self._counter = PairCounter(self.cardinalities, self._n_cells, self._store, n_jobs)
         self.counted_all = self.n_variables < 2
         self._add_rows(table, weights)
 
@@ -194,7 +194,7 @@ class PairTables:
                 where,
                 stride,
                 self.cardinalities,
-                self._kept,
+                self._n_cells,
                 self._marginals,
                 self._first_state,
                 self.total_weight,

@@ -102,7 +102,7 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
     Notes
     -----
     Cost: p sorts and one product of n p² operations; pairs of columns with missing values are ranked one by one,
-    about 20 ns a row and pair. Sums of ranks are whole numbers, exact up to 200,000 rows, so that the order of rows
+    about 20 ns per row and pair. Sums of ranks are whole numbers, exact up to 200,000 rows, so that the order of rows
     does not matter. Memory: 16 n p bytes beside the result.
 
     References

@@ -87,9 +87,9 @@ class MarginalTransforms:
             object.__setattr__(self, name, array)
         starts, knots, scores = self.starts, self.knots, self.scores
         if len(starts) < 1 or starts[0] != 0 or (np.diff(starts) < 1).any() or not starts[-1] == len(knots):
-            raise ValueError("starts must rise from 0 to the number of knots, one knot a column at least")
+            raise ValueError("starts must rise from 0 to the number of knots, at least one per column")
         if len(scores) != len(knots):
-            raise ValueError(f"there must be one score a knot, got {len(scores)} for {len(knots)} knots")
+            raise ValueError(f"there must be one score per knot, got {len(scores)} for {len(knots)} knots")
         inner = np.ones(max(len(knots) - 1, 0), dtype=bool)
         inner[starts[1:-1] - 1] = False
         for name, array in (("knots", knots), ("scores", scores)):
@@ -270,7 +270,7 @@ class MarginalTransforms:
         chosen = self._check_positions(positions)
         values = np.asarray(values, dtype=np.float64)
         if values.ndim not in (1, 2) or values.shape[-1] != len(chosen):
-            raise ValueError(f"there must be {len(chosen)} values in a row, one a position, got shape {values.shape}")
+            raise ValueError(f"there must be {len(chosen)} values in a row, one per position, got shape {values.shape}")
         out = np.empty_like(values, order="C")
         for k, j in enumerate(chosen):
             knots = slice(self.starts[j], self.starts[j + 1])

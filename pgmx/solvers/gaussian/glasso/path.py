@@ -106,7 +106,7 @@ def graphical_lasso_path(
     its diagonal until it is.
 
     For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, there is no solution,
-    or none that could be told from rounding errors: the best that small penalties give is returned, never as converged,
+    or none distinct from rounding errors: the best that small penalties give is returned, never as converged,
     and the gap takes the eigenvalues of R for p times the unit of rounding at least.
 
     References
