@@ -15,6 +15,7 @@ def test_mean_rank_is_one_over_size_plus_one():
     assert (ranks.mean <= ranks.highest).all()
 
 
+@pytest.mark.slow
 def test_distribution_is_that_of_samples_without_replacement(rng):
     drawn = [rng.choice(40, 7, replace=False).min() + 1 for _ in range(20_000)]
     ranks = [reservoir_ranks(40, [7], 1, random_state=seed).mean[0] * 40 for seed in range(2000)]

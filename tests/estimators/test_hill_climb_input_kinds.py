@@ -37,7 +37,7 @@ def test_default_of_floats_is_gaussian():
 
 
 @pytest.mark.parametrize(
-    "states", ["str", "bool", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("int", "category"))]
+    "states", ["str", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("int", "bool", "category"))]
 )
 def test_default_of_floats_beside_states_is_conditional_gaussian(states):
     data = mixed_frame(0)

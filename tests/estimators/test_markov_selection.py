@@ -59,6 +59,7 @@ def test_every_network_of_the_path_is_the_optimum():
     assert fitted.objective_ == pytest.approx(objective_by_formula(fitted, CODES), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_chosen_network_is_near_the_planted_one():
     true = pairs_of(planted_network(12))
     for selection in ("ebic", "stars"):

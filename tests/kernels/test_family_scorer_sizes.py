@@ -28,6 +28,7 @@ def test_planes_read_in_blocks(rng):
         check_row(codes, cards, 0, [1, 2], rescore(scorer, 0, [1, 2]), "bic", candidates=[3])
 
 
+@pytest.mark.slow
 def test_tables_counted_in_groups(rng):
     # 4,900 cells and candidates of 250 states: the tables of all candidates together would take 40 MB
     cards = [250] * 10
@@ -40,6 +41,7 @@ def test_tables_counted_in_groups(rng):
     np.testing.assert_array_equal(row, counted)
 
 
+@pytest.mark.slow
 def test_more_large_cells_than_planes_are_held(rng):
     # 1,296 cells of 460 rows; at this many rows about 900 planes fill the memory that a level may take
     cards = [36, 36, 2]

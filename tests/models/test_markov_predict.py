@@ -81,6 +81,7 @@ def test_nothing_known():
     assert network.predict(table).iloc[0].to_dict() == best
 
 
+@pytest.mark.slow
 def test_one_missing_column_of_a_wide_network():
     network = grid_network(30, 30)
     rows = network.simulate(100, burn_in=50)

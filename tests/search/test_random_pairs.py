@@ -37,6 +37,7 @@ def test_order_is_a_permutation(size, seed):
     assert np.array_equal(order.position(values), np.arange(size))
 
 
+@pytest.mark.slow
 def test_all_orders_of_three_pairs_are_equally_likely():
     trials = 3000
     seen = Counter(tuple(id_of(RandomPairs(3, seed).pair(np.arange(3)), 3).tolist()) for seed in range(trials))

@@ -40,6 +40,7 @@ def test_each_kept_graph_is_better_than_the_last():
         assert result.score >= scores.max()
 
 
+@pytest.mark.slow
 def test_more_often_the_best_of_all_graphs_than_a_climb():
     found, climbed = 0, 0
     for seed in range(40):

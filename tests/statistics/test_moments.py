@@ -82,6 +82,7 @@ def test_columns_far_from_zero_keep_their_digits(offset, rng):
     np.testing.assert_allclose(found.cross, expected.cross, rtol=1e-9 if abs(offset) < 1e10 else 1e-6)
 
 
+@pytest.mark.slow
 def test_more_cells_than_are_centred_at_a_time(rng):
     rows = rng.normal(size=(30_000, 300))
     found = moments(rows)

@@ -176,6 +176,7 @@ def test_no_columns():
         assert function(np.empty((5, 0))).shape == (0, 0)
 
 
+@pytest.mark.slow
 def test_millions_of_rows_with_a_gap():
     """Sums of squared ranks leave 64 bits at three million rows."""
     n = 3_100_000
