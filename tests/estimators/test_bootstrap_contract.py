@@ -129,11 +129,31 @@ def test_max_time_keeps_what_is_done():
     data = dependent_frame(0)
     stopped = boot(n_resamples=50, max_time=0).fit(data)
     assert stopped.n_resamples_ == 1
-    assert not stopped.converged_
+    assert (stopped.converged_, stopped.stopped_by_) == (False, "max_time")
     assert same(stopped, boot(n_resamples=1).fit(data))
     full = boot(n_resamples=3, max_time=1000, n_jobs=2).fit(data)
-    assert full.converged_
+    assert (full.converged_, full.stopped_by_) == (True, "converged")
     assert full.n_resamples_ == 3
+
+
+def test_the_callback_sees_each_resample_and_ends_the_run():
+    data, seen = dependent_frame(0), []
+    full = boot(n_resamples=4, callback=seen.append).fit(data)
+    assert full.converged_
+    assert [progress.n_iter for progress in seen] == [1, 2, 3, 4]
+    assert [progress._fields for progress in seen] == [("n_iter", "seconds")] * 4
+    stopped = boot(n_resamples=50, callback=lambda progress: progress.n_iter == 3).fit(data)
+    assert (stopped.n_resamples_, stopped.converged_, stopped.stopped_by_) == (3, False, "callback")
+    assert same(stopped, boot(n_resamples=3).fit(data))
+
+
+def test_bar_counts_the_resamples(capfd, monkeypatch):
+    monkeypatch.setattr("pgmx.runs.progress.ProgressBar.DELAY", -1.0)
+    BootstrapStructure(n_resamples=3).fit(dependent_frame(0))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "BootstrapStructure" in err
+    assert "3/3" in err
 
 
 def test_checkpoint_and_progress_of_the_learner_are_left_out(tmp_path, capfd):

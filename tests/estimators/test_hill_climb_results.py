@@ -178,7 +178,8 @@ def test_patience_finds_what_greed_misses():
 def test_max_iter_cuts_the_run():
     full, cut = learn(), learn(max_iter=3)
     assert cut.n_iter_ == 3
-    assert not cut.converged_
+    assert (cut.converged_, cut.stopped_by_) == (False, "max_iter")
+    assert (full.converged_, full.stopped_by_) == (True, "converged")
     assert cut.history_["score"].tolist() == full.history_["score"][:3].tolist()
 
 
@@ -201,7 +202,7 @@ def test_max_time_returns_the_best_so_far(monkeypatch, max_time):
     data = dependent_frame(0)
     cut = learn(data, max_time=max_time)
     assert cut.n_iter_ < full.n_iter_
-    assert not cut.converged_
+    assert (cut.converged_, cut.stopped_by_) == (False, "max_time")
     assert cut.history_["score"].tolist() == full.history_["score"][: cut.n_iter_].tolist()
     assert cut.score_ == pytest.approx(dag_score(*codes_of(data), cut.edges_, "bic"), rel=1e-12)
 
@@ -219,7 +220,7 @@ def test_callback_sees_every_move():
 def test_callback_stops_the_run():
     learner = learn(callback=lambda progress: progress.n_iter == 2)
     assert learner.n_iter_ == 2
-    assert not learner.converged_
+    assert (learner.converged_, learner.stopped_by_) == (False, "callback")
     assert len(learner.edges_) == 2
 
 
