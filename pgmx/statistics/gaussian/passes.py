@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
 from pgmx.checks import join_names
 from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
@@ -161,7 +161,8 @@ def is_definite(matrix: np.ndarray, shift: float) -> bool:
     """Return whether matrix + shift I is positive definite."""
     shifted = np.array(matrix, order="F")
     shifted[np.diag_indices_from(shifted)] += shift
-    _, info = lapack.dpotrf(shifted, lower=True, overwrite_a=True, clean=False)
+    (factorize,) = get_lapack_funcs(("potrf",), dtype=np.float64)
+    _, info = factorize(shifted, lower=True, overwrite_a=True, clean=False)
     return info == 0
 
 

@@ -16,7 +16,7 @@ __all__ = [
     "invert",
 ]
 
-dtrmm = get_blas_funcs("trmm", dtype=np.float64)
+(dtrmm,) = get_blas_funcs(("trmm",), dtype=np.float64)
 dpotrf, dpotri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
 #: How often a point is halved towards one that is known to be positive definite.

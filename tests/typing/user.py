@@ -1,0 +1,43 @@
+"""What a user writes: mypy and pyright find nothing to say about it."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from pgmx.data import encode, open_table, write_table
+from pgmx.datasets import load_network, preferential_attachment_network, sample, sample_markov_network
+from pgmx.estimators import (
+    CLIME,
+    BootstrapStructure,
+    ChowLiuForest,
+    GraphicalLasso,
+    GroupLassoMarkovNetwork,
+    HillClimbSearch,
+    Nonparanormal,
+    OnlineEdgeGrafting,
+    SelectedGraph,
+)
+from pgmx.metrics import shd
+from pgmx.models import GaussianMarkovNetwork, PairwiseMarkovNetwork, save_model
+from pgmx.scores import BIC, EdgePrior
+
+frame: pd.DataFrame = sample(load_network("asia"), 1000, random_state=1)
+search = HillClimbSearch(scoring_method="bic", structure_prior=EdgePrior(0.1), max_indegree=3).fit(frame)
+print(search.score_ + 1.0, len(search.edges_), shd(search.dag_, load_network("asia")))
+save_model(search.model_, "asia.bif")
+forest = ChowLiuForest(weight="bic").fit(frame)
+bootstrap = BootstrapStructure(HillClimbSearch(), n_resamples=20, n_jobs=2).fit(frame)
+strengths: pd.DataFrame = bootstrap.strengths_
+rows = sample_markov_network(preferential_attachment_network(10, 3), 500)
+learner = OnlineEdgeGrafting(alpha=0.3, lam=0.02, max_edges=20).fit(rows)
+network: PairwiseMarkovNetwork = learner.model_
+print(network.marginals({"x0": 1})["x1"], learner.objective_.real, learner.history_["seconds"])
+graph: nx.Graph = GroupLassoMarkovNetwork(selection="ebic", n_lams=8).fit(rows).graph_
+numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 4)))
+gaussian: GaussianMarkovNetwork = GraphicalLasso(lam=0.1).fit(numbers).model_
+precision: np.ndarray = Nonparanormal(CLIME(lam_ratio=0.5), correlation="spearman").fit(numbers).precision_
+print(SelectedGraph(GraphicalLasso(), selection="cv").fit(numbers).graph_.edges, gaussian.mean, precision.shape)
+table = encode(frame)
+write_table(table, "asia.pgmx")
+print(open_table("asia.pgmx").n_rows, BIC(frame).local_score("lung", ["smoke"]), graph.edges, strengths.columns)
+print(forest.edges_.shape, forest.graph_.nodes)
