@@ -91,8 +91,8 @@ def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, t
     ):
         raise ValueError("the rows and columns of the covariance have different names: give both in one order")
     if names is None:
-        names = [f"x{v}" for v in range(len(matrix))] if columns is None else columns
-    names = tuple(names or ())
+        names = [f"x{v}" for v in range(len(matrix))] if columns is None else list(columns)
+    names = tuple(names)
     if len(names) != len(matrix) or len(set(names)) != len(names):
         raise ValueError(f"names must be {len(matrix)} different ones, got {join_names(names)}")
     return matrix, names
