@@ -15,7 +15,7 @@ import pgmx.estimators
 from pgmx.estimators import BaseStructureLearner
 
 ROOT = Path(__file__).parents[1]
-TYPING = Path(__file__).parent / "typing"
+TYPING = Path(__file__).parent / "type_checks"
 MOST_ERRORS = 20  # of pyright on the package, mode basic
 
 LEARNERS = [
