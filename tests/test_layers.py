@@ -106,7 +106,7 @@ ORDER = {
         "restarts thorough",
     ],
     "pgmx/search/edges": [
-        "frozen heap hubs random_pairs",
+        "frozen heap hubs measures random_pairs",
         "exhaustive reservoir unseen_pairs",
         "pair_queue",
         "stream",

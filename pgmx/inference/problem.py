@@ -27,7 +27,7 @@ class InferenceModel(Protocol):
 
 
 #: What the functions by name take.
-NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel]
+NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, "Problem"]
 
 
 class Problem:

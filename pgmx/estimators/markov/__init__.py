@@ -1,6 +1,6 @@
 """Learners of discrete Markov networks.
 
-- `measures`: figures of the history of a grafting run besides the objective: recall and the fit to held-out rows
+- `measures`: what a run is measured against, by ids and codes: the edges of a true graph, and held-out rows
 - `path`: a path of penalties, and the choice of one of them
 - `problem`: from a table and options to what a grafting run works on
 - `results`: graph and network of a fitted learner

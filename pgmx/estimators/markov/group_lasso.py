@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
-from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
+from pgmx.estimators.markov.measures import code_held_out
 from pgmx.estimators.markov.path import RegularizationPath, compute_ebic
 from pgmx.estimators.markov.problem import MarkovProblem
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
@@ -22,6 +22,7 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import Grafting
+from pgmx.search.edges.measures import RoundMeasures
 from pgmx.search.edges.sources import WorkingSet
 
 #: The first batch of a working set holds so many violators per variable.
@@ -266,7 +267,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _learn_path(self, problem: MarkovProblem) -> None:
         """Solve for each penalty of a path and choose one."""
         seed = random_draws(1, self.random_state)[1]
-        measures = RoundMeasures(self.true_graph, self.held_out, problem.table)
+        measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             path, grafting, reason = self._graft_path(problem, run, measures=measures)
             path.criterion, path.selected = self._select(problem, path, run, np.random.default_rng(seed))

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.markov.measures import RoundMeasures
+from pgmx.estimators.markov.measures import code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
     SIDE_MEMORY,
@@ -34,6 +34,7 @@ from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import Grafting
+from pgmx.search.edges.measures import RoundMeasures
 from pgmx.search.edges.sources import EdgeSource
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
@@ -167,7 +168,7 @@ class MarkovLearner(MarkovResults):
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> None:
         """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
         seed = random_draws(1, self.random_state)[1]
-        measures = RoundMeasures(self.true_graph, self.held_out, problem.table)
+        measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             loss = self._make_loss(problem)
             source = self._source(problem, loss, seed)
@@ -200,6 +201,10 @@ class MarkovLearner(MarkovResults):
         """Return the loss without edges and without a penalty on them."""
         shared = {"l2": float(self.l2), "penalize_nodes": bool(self.penalize_nodes), "n_jobs": self.n_jobs}
         return problem.loss(self.loss, 0.0, **{**self._loss_options, **shared, **options})
+
+    def _make_measures(self, problem: MarkovProblem) -> RoundMeasures:
+        true_pairs = read_true_pairs(self.true_graph, problem.names)
+        return RoundMeasures(true_pairs, code_held_out(self.held_out, problem.table))
 
     def _choose_lam(self, source: EdgeSource, loss: PenalisedLoss) -> float:
         """Return λ, by the ratio to the smallest λ without edges where none is given."""

@@ -57,9 +57,9 @@ class MarkovQueries:
             Width, cells of the largest and of all tables, and bytes.
         """
         if evidence:
-            return estimate_cost(self, evidence)
+            return estimate_cost(self.inference_problem(), evidence)
         if "cost" not in self._cache:
-            self._cache["cost"] = estimate_cost(self)
+            self._cache["cost"] = estimate_cost(self.inference_problem())
         return self._cache["cost"]
 
     # ---- the distribution ----
@@ -98,7 +98,7 @@ class MarkovQueries:
         """
         if not evidence and method == "auto" and not options:
             return self.log_partition_
-        return log_partition(self, evidence, method=method, **options)
+        return log_partition(self.inference_problem(), evidence, method=method, **options)
 
     def marginals(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> Marginals:
         """Return the distribution of every variable that is not observed.
@@ -117,7 +117,7 @@ class MarkovQueries:
         Marginals
             A mapping from name to ``{state: probability}``, which holds the method and whether it converged.
         """
-        return marginals(self, evidence, method=method, **options)
+        return marginals(self.inference_problem(), evidence, method=method, **options)
 
     def query(
         self,
@@ -150,9 +150,13 @@ class MarkovQueries:
         """
         names = [variables] if not joint and isinstance(variables, str) else variables
         if joint:
-            return self._factor(names, joint_distribution(self, names, evidence, method=method, **options))
+            return self._factor(
+                names, joint_distribution(self.inference_problem(), names, evidence, method=method, **options)
+            )
         return {
-            name: self._factor([name], joint_distribution(self, [name], evidence, method=method, **options))
+            name: self._factor(
+                [name], joint_distribution(self.inference_problem(), [name], evidence, method=method, **options)
+            )
             for name in names
         }
 
@@ -178,7 +182,7 @@ class MarkovQueries:
         dict of {name: state}
             Of the variables that are not observed.
         """
-        return map_assignment(self, evidence, method=method, **options)
+        return map_assignment(self.inference_problem(), evidence, method=method, **options)
 
     # ---- rows ----
 
@@ -276,4 +280,6 @@ class MarkovQueries:
         pandas.DataFrame of shape (n_samples, n_variables)
             Of category dtype with all states declared.
         """
-        return sample(self, n_samples, evidence=evidence, method=method, seed=seed, **options).to_pandas()
+        return sample(
+            self.inference_problem(), n_samples, evidence=evidence, method=method, seed=seed, **options
+        ).to_pandas()

@@ -3,6 +3,7 @@
 - `frozen`: where edges wait that failed a test or lost their place, until the queue is filled again
 - `heap`: a priority queue of edges whose priorities change while they wait; the smallest leaves first
 - `hubs`: which nodes of a growing graph have become hubs
+- `measures`: figures of the history besides the objective: recall and the fit to held-out rows
 - `random_pairs`: random orders of the pairs of variables that are computed, not stored
 - `exhaustive`: the best of all inactive pairs, without scoring all of them again
 - `reservoir`: the control sample of candidate edges from which edges are activated
