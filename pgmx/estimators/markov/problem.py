@@ -68,20 +68,12 @@ class MarkovProblem:
         )
 
     def candidate_rule(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from pairs (k, 2) to whether each may be tested.
+        """Return a function from pairs (k, 2) to whether each may be tested: columns that vary, nothing known yet.
 
-        Neither required nor forbidden ones, nor those of a column that is constant: a table with it would say what the
-        parameters of the other node say, only without the squared penalty of those.
+        A table with a constant column would say what the parameters of the other node say, only without the squared
+        penalty of those.
         """
-        n = self.n
-        known = np.concatenate([self.knowledge.required, self.knowledge.forbidden])
-        numbers = np.sort(known[:, 0] * n + known[:, 1])
-        varies = np.array([margin.max() < 1 - 1e-12 for margin in self.statistics.margins()])
-
-        def is_candidate(pairs: np.ndarray) -> np.ndarray:
-            return ~np.isin(pairs[:, 0] * n + pairs[:, 1], numbers) & varies[pairs].all(axis=1)
-
-        return is_candidate
+        return self.knowledge.candidate_rule(np.array([m.max() < 1 - 1e-12 for m in self.statistics.margins()]))
 
     def count_pairs(self, *, by_feature: bool = False) -> ExhaustiveEdges:
         """Count all pairs, and return the candidates among them for their scores, or for those of their features."""

@@ -19,6 +19,17 @@ class PairKnowledge(NamedTuple):
     weight: Callable[[np.ndarray], np.ndarray] | None
     factors: list[tuple[tuple[int, int], float]]
 
+    def candidate_rule(self, is_free: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a function from pairs (k, 2) to whether each is neither known nor has an end that is not free."""
+        n = len(is_free)
+        known = np.concatenate([self.required, self.forbidden])
+        numbers = np.sort(known[:, 0] * n + known[:, 1])
+
+        def is_candidate(pairs: np.ndarray) -> np.ndarray:
+            return ~np.isin(pairs[:, 0] * n + pairs[:, 1], numbers) & is_free[pairs].all(axis=1)
+
+        return is_candidate
+
 
 def read_pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_weights) -> PairKnowledge:
     """Translate the options of a learner into ids; ValueError where they contradict each other.
