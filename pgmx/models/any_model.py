@@ -141,6 +141,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     Examples
     --------
     >>> import tempfile
+    >>> from pgmpy.factors.discrete import TabularCPD
     >>> network = DiscreteBayesianNetwork()
     >>> network.add_node("wet?")
     >>> network.add_cpds(TabularCPD("wet?", 2, [[0.25], [0.75]], state_names={"wet?": ["no", "yes, it is"]}))
@@ -187,6 +188,7 @@ def read_json(path: str | Path) -> nx.Graph:
     Examples
     --------
     >>> import tempfile
+    >>> from pgmpy.base import DAG
     >>> from pgmx.models import save_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = save_model(DAG([("a", "b")]), f"{folder}/dag.json")
