@@ -75,7 +75,7 @@ def markov(cls, **options):
             "check_estimators_dtypes": _FLOATS,
             "check_sample_weights_not_overwritten": _FLOATS,
             "check_sample_weight_equivalence_on_dense_data": f"{_FLOATS}; test_markov_rows.py says the same of states",
-            "check_fit_score_takes_y": "calls partial_fit after fit, which keeps no rows that new ones could be added to",
+            "check_fit_score_takes_y": "calls partial_fit after fit, which keeps no rows to add new ones to",
         },
     )
 
