@@ -73,7 +73,7 @@ def _remaining(course: Course) -> ClimbLimits:
     return replace(course.limits, max_iter=course.limits.max_iter - course.n_iter, patience=0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Task:
     """Some restarts on a state of their own, as a task that can be sent."""
 
