@@ -308,7 +308,8 @@ cdef class ColumnAscent:
         with nogil:
             for j in range(p):
                 M.done = j
-                enough = fit_neighbors(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j], &solved)
+                enough = fit_neighbors(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j],
+                                       &solved)
                 if not enough:
                     break
                 left = self._conditional_variance(j) if solved else 0
