@@ -63,7 +63,7 @@ cdef struct Distinct:
     Slot* slots
     Entry* entries
     Py_ssize_t n_slots
-    Py_ssize_t room
+    Py_ssize_t capacity
     Py_ssize_t n
     int shift
 
@@ -74,10 +74,10 @@ cdef bint open_table(Distinct* table) noexcept nogil:
     """Allocate an empty table; False when there is no memory."""
     table.n_slots = FIRST_SLOTS
     table.shift = 64 - 8
-    table.room = FIRST_SLOTS // 2
+    table.capacity = FIRST_SLOTS // 2
     table.n = 0
     table.slots = <Slot*> calloc(table.n_slots, sizeof(Slot))
-    table.entries = <Entry*> malloc(table.room * sizeof(Entry))
+    table.entries = <Entry*> malloc(table.capacity * sizeof(Entry))
     return table.slots != NULL and table.entries != NULL
 
 
@@ -117,7 +117,7 @@ cdef bint grow(Distinct* table) noexcept nogil:
                 at = (at + 1) & (n_slots - 1)
             slots[at] = old[i]
     table.n_slots = n_slots
-    table.room = n_slots // 2
+    table.capacity = n_slots // 2
     free(old)
     return True
 
@@ -140,7 +140,7 @@ cdef inline Py_ssize_t code_of(
         at = (at + 1) & (table.n_slots - 1)
     if table.n >= MAX_DISTINCT:
         return -1
-    if table.n == table.room:
+    if table.n == table.capacity:
         if not grow(table):
             return -2
         at = first_slot(table, key, tag)

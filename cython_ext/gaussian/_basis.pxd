@@ -17,35 +17,35 @@ cdef struct Basis:
     ptrdiff_t p
     double ridge
     ptrdiff_t k               # active variables, as many active constraints
-    ptrdiff_t room            # rows that M has memory for, and its stride
+    ptrdiff_t capacity        # rows that M has memory for, and its stride
     int *variables            # (p,) the first k are the columns of B
     int *constraints          # (p,) the first k are the rows of B
     int *iota                 # (p,) 0, 1, 2, ...
-    double *inverse           # (room, room)
-    double *scratch           # (room, room), only once a basis has been inverted anew
+    double *inverse           # (capacity, capacity)
+    double *scratch           # (capacity, capacity), only once a basis has been inverted anew
     double *cross             # (p,) entries of the matrix that border B
     double *image             # (p,) M times those
 
 
 cdef inline bint reserve_basis(Basis *basis, ptrdiff_t k) noexcept nogil:
-    # Room for k rows, what M holds is kept; False without memory.
+    # Makes memory for k rows and keeps what M holds; False without memory.
     cdef double *fresh
-    cdef ptrdiff_t room, b
-    if k <= basis.room:
+    cdef ptrdiff_t capacity, b
+    if k <= basis.capacity:
         return True
-    room = (2 * k + 31) // 32 * 32
-    if room > (basis.p + 7) // 8 * 8:
-        room = (basis.p + 7) // 8 * 8
-    fresh = <double *>malloc(<size_t>(room * room) * sizeof(double))
+    capacity = (2 * k + 31) // 32 * 32
+    if capacity > (basis.p + 7) // 8 * 8:
+        capacity = (basis.p + 7) // 8 * 8
+    fresh = <double *>malloc(<size_t>(capacity * capacity) * sizeof(double))
     if fresh == NULL:
         return False
     for b in range(basis.k):
-        memcpy(fresh + b * room, basis.inverse + b * basis.room, <size_t>basis.k * sizeof(double))
+        memcpy(fresh + b * capacity, basis.inverse + b * basis.capacity, <size_t>basis.k * sizeof(double))
     free(basis.inverse)
     free(basis.scratch)
     basis.scratch = NULL
     basis.inverse = fresh
-    basis.room = room
+    basis.capacity = capacity
     return True
 
 
@@ -68,12 +68,12 @@ cdef inline void apply_inverse(const Basis *basis, const double *x, double *out)
     # out[b] = sum_a M[b, a] x[a], indexed by variables.
     cdef ptrdiff_t b
     for b in range(basis.k):
-        out[b] = pgmx_dot(basis.inverse + b * basis.room, x, basis.k)
+        out[b] = pgmx_dot(basis.inverse + b * basis.capacity, x, basis.k)
 
 
 cdef inline void apply_transposed(const Basis *basis, const double *x, double *out) noexcept nogil:
     # out[a] = sum_b M[b, a] x[b], indexed by constraints.
-    pgmx_combine_rows(basis.inverse, basis.room, basis.iota, x, basis.k, basis.k, out)
+    pgmx_combine_rows(basis.inverse, basis.capacity, basis.iota, x, basis.k, basis.k, out)
 
 
 cdef inline void border_row(const Basis *basis, ptrdiff_t constraint, double *out) noexcept nogil:
@@ -97,10 +97,10 @@ cdef inline bint basis_grow(Basis *basis, ptrdiff_t constraint, ptrdiff_t variab
     border_column(basis, variable, basis.cross)
     apply_inverse(basis, basis.cross, basis.image)
     pivot = entry(basis, constraint, variable) - pgmx_dot(w, basis.cross, k)
-    cdef double *last = basis.inverse + k * basis.room
+    cdef double *last = basis.inverse + k * basis.capacity
     for b in range(k):
-        pgmx_axpy(basis.image[b] / pivot, w, basis.inverse + b * basis.room, k)
-        basis.inverse[b * basis.room + k] = -basis.image[b] / pivot
+        pgmx_axpy(basis.image[b] / pivot, w, basis.inverse + b * basis.capacity, k)
+        basis.inverse[b * basis.capacity + k] = -basis.image[b] / pivot
         last[b] = -w[b] / pivot
     last[k] = 1.0 / pivot
     basis.variables[k] = <int>variable
@@ -118,40 +118,40 @@ cdef inline void basis_replace_constraint(
     cdef double *row
     w[a] -= 1.0
     for b in range(k):
-        row = basis.inverse + b * basis.room
+        row = basis.inverse + b * basis.capacity
         pgmx_axpy(-row[a] / pivot, w, row, k)
     basis.constraints[a] = <int>constraint
 
 
 cdef inline void basis_replace_variable(Basis *basis, ptrdiff_t b, ptrdiff_t variable) noexcept nogil:
     cdef ptrdiff_t k = basis.k, other, a
-    cdef double *row = basis.inverse + b * basis.room
+    cdef double *row = basis.inverse + b * basis.capacity
     border_column(basis, variable, basis.cross)
     apply_inverse(basis, basis.cross, basis.image)
     for a in range(k):
         row[a] /= basis.image[b]
     for other in range(k):
         if other != b:
-            pgmx_axpy(-basis.image[other], row, basis.inverse + other * basis.room, k)
+            pgmx_axpy(-basis.image[other], row, basis.inverse + other * basis.capacity, k)
     basis.variables[b] = <int>variable
 
 
 cdef inline void basis_shrink(Basis *basis, ptrdiff_t b, ptrdiff_t a) noexcept nogil:
     # Variable b and constraint a leave; the last ones take their places.
     cdef ptrdiff_t k = basis.k, last = k - 1, other
-    cdef double *gone = basis.inverse + b * basis.room
+    cdef double *gone = basis.inverse + b * basis.capacity
     cdef double *row
     cdef double pivot = gone[a]
     for other in range(k):
         if other != b:
-            row = basis.inverse + other * basis.room
+            row = basis.inverse + other * basis.capacity
             pgmx_axpy(-row[a] / pivot, gone, row, k)
     if b != last:
-        memcpy(gone, basis.inverse + last * basis.room, <size_t>k * sizeof(double))
+        memcpy(gone, basis.inverse + last * basis.capacity, <size_t>k * sizeof(double))
         basis.variables[b] = basis.variables[last]
     if a != last:
         for other in range(last):
-            basis.inverse[other * basis.room + a] = basis.inverse[other * basis.room + last]
+            basis.inverse[other * basis.capacity + a] = basis.inverse[other * basis.capacity + last]
         basis.constraints[a] = basis.constraints[last]
     basis.k = last
 
@@ -176,7 +176,7 @@ cdef inline void swap_rows(double *work, ptrdiff_t stride, ptrdiff_t k, ptrdiff_
 
 cdef inline bint basis_invert(Basis *basis) noexcept nogil:
     # M from the matrix itself; False where B is singular to working precision, or without memory.
-    cdef ptrdiff_t k = basis.k, stride = basis.room, a, c, r
+    cdef ptrdiff_t k = basis.k, stride = basis.capacity, a, c, r
     cdef double *work
     cdef double *M = basis.inverse
     cdef double pivot, factor

@@ -47,24 +47,24 @@ cdef struct Store:
     int32_t *index
     double *value
     ptrdiff_t size
-    ptrdiff_t room
+    ptrdiff_t capacity
 
 
 cdef bint reserve_store(Store *store, ptrdiff_t more) noexcept nogil:
-    cdef ptrdiff_t room = 2 * store.room + more
+    cdef ptrdiff_t capacity = 2 * store.capacity + more
     cdef void *index
     cdef void *value
-    if store.size + more <= store.room:
+    if store.size + more <= store.capacity:
         return True
-    index = realloc(store.index, <size_t>room * sizeof(int32_t))
+    index = realloc(store.index, <size_t>capacity * sizeof(int32_t))
     if index != NULL:
         store.index = <int32_t *>index
-    value = realloc(store.value, <size_t>room * sizeof(double))
+    value = realloc(store.value, <size_t>capacity * sizeof(double))
     if value != NULL:
         store.value = <double *>value
     if index == NULL or value == NULL:
         return False
-    store.room = room
+    store.capacity = capacity
     return True
 
 

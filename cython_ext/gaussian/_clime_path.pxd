@@ -42,7 +42,7 @@ cdef extern from *:
     #define PGMX_SMALL_PIVOT 1e-6
     /* By how much a bound may be overrun to avoid such a pivot. */
     #define PGMX_OVERRUN 1e-10
-    /* Steps of length zero in a row, beyond four a row of the matrix, that end a column. */
+    /* Steps of length zero in a row, beyond four per row of the matrix, that end a column. */
     #define PGMX_STALLED 200
     """
     const double TILT_DUAL "PGMX_TILT_DUAL"
@@ -201,7 +201,7 @@ cdef inline void aim(Path *path) noexcept nogil:
         b = path.event
         sign = path.sign_q[b]
         for a in range(k):
-            path.dy[a] = -sign * basis.inverse[b * basis.room + a]
+            path.dy[a] = -sign * basis.inverse[b * basis.capacity + a]
         combine(basis, basis.constraints, path.dy, k, path.dg)
         path.dg[basis.variables[b]] = -sign
         path.reach[basis.variables[b]] = reach_of(path, basis.variables[b])

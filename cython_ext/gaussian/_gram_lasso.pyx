@@ -11,7 +11,7 @@ Reference: Friedman, Hastie & Tibshirani (2008), "Sparse inverse covariance esti
 section 2; Mazumder & Hastie (2012), "The graphical lasso: new insights and alternatives", sections 2 and 3 (why W must
 start feasible); Meinshausen & Bühlmann (2006), "High-dimensional graphs and variable selection with the lasso",
 section 2.
-Cost: k p a column with k non-zeros, hence |E| p a sweep; memory p^2 doubles beside R.
+Cost: k p per column with k non-zeros, hence |E| p per sweep; memory p^2 doubles beside R.
 Thread-safety: `neighborhoods` only reads; a ColumnAscent belongs to one thread at a time. The GIL is released
 throughout.
 """
@@ -76,7 +76,7 @@ def neighborhoods(
     cdef bint settled, enough
     cdef double slack, gap
     cdef const double *s
-    solutions.at, solutions.values, solutions.n, solutions.room = NULL, NULL, 0, 0
+    solutions.at, solutions.values, solutions.n, solutions.capacity = NULL, NULL, 0, 0
     M.stride, M.size, M.first, M.done = p, p, 0, 0
     with nogil:
         enough = open_lasso(&z, p)
@@ -447,13 +447,14 @@ cdef class ColumnAscent:
         It is read from the lower triangle that `precision` wrote, which may have lost its diagonal since; `share`
         multiplies what is off the diagonal.
         """
-        cdef Py_ssize_t p = self.size, j, c, i, n = 0, room = p
+        cdef Py_ssize_t p = self.size, j, c, i, n = 0, capacity = p
         cdef Sparse *column
         cdef bint placed
         cdef double value
         for j in range(p):
-            room += self._columns[j].n
-        pointers, places, numbers = np.zeros(p + 1, dtype=np.int32), np.empty(room, dtype=np.int32), np.empty(room)
+            capacity += self._columns[j].n
+        pointers, places = np.zeros(p + 1, dtype=np.int32), np.empty(capacity, dtype=np.int32)
+        numbers = np.empty(capacity)
         cdef int[::1] indptr = pointers, indices = places
         cdef double[::1] values = numbers
         with nogil:

@@ -38,7 +38,7 @@ cdef struct Rows:
 
 
 cdef struct Lasso:
-    Py_ssize_t size, k, room, n_nonzero
+    Py_ssize_t size, k, capacity, n_nonzero
     int *active          # (size,) A
     int *found           # (size,) violators
     int *support         # (size,) N
@@ -51,8 +51,8 @@ cdef struct Lasso:
     double *direction    # (size,)
     double *out          # (size,) M b on all variables
     int *place           # (size,) where in A the members of N are
-    double *gram         # (room, room) M on A
-    double *factor       # (room, room) Cholesky factor
+    double *gram         # (capacity, capacity) M on A
+    double *factor       # (capacity, capacity) Cholesky factor
 
 
 cdef inline void free_lasso(Lasso *z) noexcept nogil:
@@ -77,7 +77,7 @@ cdef inline void free_lasso(Lasso *z) noexcept nogil:
 cdef inline bint open_lasso(Lasso *z, Py_ssize_t size) noexcept nogil:
     # Whether there was memory for a problem of `size` variables; free_lasso in any case.
     cdef size_t n = <size_t>size + 8
-    z.size, z.k, z.n_nonzero, z.room = size, 0, 0, 32
+    z.size, z.k, z.n_nonzero, z.capacity = size, 0, 0, 32
     z.active = <int *>malloc(n * sizeof(int))
     z.found = <int *>malloc(n * sizeof(int))
     z.support = <int *>malloc(n * sizeof(int))
@@ -90,8 +90,8 @@ cdef inline bint open_lasso(Lasso *z, Py_ssize_t size) noexcept nogil:
     z.trial = <double *>malloc(n * sizeof(double))
     z.direction = <double *>malloc(n * sizeof(double))
     z.out = <double *>calloc(n, sizeof(double))
-    z.gram = <double *>malloc(z.room * z.room * sizeof(double))
-    z.factor = <double *>malloc(z.room * z.room * sizeof(double))
+    z.gram = <double *>malloc(z.capacity * z.capacity * sizeof(double))
+    z.factor = <double *>malloc(z.capacity * z.capacity * sizeof(double))
     return not (
         z.active == NULL or z.found == NULL or z.support == NULL or z.place == NULL or z.listed == NULL
         or z.b == NULL or z.left == NULL or z.weight == NULL or z.trial == NULL or z.direction == NULL
@@ -100,24 +100,24 @@ cdef inline bint open_lasso(Lasso *z, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline bint make_room(Lasso *z, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t room = z.room, a
+    cdef Py_ssize_t capacity = z.capacity, a
     cdef double *gram
     cdef double *factor
-    if k <= room:
+    if k <= capacity:
         return True
-    while room < k:
-        room *= 2
-    gram = <double *>malloc(room * room * sizeof(double))
-    factor = <double *>realloc(z.factor, room * room * sizeof(double))
+    while capacity < k:
+        capacity *= 2
+    gram = <double *>malloc(capacity * capacity * sizeof(double))
+    factor = <double *>realloc(z.factor, capacity * capacity * sizeof(double))
     if factor != NULL:
         z.factor = factor
     if gram == NULL or factor == NULL:
         free(gram)
         return False
     for a in range(z.k):
-        memcpy(gram + a * room, z.gram + a * z.room, z.k * sizeof(double))
+        memcpy(gram + a * capacity, z.gram + a * z.capacity, z.k * sizeof(double))
     free(z.gram)
-    z.gram, z.room = gram, room
+    z.gram, z.capacity = gram, capacity
     return True
 
 
@@ -128,7 +128,7 @@ cdef inline double entry(const Rows *M, Py_ssize_t a, Py_ssize_t b) noexcept nog
 
 
 cdef inline void join(Lasso *z, const Rows *M, Py_ssize_t n) noexcept nogil:
-    # The n variables listed after the last of A become members; there is room for them. Sets M_AA alone.
+    # The n variables listed after the last of A become members; memory for them is there. Sets M_AA alone.
     cdef Py_ssize_t k = z.k, c, e, i, all_of = k + n
     cdef double *row
     cdef const double *source
@@ -137,7 +137,7 @@ cdef inline void join(Lasso *z, const Rows *M, Py_ssize_t n) noexcept nogil:
         z.listed[active[e]] = <int>e + 1
     for e in range(k, all_of):
         i = active[e]
-        row, source = z.gram + e * z.room, M.at + i * M.stride
+        row, source = z.gram + e * z.capacity, M.at + i * M.stride
         for c in range(all_of):
             row[c] = source[active[c]]
         for c in range(M.first, M.done):
@@ -145,7 +145,7 @@ cdef inline void join(Lasso *z, const Rows *M, Py_ssize_t n) noexcept nogil:
                 row[z.listed[c] - 1] = entry(M, i, c)
         z.inverse[e] = 1 / row[e]
         for c in range(k):
-            z.gram[c * z.room + e] = row[c]
+            z.gram[c * z.capacity + e] = row[c]
     z.k = all_of
 
 
@@ -163,7 +163,7 @@ cdef inline double coordinate_pass(Lasso *z, double lam, bint *signs_moved) noex
     cdef const double *inverse = z.inverse
     signs_moved[0] = False
     for c in range(k):
-        old, diagonal = z.b[c], z.gram[c * z.room + c]
+        old, diagonal = z.b[c], z.gram[c * z.capacity + c]
         pull = z.left[c] + diagonal * old
         if pull > lam:
             fresh = (pull - lam) * inverse[c]
@@ -177,7 +177,7 @@ cdef inline double coordinate_pass(Lasso *z, double lam, bint *signs_moved) noex
         if (fresh > 0) != (old > 0) or (fresh < 0) != (old < 0):
             signs_moved[0] = True
         z.b[c] = fresh
-        pgmx_axpy(-step, z.gram + c * z.room, z.left, k)
+        pgmx_axpy(-step, z.gram + c * z.capacity, z.left, k)
         most = max(most, fabs(step) * diagonal)
     return most
 
@@ -190,9 +190,9 @@ cdef inline Py_ssize_t factorise(Lasso *z, Py_ssize_t m) noexcept nogil:
     cdef const double *gram
     cdef double value
     for a in range(m):
-        row, gram = z.factor + a * z.room, z.gram + <Py_ssize_t>z.place[a] * z.room
+        row, gram = z.factor + a * z.capacity, z.gram + <Py_ssize_t>z.place[a] * z.capacity
         for c in range(a):
-            other = z.factor + c * z.room
+            other = z.factor + c * z.capacity
             row[c] = (gram[z.place[c]] - small_dot(row, other, c)) * other[c]
         value = gram[z.place[a]]
         row[a] = value - small_dot(row, row, a)
@@ -218,15 +218,15 @@ cdef inline double small_dot(const double *x, const double *y, Py_ssize_t n) noe
 cdef inline void solve_lower(const Lasso *z, Py_ssize_t m, double *x) noexcept nogil:
     cdef Py_ssize_t a
     for a in range(m):
-        x[a] = (x[a] - small_dot(z.factor + a * z.room, x, a)) * z.factor[a * z.room + a]
+        x[a] = (x[a] - small_dot(z.factor + a * z.capacity, x, a)) * z.factor[a * z.capacity + a]
 
 
 cdef inline void solve_upper(const Lasso *z, Py_ssize_t m, double *x) noexcept nogil:
     cdef Py_ssize_t a, c
     for a in range(m - 1, -1, -1):
-        x[a] *= z.factor[a * z.room + a]
+        x[a] *= z.factor[a * z.capacity + a]
         for c in range(a):
-            x[c] -= x[a] * z.factor[a * z.room + c]
+            x[c] -= x[a] * z.factor[a * z.capacity + c]
 
 
 cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
@@ -246,8 +246,8 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
     else:
         # M v = 0 for this v on the first rank + 1 non-zeros: along it only ||b|| changes, and it falls one way
         for a in range(rank):
-            z.factor[rank * z.room + a] *= -1
-        memcpy(z.direction, z.factor + rank * z.room, rank * sizeof(double))
+            z.factor[rank * z.capacity + a] *= -1
+        memcpy(z.direction, z.factor + rank * z.capacity, rank * sizeof(double))
         solve_upper(z, rank, z.direction)
         z.direction[rank] = 1
         for a in range(rank + 1):
@@ -269,7 +269,7 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
         step = -z.b[c] if a == first else shortest * z.trial[a]
         if step != 0:
             z.b[c] = 0 if a == first else z.b[c] + step
-            pgmx_axpy(-step, z.gram + c * z.room, z.left, z.k)
+            pgmx_axpy(-step, z.gram + c * z.capacity, z.left, z.k)
     if first >= 0:
         return SIGN_GONE
     for c in range(z.k):
@@ -342,7 +342,7 @@ cdef inline Py_ssize_t fit_column(
         z.active[c], z.b[c], z.left[c] = start[c], values[c], s[start[c]]
     join(z, M, n_start)
     for c in range(n_start):
-        pgmx_axpy(-z.b[c], z.gram + c * z.room, z.left, n_start)
+        pgmx_axpy(-z.b[c], z.gram + c * z.capacity, z.left, n_start)
     for _rounds in range(max_rounds):
         settled[0] = True
         if z.k:

@@ -3,7 +3,7 @@
  *   pgmx_first_bound   |g_i + t v_i| <= reach_i, the smallest t >= 0 at which some i holds with equality
  *   pgmx_first_breach  |r_i - t v_i| <= lam + slack_i - t, likewise
  * A vector pass only asks whether some lane can beat the best t so far, by a product; quotients are formed where one
- * can, a handful of times a call. The lowest index wins a tie. Bounds of infinity take no part.
+ * can, a handful of times per call. The lowest index wins a tie. Bounds of infinity take no part.
  * Levels as in _simd.h, avx2 and avx512 have bodies of their own. Nothing here allocates or fails; after selection all
  * functions are safe to call from any number of threads.
  */
@@ -18,7 +18,7 @@ PGMX_INLINE void pgmx_try_bound(double g, double v, double reach, double least, 
                                 ptrdiff_t *who) {
     double a = fabs(v);
     if (a > least) {
-        double room = reach - (v > 0 ? g : -g), t = (room > 0 ? room : 0) / a;
+        double slack = reach - (v > 0 ? g : -g), t = (slack > 0 ? slack : 0) / a;
         if (t < *best) {
             *best = t;
             *who = i;
@@ -29,9 +29,9 @@ PGMX_INLINE void pgmx_try_bound(double g, double v, double reach, double least, 
 PGMX_INLINE void pgmx_try_breach(double r, double v, double bound, double least, ptrdiff_t i, double *best,
                                  ptrdiff_t *who, int *side) {
     for (int s = 1; s >= -1; s -= 2) {
-        double closing = 1 - s * v, room = bound - s * r;
+        double closing = 1 - s * v, slack = bound - s * r;
         if (closing > least) {
-            double t = (room > 0 ? room : 0) / closing;
+            double t = (slack > 0 ? slack : 0) / closing;
             if (t < *best) {
                 *best = t;
                 *who = i;

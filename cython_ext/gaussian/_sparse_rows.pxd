@@ -9,24 +9,24 @@ from _inner_lasso cimport Lasso
 cdef struct Sparse:
     int *at
     double *values
-    Py_ssize_t n, room
+    Py_ssize_t n, capacity
 
 
 cdef inline bint append(Sparse *to, const int *at, const double *values, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t room
+    cdef Py_ssize_t capacity
     cdef int *places
     cdef double *numbers
-    if to.n + n > to.room:
-        room = max(2 * to.room, to.n + n + 8)
-        places = <int *>realloc(to.at, room * sizeof(int))
+    if to.n + n > to.capacity:
+        capacity = max(2 * to.capacity, to.n + n + 8)
+        places = <int *>realloc(to.at, capacity * sizeof(int))
         if places != NULL:
             to.at = places
-        numbers = <double *>realloc(to.values, room * sizeof(double))
+        numbers = <double *>realloc(to.values, capacity * sizeof(double))
         if numbers != NULL:
             to.values = numbers
         if places == NULL or numbers == NULL:
             return False
-        to.room = room
+        to.capacity = capacity
     if n == 0:
         return True
     memcpy(to.at + to.n, at, n * sizeof(int))

@@ -86,7 +86,7 @@ cdef class BetheFit:
             self.active = array
 
     def grow(self, str name, Py_ssize_t used, values):
-        """Put `values` behind the first `used` cells of an array, doubling its room when full."""
+        """Put `values` behind the first `used` cells of an array, doubling its capacity when full."""
         array = self._arrays[name]
         if used + len(values) > len(array):
             array = np.zeros(max(2 * len(array), used + len(values), 64), dtype=array.dtype)

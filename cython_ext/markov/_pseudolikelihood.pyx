@@ -127,7 +127,7 @@ cdef class Conditionals:
         np.asarray(self.total_of)[part] = odds * (self.total / odds.sum())
 
     def is_constant(self, Py_ssize_t i):
-        """Tell whether all rows share one conditional of variable i, which has no edges then."""
+        """Return whether all rows share one conditional of variable i, which has no edges then."""
         return self._states[i] == 0
 
     def conditionals(self, Py_ssize_t i):

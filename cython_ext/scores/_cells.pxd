@@ -137,19 +137,19 @@ cdef inline int split_level(Cells *cells, const Columns *table, Py_ssize_t v, Py
     # Splits every node of the current level by the states of v; returns how many of the new nodes hold a plane.
     cdef NodeSet *old = &cells.nodes[cells.current]
     cdef NodeSet *new = &cells.nodes[1 - cells.current]
-    cdef Py_ssize_t r = table.cards[v], n_words = table.n_words, i, s, held = 0, room
+    cdef Py_ssize_t r = table.cards[v], n_words = table.n_words, i, s, held = 0, capacity
     cdef uint32_t filled = 0, left, count
     cdef uint64_t key
     cdef const uint64_t *plane
     cdef bint by_planes = has_planes(table, v)
-    room = old.size * r if old.size * r < table.n_rows else table.n_rows
-    reserve_nodes(new, room)
-    room = n_planes * r if n_planes * r < cells.max_planes else cells.max_planes
-    cdef uint64_t *words = <uint64_t *>reserve(&new.words, (room + 1) * n_words * sizeof(uint64_t))
+    capacity = old.size * r if old.size * r < table.n_rows else table.n_rows
+    reserve_nodes(new, capacity)
+    capacity = n_planes * r if n_planes * r < cells.max_planes else cells.max_planes
+    cdef uint64_t *words = <uint64_t *>reserve(&new.words, (capacity + 1) * n_words * sizeof(uint64_t))
     cdef uint32_t *rows = <uint32_t *>reserve(&new.rows, (table.n_rows + 1) * sizeof(uint32_t))
-    room = table.n_rows if table.n_rows > r else r
-    cdef uint64_t *scratch = <uint64_t *>reserve(&cells.scratch, (2 * room + 1) * sizeof(uint64_t))
-    cdef uint32_t *unpacked = <uint32_t *>(scratch + room)
+    capacity = table.n_rows if table.n_rows > r else r
+    cdef uint64_t *scratch = <uint64_t *>reserve(&cells.scratch, (2 * capacity + 1) * sizeof(uint64_t))
+    cdef uint32_t *unpacked = <uint32_t *>(scratch + capacity)
     new.size = 0
     for i in range(old.size):
         key = (<uint64_t *>old.keys.data)[i]

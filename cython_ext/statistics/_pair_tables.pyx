@@ -5,8 +5,9 @@ of every table only the cells of the states that are kept are counted (all but t
 follows from the marginals); a cell is the population count of an AND of two bit planes, or, where states are many, one
 of a histogram over the codes. Sums of row weights are histograms always, of whole tables.
 A table begins at ``where[e]`` of a flat store, its rows ``stride[e]`` cells apart: a triangle of all pairs and an arena
-filled in the order of requests look the same to the kernels. A hash table with linear probing tells where a pair lies.
-Cost of a table: kept cells * N/512 vector operations with AVX-512; one addition a row for a histogram.
+filled in the order of requests look the same to the kernels. A hash table with linear probing holds the place of each
+pair.
+Cost of a table: kept cells * N/512 vector operations with AVX-512; one addition per row for a histogram.
 Thread-safety: the counters read their inputs and write only the cells of their own pairs, so lists without a pair in
 common may be counted in threads; claims change the index and belong to one thread.
 Reference for the probing: Knuth (1998), The Art of Computer Programming 3, 2nd ed., section 6.4, algorithm L.

@@ -4,7 +4,7 @@
  *   planes      Row r of a column x is compared with the rows before it; the answers are bits: greater (x_r > x_s), untied
  *               (x_r != x_s) and known (neither is missing). Of two columns XOR and population counts make the number of
  *               discordant pairs |(Gx ^ Gy) & Nx & Ny|, that of untied ones |Nx & Ny|, and the totals |Nx & Vy|, |Vx & Ny|
- *               of tau-b: n^2 / 2 bits a pair of columns.
+ *               of tau-b: n^2 / 2 bits per pair of columns.
  *   inversions  Rows in the order of (x, y) carry their rank in the order of (y, x), a permutation whose inversions are the
  *               discordant pairs (Knight 1966). They are counted from the highest bit of the ranks down, by one stable
  *               partition a bit, until 64 ranks remain, whose bits fit a word: n log n.

@@ -2,8 +2,9 @@
 
 Problem: of each pair of p columns with n rows the numbers of concordant, discordant and tied pairs of rows are wanted,
 or the products of ranks. Algorithms (see _ranks.h): comparison bits with XOR and population counts, a block of rows at
-a time for all columns, n^2 / 2 bits a pair of columns; or Knight's inversions, n log n a pair, for many rows. Missing
-values are left out pair by pair. All counts are whole numbers, the same on every level and in any split of the work.
+a time for all columns, n^2 / 2 bits per pair of columns; or Knight's inversions, n log n per pair, for many rows.
+Missing values are left out pair by pair. All counts are whole numbers, the same on every level and in any split of the
+work.
 Thread-safety: functions write only the planes, or the cells of the pairs, that their arguments name, so that blocks of
 columns may run in threads; the GIL is released for all of the work.
 References: Knight (1966), A computer method for calculating Kendall's tau with ungrouped data, JASA 61, 436-439, and
