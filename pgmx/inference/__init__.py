@@ -1,23 +1,22 @@
 """Inference in discrete Markov networks that are given as arrays: exact, by belief propagation, by sampling.
 
-- `answers`: answers to questions about a network: marginals by name, and the cost of exact inference
 - `networks`: networks as arrays of log-values
 - `exact`: exact inference by elimination and junction trees
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
-- `problem`: a network as arrays together with its names: what the functions by name work on
+- `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
 - `engines`: the engines that answer a question about a network: a junction tree, belief propagation, Gibbs sampling
 - `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
   samples
 """
 
-from pgmx.inference.answers import InferenceCost, Marginals
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
 from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError, min_fill_order
 from pgmx.inference.exact.exact import ExactInference, MostProbable, elimination_plan
 from pgmx.inference.networks.factors import LogFactors, NamedFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.problem import InferenceCost, Marginals
 from pgmx.inference.queries import estimate_cost, joint, log_partition, map_assignment, marginals, sample
 
 __all__ = [

@@ -1,10 +1,12 @@
-"""A network as arrays together with its names: what the functions by name work on."""
+"""What the functions by name work on and return: a network as arrays with its names, marginals by name, the cost."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, Union, cast
+
+import numpy as np
 
 from pgmx.checks import join_names
 from pgmx.inference.exact.elimination import EliminationPlan
@@ -15,7 +17,7 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
-__all__ = ["NetworkLike", "Problem", "check_method"]
+__all__ = ["InferenceCost", "Marginals", "NetworkLike", "Problem", "check_method"]
 
 
 class InferenceModel(Protocol):
@@ -108,6 +110,95 @@ class Problem:
     @cached_property
     def _pairwise(self) -> PairwisePotentials:
         return self.model.pairwise() if isinstance(self.model, LogFactors) else self.model
+
+
+class InferenceCost(NamedTuple):
+    """What exact inference would cost.
+
+    Parameters
+    ----------
+    width : int
+        Variables of the largest clique of the junction tree, less one.
+    largest : int
+        Cells of the largest table.
+    cells : int
+        Cells of all clique tables.
+    bytes : int
+        Memory at the peak.
+
+    Examples
+    --------
+    >>> from pgmx.inference import PairwisePotentials, estimate_cost
+    >>> estimate_cost(PairwisePotentials.build([2, 3], tables={(0, 1): [[0.0] * 3] * 2})).width
+    1
+    """
+
+    width: int
+    largest: int
+    cells: int
+    bytes: int
+
+
+class Marginals(Mapping[Hashable, dict[Hashable, float]]):
+    """Distributions of single variables: a read-only mapping from name to ``{state: probability}``.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Names of the variables, in order.
+    states : sequence of tuple
+        States of each.
+    arrays : sequence of ndarray of float64
+        Probabilities of each, in the order of its states.
+    method : {"exact", "loopy", "gibbs"}
+        The engine that computed them.
+    converged : bool
+        False where belief propagation stopped before its messages settled.
+
+    Attributes
+    ----------
+    method : str
+        As above.
+    converged : bool
+        As above.
+
+    Examples
+    --------
+    >>> from pgmx.inference import Marginals
+    >>> answer = Marginals(["a"], [("no", "yes")], [[0.25, 0.75]], "exact", True)
+    >>> answer["a"]["yes"], answer.array("a").tolist(), answer.method
+    (0.75, [0.25, 0.75], 'exact')
+    """
+
+    def __init__(
+        self,
+        names: Sequence[Hashable],
+        states: Sequence[tuple],
+        arrays: Sequence[np.ndarray],
+        method: str,
+        converged: bool,
+    ) -> None:
+        self.method = method
+        self.converged = converged
+        self._states = dict(zip(names, states, strict=True))
+        self._arrays = dict(zip(names, map(np.asarray, arrays), strict=True))
+
+    def __getitem__(self, name: Hashable) -> dict[Hashable, float]:
+        return dict(zip(self._states[name], self._arrays[name].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __repr__(self) -> str:
+        warning = "" if self.converged else ", not converged"
+        return f"Marginals({len(self)} variables, {self.method}{warning})"
+
+    def array(self, name: Hashable) -> np.ndarray:
+        """Return the probabilities of one variable as an array in the order of its states."""
+        return self._arrays[name]
 
 
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.answers import InferenceCost, Marginals
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import (
     BELIEF_OPTIONS,
@@ -27,7 +26,7 @@ from pgmx.inference.engines import (
     solve,
 )
 from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.problem import NetworkLike, Problem, check_method
+from pgmx.inference.problem import InferenceCost, Marginals, NetworkLike, Problem, check_method
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable

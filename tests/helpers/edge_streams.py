@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 
 from oracles.grafting import Grafting
+from pgmx.search.edges.pair_queue import HubPartners
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of
 from pgmx.search.edges.stream import EdgeStream
-from pgmx.search.edges.unseen_pairs import HubPartners
 
 
 class ChangingLoss:

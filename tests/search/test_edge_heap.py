@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from pgmx.search.edges.heap import EdgeHeap, non_adjacent
+from pgmx._ext._edge_heap import EdgeHeap, non_adjacent
 
 EDGES = st.integers(0, 40).map(lambda k: k * 7919)  # few, so that operations meet
 PRIORITIES = st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, math.inf])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.edges.frozen import FrozenEdges, violation_offsets
+from pgmx.search.edges.reservoir import FrozenEdges, violation_offsets
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2**62), st.floats(-1e9, 1)), max_size=90), max_size=6))

@@ -8,8 +8,8 @@ import pytest
 from helpers.grafting_parts import PlayedLoss, PlayedSource, chained_codes, exhaustive, inactive, loss_of, run_of
 from pgmx.runs import run as runs
 from pgmx.runs.checkpoint import Checkpoint
+from pgmx.search.edges.exhaustive import BestEdge
 from pgmx.search.edges.grafting import Grafting
-from pgmx.search.edges.sources import BestEdge
 
 CARDS = (2, 3, 2, 4, 2, 3)
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from helpers.grafting_parts import chained_codes, exhaustive, inactive, loss_of, run_of
-from pgmx.search.edges.exhaustive import ExhaustiveEdges
+from pgmx.search.edges.exhaustive import BestEdge, BestFeature, ExhaustiveEdges, WorkingSet
 from pgmx.search.edges.grafting import Grafting
-from pgmx.search.edges.sources import BestEdge, BestFeature, StreamedEdges, WorkingSet
-from pgmx.search.edges.stream import EdgeStream
+from pgmx.search.edges.stream import EdgeStream, StreamedEdges
 
 CARDS = (2, 3, 2, 4, 2, 3)
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.edge_streams import rule_without
-from pgmx.search.edges.pair_queue import EdgeQueue
+from pgmx.search.edges.pair_queue import EdgeQueue, ExcludedPairs, HubPartners, UnseenPairs
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
-from pgmx.search.edges.unseen_pairs import ExcludedPairs, HubPartners, UnseenPairs
 
 
 def unseen_pairs(n, seed=0, skip=()):

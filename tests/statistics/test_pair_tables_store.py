@@ -5,7 +5,7 @@ import pytest
 
 from pgmx.data import DiscreteTable
 from pgmx.statistics import PairTables
-from pgmx.statistics.pairs.store import Arena, Triangle
+from pgmx.statistics.pairs.cells import Arena, Triangle
 
 
 def random_table(rng, cards, n_rows=40):

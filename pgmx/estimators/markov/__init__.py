@@ -1,6 +1,6 @@
 """Learners of discrete Markov networks.
 
-- `measures`: what a run is measured against, by ids and codes: the edges of a true graph, and held-out rows
+- `measures`: figures of the history besides the objective: recall of true edges, and the fit to held-out rows
 - `path`: a path of penalties, and the choice of one of them
 - `problem`: from a table and options to what a grafting run works on
 - `results`: graph and network of a fitted learner
@@ -8,7 +8,6 @@
 - `edge_grafting`: grafting that scores all pairs each round and activates the best edge, or a batch of edges
 - `feature_grafting`: grafting that scores all features each round and activates the best one
 - `group_lasso`: the exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties
-- `stream_learner`: what the learners that test a stream of edges have in common
 - `best_choice_grafting`: grafting that activates the best edges of a reservoir, without a list of all pairs
 - `online_grafting`: grafting that activates the best edges of a reservoir, with all pairs in a queue
 - `first_hit_grafting`: grafting that activates each edge that passes its test at once

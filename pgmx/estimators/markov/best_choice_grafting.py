@@ -7,13 +7,18 @@ from typing import Any, Literal
 import networkx as nx
 from numpy.typing import ArrayLike
 
-from pgmx.estimators.markov.learner import Pairs, RandomState
-from pgmx.estimators.markov.stream_learner import RESERVOIR_CONSTRAINTS, StreamLearner
+from pgmx.estimators.markov.learner import (
+    HUB_CONSTRAINTS,
+    RESERVOIR_CONSTRAINTS,
+    MarkovLearner,
+    Pairs,
+    RandomState,
+)
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 
 
-class BestChoiceEdgeGrafting(StreamLearner):
+class BestChoiceEdgeGrafting(MarkovLearner):
     r"""Markov network by best-choice edge grafting: pairs are tested one after another, nothing quadratic is stored.
 
     .. math::
@@ -153,7 +158,8 @@ class BestChoiceEdgeGrafting(StreamLearner):
     dict_keys([0, 1, 2])
     """
 
-    _parameter_constraints = {**StreamLearner._parameter_constraints, **RESERVOIR_CONSTRAINTS}
+    _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS, **RESERVOIR_CONSTRAINTS}
+    _loss_options = {}
 
     def __init__(
         self,
@@ -221,4 +227,13 @@ class BestChoiceEdgeGrafting(StreamLearner):
         self.hub_threshold = hub_threshold
 
     def _source(self, problem, loss, seed):
-        return self._stream_edges(problem, seed, "sampled", self.reservoir_size, self.max_tests, self.alpha)
+        return problem.stream_pairs(
+            self.tol,
+            mode="sampled",
+            seed=seed,
+            alpha=float(self.alpha),
+            reservoir_size=self.reservoir_size,
+            max_tests=self.max_tests,
+            structure_heuristics=bool(self.structure_heuristics),
+            hub_threshold=self.hub_threshold,
+        )

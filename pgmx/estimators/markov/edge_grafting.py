@@ -12,7 +12,7 @@ from pgmx.estimators.base import Interval
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
-from pgmx.search.edges.sources import BestEdge
+from pgmx.search.edges.exhaustive import BestEdge
 
 
 class EdgeGrafting(MarkovLearner):

@@ -11,7 +11,7 @@ from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.estimators.markov.problem import SIDE_MEMORY
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
-from pgmx.search.edges.sources import BestFeature
+from pgmx.search.edges.exhaustive import BestFeature
 
 
 class FeatureGrafting(MarkovLearner):

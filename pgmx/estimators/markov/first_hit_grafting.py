@@ -7,13 +7,12 @@ from typing import Any, Literal
 import networkx as nx
 from numpy.typing import ArrayLike
 
-from pgmx.estimators.markov.learner import Pairs, RandomState
-from pgmx.estimators.markov.stream_learner import StreamLearner
+from pgmx.estimators.markov.learner import HUB_CONSTRAINTS, MarkovLearner, Pairs, RandomState
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 
 
-class FirstHitEdgeGrafting(StreamLearner):
+class FirstHitEdgeGrafting(MarkovLearner):
     r"""Markov network by activating the first edge that passes its test, at once.
 
     .. math::
@@ -139,7 +138,8 @@ class FirstHitEdgeGrafting(StreamLearner):
     True
     """
 
-    _parameter_constraints = StreamLearner._parameter_constraints
+    _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS}
+    _loss_options = {}
 
     def __init__(
         self,
@@ -201,4 +201,13 @@ class FirstHitEdgeGrafting(StreamLearner):
         self.hub_threshold = hub_threshold
 
     def _source(self, problem, loss, seed):
-        return self._stream_edges(problem, seed, "sampled", reservoir_size=1, max_tests=1, alpha=1.0)
+        return problem.stream_pairs(
+            self.tol,
+            mode="sampled",
+            seed=seed,
+            alpha=1.0,
+            reservoir_size=1,
+            max_tests=1,
+            structure_heuristics=bool(self.structure_heuristics),
+            hub_threshold=self.hub_threshold,
+        )

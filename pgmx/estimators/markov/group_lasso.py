@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
-from pgmx.estimators.markov.measures import code_held_out
+from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
 from pgmx.estimators.markov.path import RegularizationPath, compute_ebic
 from pgmx.estimators.markov.problem import MarkovProblem
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
@@ -21,9 +21,8 @@ from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import Run
+from pgmx.search.edges.exhaustive import WorkingSet
 from pgmx.search.edges.grafting import Grafting
-from pgmx.search.edges.measures import RoundMeasures
-from pgmx.search.edges.sources import WorkingSet
 
 #: The first batch of a working set holds so many violators per variable.
 _FIRST = 3

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.markov.measures import code_held_out, read_true_pairs
+from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
     SIDE_MEMORY,
@@ -33,14 +33,23 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
-from pgmx.search.edges.grafting import Grafting
-from pgmx.search.edges.measures import RoundMeasures
-from pgmx.search.edges.sources import EdgeSource
+from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 Pairs = Collection[tuple[Hashable, Hashable]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
+
+#: Options of the learners that test a stream of pairs: those of the hubs, and those of the reservoir.
+HUB_CONSTRAINTS: dict[str, Any] = {
+    "structure_heuristics": ["boolean"],
+    "hub_threshold": [Interval(Real, 0, 1, closed="both"), None],
+}
+RESERVOIR_CONSTRAINTS: dict[str, Any] = {
+    "alpha": [Interval(Real, 0, 1, closed="both")],
+    "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
+    "max_tests": [Interval(Integral, 1, None, closed="left"), None],
+}
 
 
 class MarkovLearner(MarkovResults):
@@ -202,7 +211,10 @@ class MarkovLearner(MarkovResults):
         shared = {"l2": float(self.l2), "penalize_nodes": bool(self.penalize_nodes), "n_jobs": self.n_jobs}
         return problem.loss(self.loss, 0.0, **{**self._loss_options, **shared, **options})
 
-    def _make_measures(self, problem: MarkovProblem) -> RoundMeasures:
+    def _make_measures(self, problem: MarkovProblem) -> RoundMeasures | None:
+        """Return what compares each round with a true graph and held-out rows, where either is given."""
+        if self.true_graph is None and self.held_out is None:
+            return None
         true_pairs = read_true_pairs(self.true_graph, problem.names)
         return RoundMeasures(true_pairs, code_held_out(self.held_out, problem.table))
 

@@ -1,6 +1,7 @@
-"""What a run is measured against, by ids and codes: the edges of a true graph, and held-out rows."""
+"""Figures of the history besides the objective: recall of the edges of a true graph, and the fit to held-out rows."""
 
 from collections.abc import Iterable
+from math import nan
 
 import numpy as np
 
@@ -9,6 +10,10 @@ from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
 from pgmx.data.recode import recode_table
 from pgmx.search.knowledge.pairs import read_pairs
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+
+#: The fit to held-out rows is measured when so many more edges are active.
+_GROWTH = 1.02
 
 
 def read_true_pairs(true_graph, names: list) -> set | None:
@@ -44,3 +49,35 @@ def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> n
         raise kind(f"{option} cannot be read with the states of the data: {error}") from None
     check_same_names(coded.columns, table.columns, option, "the data", "columns")
     return recode_table(coded, table.columns, table.states)
+
+
+class RoundMeasures:
+    """Recall of the edges of a true graph, and negative log pseudolikelihood of held-out rows, per round.
+
+    `true_pairs` are pairs of ids, `held_out` codes of shape (n, rows); None where it is not asked for.
+    """
+
+    def __init__(self, true_pairs: set[tuple[int, int]] | None, held_out: np.ndarray | None):
+        self._true, self._held_out = true_pairs, held_out
+        self._is_true: list[bool] = []  # of each active edge
+        self._n_measured = self._n_last = -1
+
+    def __call__(self, loss: PenalisedLoss, n_active: int) -> dict[str, float]:
+        """Return the figures of a round with `n_active` activated edges."""
+        figures = {}
+        if self._true is not None:
+            edges = loss.edges
+            self._is_true += [pair in self._true for pair in map(tuple, edges[len(self._is_true) :].tolist())]
+            n_hits = np.count_nonzero(np.array(self._is_true, dtype=bool) & (loss.norms() > 0))
+            figures["recall"] = n_hits / len(self._true) if self._true else nan
+        if self._held_out is not None:
+            # where nothing was activated, only the parameters have moved
+            due = n_active == self._n_last or n_active >= _GROWTH * self._n_measured
+            self._n_last = n_active
+            figures["held_out"] = self._measure_fit(loss, self._held_out) if due else nan
+            if due:
+                self._n_measured = n_active
+        return figures
+
+    def _measure_fit(self, loss: PenalisedLoss, codes: np.ndarray) -> float:
+        return -float(loss.potentials().pseudo_log_likelihood(codes).mean())

@@ -1,11 +1,13 @@
-"""The best of all inactive pairs, without scoring all of them again."""
+"""Sources that score all inactive pairs, without scoring all of them again: the best pair, feature, or working set."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from pgmx.search.edges.heap import non_adjacent
+from pgmx._ext._edge_heap import non_adjacent
+from pgmx.runs.run import Run
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Stale pairs that are scored again at a time while the best one is searched.
 _BATCH = 256
@@ -127,3 +129,151 @@ class ExhaustiveEdges:
         at = np.flatnonzero(self._alive & (self._scores > lam))
         at = at[np.lexsort((at, -self._scores[at]))]
         return self._pairs[at].astype(np.int64), self._scores[at]
+
+
+class _AllPairs:
+    """What the sources that score all pairs have in common; subclasses choose from the scores."""
+
+    is_exhaustive = True
+
+    def __init__(self, edges: ExhaustiveEdges, tol: float):
+        self._edges, self._tol = edges, tol
+
+    @property
+    def n_tests(self) -> int:
+        """Scores of inactive pairs computed."""
+        return self._edges.n_tests
+
+    def largest(self, loss: PenalisedLoss) -> float:
+        """Return the largest s_e / c_e of a loss without edges."""
+        return self._largest(loss)
+
+    def _largest(self, scored: ScoredLoss) -> float:
+        _, ratios = self._edges.best(scored, 0.0)
+        return float(ratios[0]) if len(ratios) else 0.0
+
+    def mark_changed(self, variables: np.ndarray) -> None:
+        """Do nothing: the drift of the loss bounds how far scores have moved."""
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the active edges say where the run is."""
+        return {}
+
+    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+        """Leave the active edges out."""
+        self._edges.remove(loss.edges)
+
+    def _activate(self, pairs: np.ndarray, loss: PenalisedLoss) -> None:
+        loss.activate(pairs)
+        self._edges.remove(pairs)
+
+
+class BestEdge(_AllPairs):
+    """The pair that violates its condition of optimality most, or a batch of pairs without common variables.
+
+    A batch holds violators from (1 - alpha) mean + alpha max of the scores of all violators on; None means one edge.
+    """
+
+    def __init__(self, edges: ExhaustiveEdges, tol: float, alpha: float | None = None):
+        super().__init__(edges, tol)
+        self._alpha = alpha
+
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate the best edges and optimise around them."""
+        if self._alpha is None:
+            pairs, _ = self._edges.best(loss, loss.lam)
+        else:
+            pairs, _ = self._edges.batch(loss, loss.lam, self._alpha, limit)
+        if len(pairs):
+            self._activate(pairs, loss)
+            loss.optimise(pairs, tol=loss.local_tol(self._tol), deadline=run.deadline)
+        return len(pairs)
+
+
+class BestFeature(_AllPairs):
+    """The single parameter whose gradient violates its condition of optimality most.
+
+    The edges are those of variables with one state each, for a feature's score is not divided by the size of its table.
+    `max_sweeps` limits the steps of each block around the new feature; 1 is grafting-light.
+    """
+
+    def __init__(self, edges: ExhaustiveEdges, tol: float, max_sweeps: int | None = None):
+        super().__init__(edges, tol)
+        self._max_sweeps = max_sweeps
+        self._active: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def largest(self, loss: PenalisedLoss) -> float:
+        """Return the largest derivative over c_e of a loss without edges."""
+        return self._largest(FeatureScores(loss, self._active))
+
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate the best feature and optimise around it."""
+        pairs, _ = self._edges.best(FeatureScores(loss, self._active), loss.lam)
+        if not len(pairs):
+            return 0
+        pair = (int(pairs[0, 0]), int(pairs[0, 1]))
+        sizes = np.abs(loss.gradients(pairs)[0])
+        for cell in self._active.get(pair, ()):
+            sizes[cell] = -1
+        best = divmod(int(np.argmax(sizes)), sizes.shape[1])
+        loss.activate_features(pairs, np.array([best]))
+        cells = self._active.setdefault(pair, [])
+        cells.append(best)
+        if len(cells) == sizes.size:
+            self._edges.remove(pairs)
+        else:
+            self._edges.forget(pairs)
+        tol = loss.local_tol(self._tol)
+        loss.optimise(pairs, tol=tol, max_sweeps=self._max_sweeps, deadline=run.deadline)
+        return 1
+
+    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+        """Leave out the features that are not zero; others are candidates again."""
+        potentials = loss.potentials()
+        for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
+            self._active[i, j] = [(int(a), int(b)) for a, b in np.argwhere(table)]
+            if table.all():
+                self._edges.remove(np.array([[i, j]]))
+
+
+class FeatureScores:
+    """A loss whose score of a pair is the largest absolute gradient among its inactive features."""
+
+    def __init__(self, loss: PenalisedLoss, active: dict):
+        self._loss, self._active = loss, active
+        self.drift = loss.drift
+
+    def scores(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the score of each pair."""
+        scores = np.empty(len(pairs))
+        for k, (pair, gradient) in enumerate(zip(map(tuple, pairs.tolist()), self._loss.gradients(pairs), strict=True)):
+            sizes = np.abs(gradient)
+            for cell in self._active.get(pair, ()):
+                sizes[cell] = 0
+            scores[k] = sizes.max()
+        return scores
+
+
+class WorkingSet(_AllPairs):
+    """Violators by the batch, best first, each batch twice as large; all that is active is optimised.
+
+    The tolerance holds once all violators were taken; it is ten times as large before.
+    """
+
+    def __init__(self, edges: ExhaustiveEdges, tol: float, first: int):
+        super().__init__(edges, tol)
+        self._size = first
+        self._lam_before: float | None = None
+
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate a batch and optimise everything; λ may have become smaller since the round before."""
+        before = loss.lam if self._lam_before is None else self._lam_before
+        # after a smaller λ, the sequential strong rule: s_e > 2 λ_new - λ_old
+        violators, _ = self._edges.violators(loss, max(2 * loss.lam - before, 0.0))
+        self._lam_before = loss.lam
+        pairs = violators[: min(self._size, limit)]
+        self._size *= 2
+        if len(pairs):
+            self._activate(pairs, loss)
+            loss.optimise(tol=self._tol if len(pairs) == len(violators) else 10 * self._tol, deadline=run.deadline)
+        return len(pairs)

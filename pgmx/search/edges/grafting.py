@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
 from pgmx.runs.run import Run
-from pgmx.search.edges.sources import EdgeSource
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
@@ -22,6 +21,38 @@ _SLACK = 1e-4
 
 #: Earlier parameters that a run may go back to.
 _MOST_STORED = 32
+
+
+class EdgeSource(Protocol):
+    """What chooses the next edges of a run; the penalty λ is that of the loss."""
+
+    #: Whether all pairs are scored in any case.
+    is_exhaustive: bool
+
+    @property
+    def n_tests(self) -> int:
+        """Scores of inactive pairs computed."""
+        ...
+
+    def largest(self, loss: PenalisedLoss) -> float:
+        """Return the largest s_e / c_e of a loss without edges: the smallest λ that leaves all edges out."""
+        ...
+
+    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+        """Begin with the active edges of the loss, where `state` says that an earlier run was; it may be empty."""
+        ...
+
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate at most `limit` edges and optimise around them; return how many, 0 if none passes or time is up."""
+        ...
+
+    def mark_changed(self, variables: np.ndarray) -> None:
+        """Take note that a further optimisation changed the conditionals of variables."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint must hold besides the parameters."""
+        ...
 
 
 class Grafting:

@@ -1,15 +1,283 @@
-"""Everything that waits to be tested: edges in a heap, and untested ones that are stored nowhere."""
+"""All pairs that wait to be tested: tested ones in a heap, untested ones in their order without a list of them.
+
+Whether a pair was seen follows from three things: its place in a random order of all pairs, of which a prefix was
+drawn; the turns that hubs have taken through their partners; and the pairs that are excluded.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pgmx.search.edges.heap import EdgeHeap
-from pgmx.search.edges.random_pairs import RandomPairs, id_of
-from pgmx.search.edges.unseen_pairs import ExcludedPairs, HubPartners, UnseenPairs
+from pgmx._ext._edge_heap import EdgeHeap
+from pgmx.search.edges.random_pairs import RandomOrder, RandomPairs, ends_of, id_of
 
+_LEAST_WINDOW, _LARGEST_WINDOW = 64, 8192
+_OTHER_STREAM = 0x5851F42D4C957F2D  # sets the order of the nodes apart from that of the pairs
 _BLOCK = 1 << 18  # pairs pushed at once into the queue of all pairs
+
+
+class ExcludedPairs:
+    """Pairs that are never tested: those that a rule does not allow, always the same ones, and those added later."""
+
+    def __init__(self, allowed: Callable[[np.ndarray], np.ndarray] | None, n_variables: int):
+        self.n_variables = n_variables
+        self.allowed = allowed
+        self.ids = np.empty(0, dtype=np.int64)
+
+    def __bool__(self) -> bool:
+        return self.allowed is not None or len(self.ids) > 0
+
+    def add(self, ids: np.ndarray) -> None:
+        """Exclude these pairs as well."""
+        self.ids = np.union1d(self.ids, ids)
+
+    def contains(self, ids: np.ndarray) -> np.ndarray:
+        """Return which of the pairs, int64 (k,), are excluded, bool (k,)."""
+        excluded = np.zeros(len(ids), dtype=bool)
+        if len(self.ids):
+            excluded = self.ids[np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)] == ids
+        if self.allowed is not None and len(ids):
+            excluded |= ~self.allowed(ends_of(ids, self.n_variables))
+        return excluded
+
+
+class HubPartners:
+    """In which order the edges of hubs are tested: `hubs` are the hubs, oldest first, `number` their numbers or -1.
+
+    Partners of a hub come in one random order of all nodes, which each hub enters behind itself; the t-th one has turn
+    t. Edges of equal priority are tested by turn, then by the number of the hub, so that new hubs catch up. An edge
+    between two hubs belongs to the younger one, at the turn that is the older one's number.
+    """
+
+    def __init__(self, n_variables: int, seed: int):
+        self.n_variables = n_variables
+        self.nodes = RandomOrder(n_variables, seed ^ _OTHER_STREAM).value(np.arange(n_variables))
+        self.rank = np.argsort(self.nodes)
+        self.hubs = np.empty(0, dtype=np.int64)
+        self.number = np.full(n_variables, -1, dtype=np.int64)
+
+    def add(self, hubs: np.ndarray) -> None:
+        """Number new hubs."""
+        self.number[hubs] = np.arange(len(self.hubs), len(self.hubs) + len(hubs))
+        self.hubs = np.concatenate((self.hubs, hubs))
+
+    def partner(self, hubs: np.ndarray, turns: np.ndarray) -> np.ndarray:
+        """Return the partners of hubs at turns from 0 to n - 2."""
+        places = self.rank[hubs] + turns + 1
+        places[places >= self.n_variables] -= self.n_variables
+        return self.nodes[places]
+
+    def turn(self, hubs: np.ndarray, partners: np.ndarray) -> np.ndarray:
+        """Return at which turn hubs meet their partners."""
+        turns = self.rank[partners] - self.rank[hubs] - 1
+        turns[turns < 0] += self.n_variables
+        return turns
+
+    def edges(self, hub: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of all edges of a hub, and what decides between them at equal priorities."""
+        turns = np.arange(self.n_variables - 1)
+        hubs = np.full(self.n_variables - 1, hub)
+        partners = self.partner(hubs, turns)
+        older = (self.number[partners] >= 0) & (self.number[partners] < self.number[hub])
+        turns = np.where(older, self.number[partners], turns)
+        ids = id_of(np.column_stack((hubs, partners)), self.n_variables)
+        return ids, turns * self.n_variables + self.number[hub]
+
+
+class _Turns:
+    """Groups of hubs that have taken equally many turns; the group of fewest turns is the last, and the next to go.
+
+    The progress of a group counts turns of its members, who go one after the other, the oldest first.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[np.ndarray, int]] = []
+
+    def add(self, hubs: np.ndarray) -> None:
+        if self.groups and self.groups[-1][1] == 0:
+            hubs = np.concatenate((self.groups.pop()[0], hubs))
+        self.groups.append((hubs, 0))
+
+    def window(self, size: int, n_turns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return hubs and turns of the next `size` goes of the last group, fewer where it meets the group before."""
+        members, progress = self.groups[-1]
+        while len(self.groups) > 1:
+            before, their_progress = self.groups[-2]
+            meeting, ahead = divmod(their_progress, len(before))
+            if progress < meeting * len(members):
+                n_turns = min(n_turns, meeting)
+                break
+            # The group before is older, so its members who still lack this turn go first.
+            members, progress = np.concatenate((before, members)), meeting * (len(before) + len(members)) + ahead
+            self.groups[-2:] = [(members, progress)]
+        goes = np.arange(progress, min(progress + size, n_turns * len(members)))
+        return members[goes % len(members)], goes // len(members)
+
+    def advance(self, goes: int, n_turns: int) -> None:
+        """Let the last group go on; it is dropped when all its turns are taken."""
+        members, progress = self.groups[-1]
+        if progress + goes >= n_turns * len(members):
+            self.groups.pop()
+        else:
+            self.groups[-1] = members, progress + goes
+
+    def turns_taken(self, hubs: np.ndarray, n_turns: int, n_variables: int) -> np.ndarray:
+        """Return how many turns each node has taken; hubs in no group have taken all."""
+        counts = np.zeros(n_variables, dtype=np.int64)
+        counts[hubs] = n_turns
+        for members, progress in self.groups:
+            turns, ahead = divmod(progress, len(members))
+            counts[members] = turns
+            counts[members[:ahead]] += 1
+        return counts
+
+    def state(self, name: str) -> dict[str, np.ndarray]:
+        return {
+            f"{name}_members": np.concatenate([members for members, _ in self.groups] or [np.empty(0, dtype=np.int64)]),
+            f"{name}_sizes": np.array([len(members) for members, _ in self.groups], dtype=np.int64),
+            f"{name}_progress": np.array([progress for _, progress in self.groups], dtype=np.int64),
+        }
+
+    def restore(self, state, name: str) -> None:
+        bounds = np.concatenate(([0], np.cumsum(state[f"{name}_sizes"]))).tolist()
+        members = np.asarray(state[f"{name}_members"], dtype=np.int64)
+        progress = np.asarray(state[f"{name}_progress"]).tolist()
+        self.groups = [(members[bounds[k] : bounds[k + 1]], progress[k]) for k in range(len(progress))]
+
+
+class UnseenPairs:
+    """Pairs that were not tested yet: first those between hubs, then those of hubs, then all others at random.
+
+    `partners` is shared with the queue of tested pairs; `add_hubs` is called after its `add`. Memory: O(n), and a
+    window of at most some thousand pairs that are computed ahead. A pair costs O(1) but for those that are skipped: a
+    hub's turns with partners met before, random pairs of which an end is a hub.
+    """
+
+    def __init__(self, order: RandomPairs, partners: HubPartners, excluded: ExcludedPairs):
+        self.order = order
+        self.partners = partners
+        self.excluded = excluded
+        self.n_variables = order.n_variables
+        self._meetings = _Turns()  # of young hubs with older ones
+        self._visits = _Turns()  # of hubs with other nodes
+        self._drawn = 0
+        self._close_window()
+        self._window_size = _LEAST_WINDOW
+
+    def add_hubs(self, hubs: np.ndarray) -> None:
+        """Bring forward the pairs of new hubs, ascending by their numbers."""
+        self._advance()
+        self._window_size = _LEAST_WINDOW
+        self._visits.add(hubs)
+        if self.partners.number[hubs[-1]] > 0:
+            self._meetings.add(hubs)
+
+    def exclude(self, ids: np.ndarray) -> None:
+        """Never return these pairs."""
+        self._advance()
+        self.excluded.add(ids)
+
+    def take(self, count: int) -> np.ndarray:
+        """Return the numbers of at least one of the next `count` pairs, which are seen now; none when all were."""
+        while self._used == len(self._ids):
+            if not self._open_window(count):
+                break
+        ids = self._ids[self._used : self._used + count]
+        self._used += len(ids)
+        return ids
+
+    def put_back(self, count: int) -> None:
+        """Count as unseen again the last `count` pairs of the latest `take`."""
+        self._used -= count
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what :meth:`restore` needs, beside the constructor's arguments."""
+        self._advance()
+        return {
+            "drawn": np.array(self._drawn),
+            **self._meetings.state("meetings"),
+            **self._visits.state("visits"),
+        }
+
+    def restore(self, state) -> None:
+        """Go on from a state."""
+        self._close_window()
+        self._drawn = int(state["drawn"])
+        self._meetings.restore(state, "meetings")
+        self._visits.restore(state, "visits")
+
+    # ---- windows: pairs computed ahead, of which `_used` have been taken ----
+
+    def _close_window(self) -> None:
+        self._ids = np.empty(0, dtype=np.int64)
+        self._goes = np.empty(0, dtype=np.int64)  # goes of the source up to each of these pairs
+        self._used = self._width = 0
+
+    def _advance(self) -> None:
+        """Move the source to where the pairs taken leave it, and forget the pairs computed ahead."""
+        if self._width:
+            goes = self._width
+            if self._used < len(self._ids):
+                goes = int(self._goes[self._used - 1]) if self._used else 0
+            if self._meetings.groups:
+                self._meetings.advance(goes, self._last_meeting())
+            elif self._visits.groups:
+                self._visits.advance(goes, self.n_variables - 1)
+            else:
+                self._drawn += goes
+        self._close_window()
+
+    def _last_meeting(self) -> int:
+        """Return how many meetings the youngest of the next hubs has: one with each older hub."""
+        return int(self.partners.number[self._meetings.groups[-1][0][-1]])
+
+    def _open_window(self, count: int) -> bool:
+        """Compute the next pairs; False when there is none left."""
+        self._advance()
+        size = max(2 * count, self._window_size)
+        self._window_size = min(2 * self._window_size, _LARGEST_WINDOW)
+        unseen: np.ndarray | None = None
+        if self._meetings.groups:
+            pairs, unseen = self._next_meetings(size)
+        elif self._visits.groups:
+            pairs, unseen = self._next_visits(size)
+        elif self._drawn < len(self.order):
+            pairs = self.order.pair(np.arange(self._drawn, min(self._drawn + size, len(self.order))))
+            # The stream comes after the hubs, whose pairs have all been seen by now.
+            if len(self.partners.hubs):
+                unseen = np.all(self.partners.number[pairs] < 0, axis=1)
+        else:
+            return False
+        ids = id_of(pairs, self.n_variables)
+        if self.excluded:
+            unseen = ~self.excluded.contains(ids) if unseen is None else unseen & ~self.excluded.contains(ids)
+        self._width = len(ids)
+        which = np.arange(len(ids)) if unseen is None else np.flatnonzero(unseen)
+        self._ids, self._goes = ids[which], which + 1
+        return True
+
+    def _next_meetings(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of hubs, and which of them are unseen."""
+        young, turns = self._meetings.window(size, self._last_meeting())
+        old = self.partners.hubs[turns]
+        visits = self._visits.turns_taken(self.partners.hubs, self.n_variables - 1, self.n_variables)
+        unseen = (turns < self.partners.number[young]) & (self.partners.turn(old, young) >= visits[old])
+        return self._pairs_not_drawn(young, old, unseen)
+
+    def _next_visits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of a hub and another node, and which of them are unseen; those of two hubs have been."""
+        hubs, turns = self._visits.window(size, self.n_variables - 1)
+        others = self.partners.partner(hubs, turns)
+        return self._pairs_not_drawn(hubs, others, self.partners.number[others] < 0)
+
+    def _pairs_not_drawn(
+        self, first: np.ndarray, second: np.ndarray, unseen: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        pairs = np.column_stack((np.minimum(first, second), np.maximum(first, second)))
+        if self._drawn:  # a hub's turn with itself, which is not unseen, has no position
+            unseen[unseen] = self.order.position(pairs[unseen]) >= self._drawn
+        return pairs, unseen
 
 
 class EdgeQueue:

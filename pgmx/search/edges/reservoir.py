@@ -1,11 +1,14 @@
-"""The control sample of candidate edges from which edges are activated."""
+"""What a stream sets aside of the edges it tested: the best in a reservoir, the others until the queue is empty."""
 
 from math import fsum
 
 import numpy as np
 
-from pgmx.search.edges.heap import EdgeHeap, non_adjacent
+from pgmx._ext._edge_heap import EdgeHeap, non_adjacent
 from pgmx.search.edges.random_pairs import ends_of
+
+#: Stands for a penalty of zero where one divides by the penalty: so small that any violation exceeds all others.
+SMALLEST_PENALTY = 2.0**-512
 
 
 class Reservoir:
@@ -92,3 +95,52 @@ def activation_threshold(scores: np.ndarray, alpha: float) -> float:
     mean = fsum(scores.tolist()) / len(scores)  # exact, so that it does not depend on the order of the heap
     # Rounding must not lift the threshold above the maximum: at least one edge is always admitted.
     return min((1.0 - alpha) * mean + alpha * largest, largest)
+
+
+def violation_offsets(scores: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    """Return the priorities v_e = 1 - s_e / (λ c_e) at which edges, of some scores and penalties, return to the queue.
+
+    They are in [0, 1] for an edge that fails its test, below 0 for one that passes: the smaller, the sooner. A penalty
+    of 0 is taken as 2**-512: such edges come by falling scores, before all that have a penalty, and the steps of 1 by
+    which priorities are lowered have no effect.
+    """
+    return 1.0 - scores / np.maximum(penalties, SMALLEST_PENALTY)
+
+
+class FrozenEdges:
+    """Edges with their offsets in the order in which they came (the container L of the papers); 16 bytes per edge."""
+
+    def __init__(self) -> None:
+        self._edges = np.empty(0, dtype=np.int64)
+        self._offsets = np.empty(0)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, edges: np.ndarray, offsets: np.ndarray) -> None:
+        """Add edges, int64 (k,), with their offsets, float64 (k,)."""
+        size = self._size + len(edges)
+        if size > len(self._edges):
+            spare = max(size, len(self._edges) * 3 // 2, 64) - self._size
+            self._edges = np.concatenate((self._edges[: self._size], np.empty(spare, dtype=np.int64)))
+            self._offsets = np.concatenate((self._offsets[: self._size], np.empty(spare)))
+        self._edges[self._size : size] = edges
+        self._offsets[self._size : size] = offsets
+        self._size = size
+
+    def content(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return copies of the edges and offsets."""
+        return self._edges[: self._size].copy(), self._offsets[: self._size].copy()
+
+    def drain(self) -> tuple[np.ndarray, np.ndarray]:
+        """Take all edges out and return them and their offsets."""
+        edges, offsets, size = self._edges, self._offsets, self._size
+        self._edges, self._offsets, self._size = np.empty(0, dtype=np.int64), np.empty(0), 0
+        return edges[:size], offsets[:size]
+
+    def discard(self, edges: np.ndarray) -> None:
+        """Take edges out; those that are not there are ignored."""
+        others = ~np.isin(self._edges[: self._size], edges)
+        self._edges, self._offsets = self._edges[: self._size][others], self._offsets[: self._size][others]
+        self._size = len(self._edges)

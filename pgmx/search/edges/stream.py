@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.search.edges.frozen import FrozenEdges, violation_offsets
-from pgmx.search.edges.hubs import HubRule
+from pgmx.runs.run import Run
 from pgmx.search.edges.pair_queue import EdgeQueue
-from pgmx.search.edges.random_pairs import ends_of, id_of
-from pgmx.search.edges.reservoir import Reservoir
+from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
+from pgmx.search.edges.reservoir import FrozenEdges, Reservoir, violation_offsets
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+
+#: Edges of a graph from which on it may have hubs.
+LEAST_EDGES = 16
+
+#: A source that stores nothing quadratic scores so many pairs at most for the largest penalty.
+MOST_PAIRS = 20_000_000
+_BLOCK = 1 << 16
 
 
 class EdgeStream:
@@ -51,7 +57,7 @@ class EdgeStream:
         self.queue = EdgeQueue(n_variables, mode=mode, seed=seed, allowed=allowed)
         self.reservoir = Reservoir(reservoir_size, n_variables)
         self.frozen = FrozenEdges()
-        self.hub_rule = HubRule(n_variables, hub_threshold) if structure_heuristics else None
+        self.structure_heuristics, self.hub_threshold = structure_heuristics, hub_threshold
         self._filling, self._model_changed = True, False  # for the first time; since the last refill
         self._changed = np.zeros(n_variables, dtype=bool)  # ends of edges in the reservoir that need new scores
 
@@ -158,9 +164,10 @@ class EdgeStream:
 
     def _prefer_hubs(self) -> None:
         """Let the edges of new hubs be tested sooner (algorithm 2)."""
-        hubs = np.empty(0, np.int64) if self.hub_rule is None else self.hub_rule.new_hubs(self.degrees)
-        if len(hubs):
-            self.queue.prefer(hubs)
+        if self.structure_heuristics:
+            hubs = find_new_hubs(self.degrees, self.queue.partners.number >= 0, self.hub_threshold)
+            if len(hubs):
+                self.queue.prefer(hubs)
 
     def _refill(self) -> bool:
         """Put the frozen edges back into the queue, if that can change anything."""
@@ -216,5 +223,73 @@ class EdgeStream:
         self.frozen = FrozenEdges()
         self.frozen.add(state["frozen_edges"], state["frozen_offsets"])
         self.queue.restore(state)
-        if self.hub_rule is not None:
-            self.hub_rule.is_hub[:] = self.queue.partners.number >= 0
+
+
+def find_new_hubs(
+    degrees: np.ndarray, is_hub: np.ndarray, threshold: float | None, least_edges: int = LEAST_EDGES
+) -> np.ndarray:
+    """Return the nodes, ascending, whose degree centrality |N_i| / (n - 1) has passed the threshold; a hub remains one.
+
+    None is the mean centrality (the papers leave it open); there is no hub before the graph has `least_edges` edges.
+    """
+    n_variables, total = len(degrees), int(degrees.sum())
+    if total < 2 * least_edges:
+        return np.empty(0, dtype=np.int64)
+    # the mean in whole numbers: a graph of equal degrees has no hub
+    above = degrees * n_variables > total if threshold is None else degrees > threshold * (n_variables - 1)
+    return np.flatnonzero(above & ~is_hub)
+
+
+class StreamedEdges:
+    """Edges from a stream, see `EdgeStream`."""
+
+    is_exhaustive = False
+
+    def __init__(self, stream: EdgeStream, tol: float):
+        self.stream = stream
+        self._tol = tol
+
+    @property
+    def n_tests(self) -> int:
+        """Scores of inactive pairs computed, those of the reservoir and those scored ahead not counted."""
+        return self.stream.n_tests
+
+    def largest(self, loss: PenalisedLoss) -> float:
+        """Return the largest s_e / c_e of a loss without edges; ValueError where there are too many pairs."""
+        n, weight, excluded = self.stream.n_variables, self.stream.penalty_weight, self.stream.queue.excluded
+        order = RandomPairs(n, 0)
+        if len(order) > MOST_PAIRS:
+            raise ValueError(
+                f"lam_ratio is a share of the largest score of all pairs, but {n} variables have {len(order):,} pairs, "
+                f"more than {MOST_PAIRS:,}: give the penalty itself, lam=..."
+            )
+        largest = 0.0
+        for first in range(0, len(order), _BLOCK):  # nothing quadratic is stored
+            pairs = order.pair(np.arange(first, min(first + _BLOCK, len(order))))
+            pairs = pairs[~excluded.contains(id_of(pairs, n))]
+            scores = loss.scores(pairs)
+            largest = max(largest, float(np.max(scores if weight is None else scores / weight(pairs), initial=0.0)))
+        return largest
+
+    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+        """Go on where the stream was, or begin with the active edges of the loss."""
+        if state:
+            self.stream.restore(state)
+        elif len(loss.edges):
+            self.stream.add_active(loss.edges)
+
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate edges from the stream and optimise around them."""
+        pairs = self.stream.next_round(loss, limit=limit, deadline=run.deadline)
+        if len(pairs):
+            loss.activate(pairs)
+            self.mark_changed(loss.optimise(pairs, tol=loss.local_tol(self._tol), deadline=run.deadline))
+        return len(pairs)
+
+    def mark_changed(self, variables: np.ndarray) -> None:
+        """Let the edges of these variables in the reservoir be scored again."""
+        self.stream.mark_changed(variables)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the stream."""
+        return self.stream.state()

@@ -11,8 +11,7 @@ from pgmx._ext import _pair_tables
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable
 from pgmx.statistics.counts import marginal_counts
-from pgmx.statistics.pairs.counter import PairCounter
-from pgmx.statistics.pairs.store import Arena, Triangle
+from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
 
 
 class PairTables:
