@@ -56,6 +56,29 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def freeze(array: object, dtype: type, name: str) -> np.ndarray:
+    """Return a C-contiguous read-only array of int64 or float64 without writable views; a copy if necessary.
+
+    Raises a ValueError about `name` if integers are needed and the array holds something else.
+    """
+    values = np.asarray(array)
+    if dtype is np.int64 and values.size and values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, got {values.dtype}")
+    if isinstance(array, np.ndarray) and array.dtype == dtype and array.flags.c_contiguous and not _is_writable(array):
+        return array
+    return read_only(np.array(values, dtype=dtype, order="C"))
+
+
+def _is_writable(array: np.ndarray) -> bool:
+    """Return whether the array, or any array that it is a view of, can be written to."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    return owner is not None  # memory that is not numpy's
+
+
 class FormerName:
     """Descriptor: the former name of an attribute or method, which works until 0.2 and warns."""
 

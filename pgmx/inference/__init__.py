@@ -5,7 +5,7 @@
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
-- `engines`: the engines that answer a question about a network: a junction tree, belief propagation, Gibbs sampling
+- `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling
 - `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
   samples
 """

@@ -1,4 +1,4 @@
-"""The engines that answer a question about a network: a junction tree, belief propagation, Gibbs sampling."""
+"""Engines that answer a question about a network where a junction tree does not: belief propagation, Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -8,32 +8,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pgmx.checks import caller_level, check_natural, join_names
+from pgmx.checks import caller_level, check_natural
 from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference, MostProbable
+from pgmx.inference.exact.exact import MostProbable
 from pgmx.inference.problem import Problem
 
 __all__ = [
-    "AUTO_MEMORY",
     "BELIEF_OPTIONS",
-    "EXACT_MEMORY",
     "GIBBS_OPTIONS",
     "BeliefEngine",
     "Engine",
     "SampleEngine",
-    "check_options",
-    "most_bytes",
-    "solve",
     "warn_unconverged",
 ]
 
-#: Most bytes of a junction tree that ``method="auto"`` builds.
-AUTO_MEMORY = 2**28
-#: Most bytes that ``method="exact"`` takes by default.
-EXACT_MEMORY = 2**31
 #: Options that belief propagation and Gibbs sampling take.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")
@@ -122,37 +112,6 @@ class SampleEngine:
         shape = tuple(self.cards[v] for v in variables)
         cells = np.ravel_multi_index([self.rows[v].astype(np.intp) for v in variables], shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / self.rows.shape[1]
-
-
-def check_options(options: Mapping[str, Any], known: Sequence[str], method: str) -> None:
-    """Refuse an option that no engine would read."""
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        expected = f"takes {join_names(known)}" if known else "takes none"
-        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}")
-
-
-def most_bytes(method: str, memory: int | None) -> int:
-    """Return the memory that a junction tree may take: `memory`, or the default of the method."""
-    if memory is not None:
-        return memory
-    return AUTO_MEMORY if method == "auto" else EXACT_MEMORY
-
-
-def solve(
-    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
-) -> ExactInference | BeliefEngine:
-    """Calibrate a junction tree, or propagate beliefs where the method asks for it or the tree is too large for "auto".
-
-    The options are those of belief propagation.
-    """
-    if method != "loopy":
-        try:
-            return problem.exact(codes, most_bytes(method, memory))
-        except TreewidthError as error:
-            if method == "exact":
-                raise error.with_engines("loopy belief propagation (method='loopy')") from None
-    return BeliefEngine(problem, codes, options)
 
 
 def warn_unconverged(beliefs: BeliefResult) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, cast
 
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.inference.exact.elimination import EliminationPlan
+from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError
 from pgmx.inference.exact.exact import ExactInference, elimination_plan
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
@@ -17,7 +17,12 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
-__all__ = ["InferenceCost", "Marginals", "NetworkLike", "Problem", "check_method"]
+__all__ = ["InferenceCost", "Marginals", "NetworkLike", "Problem", "check_method", "check_options"]
+
+#: Most bytes of a junction tree that ``method="auto"`` builds.
+AUTO_MEMORY = 2**28
+#: Most bytes that ``method="exact"`` takes by default.
+EXACT_MEMORY = 2**31
 
 
 class InferenceModel(Protocol):
@@ -102,6 +107,22 @@ class Problem:
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
         return self._tree
+
+    def try_exact(
+        self, codes: Mapping[int, int], method: str = "auto", memory: int | None = None, alternative: str = ""
+    ) -> ExactInference | None:
+        """Return a calibrated junction tree, None where that takes too much for the method "auto".
+
+        The method "exact" raises then; its message names the `alternative`.
+        """
+        if memory is None:
+            memory = AUTO_MEMORY if method == "auto" else EXACT_MEMORY
+        try:
+            return self.exact(codes, memory)
+        except TreewidthError as error:
+            if method == "auto":
+                return None
+            raise error.with_engines(alternative) from None
 
     def pairwise(self) -> PairwisePotentials:
         """Return the network as pairs; auxiliary variables come after its own."""
@@ -205,3 +226,11 @@ def check_method(method: str, known: Sequence[str], option: str = "method") -> N
     """Refuse an unknown method."""
     if method not in known:
         raise ValueError(f"{option} must be one of {join_names(known)}, got {method!r}")
+
+
+def check_options(options: Mapping[str, Any], known: Sequence[str], method: str) -> None:
+    """Refuse an option that no engine would read."""
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        expected = f"takes {join_names(known)}" if known else "takes none"
+        raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}")

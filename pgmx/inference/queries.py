@@ -19,14 +19,12 @@ from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import (
     BELIEF_OPTIONS,
     GIBBS_OPTIONS,
+    BeliefEngine,
     Engine,
     SampleEngine,
-    check_options,
-    most_bytes,
-    solve,
 )
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.problem import InferenceCost, Marginals, NetworkLike, Problem, check_method
+from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.problem import InferenceCost, Marginals, NetworkLike, Problem, check_method, check_options
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
@@ -235,7 +233,7 @@ def map_assignment(
     400
     """
     problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
-    best = solve(problem, codes, method, memory, {**options, "maximise": True}).map().codes
+    best = _solve(problem, codes, method, memory, {**options, "maximise": True}).map().codes
     free = (v for v in range(len(problem.names)) if v not in codes)
     return {problem.names[v]: problem.states[v][int(best[v])] for v in free}
 
@@ -291,7 +289,7 @@ def log_partition(
     2.079442
     """
     problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
-    return float(solve(problem, codes, method, memory, options).log_partition)
+    return float(_solve(problem, codes, method, memory, options).log_partition)
 
 
 def sample(
@@ -351,15 +349,11 @@ def sample(
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.from_model(model)
     codes = problem.codes_of(evidence)
-    exact = None
+    tree = None
     if method != "gibbs":
-        try:
-            exact = problem.exact(codes, most_bytes(method, memory))
-        except TreewidthError as error:
-            if method == "exact":
-                raise error.with_engines("Gibbs sampling (method='gibbs')") from None
-    if exact is not None:
-        rows = exact.sample(n_samples, seed)
+        tree = problem.try_exact(codes, method, memory, "Gibbs sampling (method='gibbs')")
+    if tree is not None:
+        rows = tree.sample(n_samples, seed)
     else:
         rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
     return DiscreteTable(problem.names, problem.states, rows)
@@ -383,4 +377,14 @@ def _choose_engine(
 ) -> Engine:
     if method == "gibbs":
         return SampleEngine(problem, codes, **options)
-    return solve(problem, codes, method, memory, options)
+    return _solve(problem, codes, method, memory, options)
+
+
+def _solve(
+    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
+) -> ExactInference | BeliefEngine:
+    """Calibrate a junction tree; propagate beliefs where the method asks for it or the tree is too large for "auto"."""
+    tree = None
+    if method != "loopy":
+        tree = problem.try_exact(codes, method, memory, "loopy belief propagation (method='loopy')")
+    return BeliefEngine(problem, codes, options) if tree is None else tree

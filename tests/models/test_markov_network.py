@@ -96,10 +96,9 @@ def test_factors_are_scaled_potentials(network):
 
 
 def test_wide_network_is_scaled_by_bethe(monkeypatch):
-    from pgmx.models.markov import factors as markov_factors
 
     exact = ring(5, isolated=2)
-    monkeypatch.setattr(markov_factors, "AUTO_MEMORY", 16)
+    monkeypatch.setattr("pgmx.inference.problem.AUTO_MEMORY", 16)
     network = ring(5, isolated=2)
     assert not network.partition_is_exact
     assert network.log_partition_ == pytest.approx(exact.log_partition_, abs=0.05)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import read_only
-from pgmx.inference.networks.log_tables import freeze, take_logs
+from pgmx.checks import freeze, read_only
+from pgmx.inference.networks.log_tables import take_logs
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 if TYPE_CHECKING:

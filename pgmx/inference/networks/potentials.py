@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmx.checks import read_only
-from pgmx.inference.networks.log_tables import freeze, log_sum_exp, offsets
+from pgmx.checks import freeze, read_only
+from pgmx.inference.networks.log_tables import log_sum_exp
 
 __all__ = ["PairwisePotentials"]
 
@@ -206,12 +206,12 @@ class PairwisePotentials:
     @cached_property
     def node_offsets(self) -> np.ndarray:
         """Where each variable's vector begins in `node_values`: int64 of shape (n + 1,)."""
-        return offsets(self.cardinalities)
+        return _offsets(self.cardinalities)
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
         """Where each edge's table begins in `edge_values`: int64 of shape (m + 1,)."""
-        return offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
+        return _offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
 
     def node(self, i: int) -> np.ndarray:
         """Return the log-potentials of variable `i`: a read-only view of shape (s_i,)."""
@@ -245,7 +245,7 @@ class PairwisePotentials:
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ends, others = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
         order = np.lexsort((others, ends))
-        pointer = offsets(np.bincount(ends, minlength=self.n_variables))
+        pointer = _offsets(np.bincount(ends, minlength=self.n_variables))
         edge = np.tile(np.arange(self.n_edges), 2)[order]
         return pointer, read_only(others[order]), read_only(edge)
 
@@ -385,3 +385,8 @@ def _check_edges(edges: np.ndarray, n: int) -> None:
         raise ValueError(
             "edges must be in lexicographic order, each once: PairwisePotentials.build sorts and adds them up"
         )
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    """Return where blocks of k sizes laid end to end begin, and where the last one ends: read-only int64 (k + 1,)."""
+    return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))

@@ -6,6 +6,6 @@
 - `views`: other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence
   statements
 - `queries`: questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`
-- `pgmpy_face`: the side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it
+- `pgmpy_face`: the methods that pgmpy and networkx call, among them those that return other forms
 - `network`: the discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside
 """

@@ -10,11 +10,10 @@ from pgmpy.models import FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
-from pgmx.inference.engines import AUTO_MEMORY, EXACT_MEMORY, warn_unconverged
-from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.engines import warn_unconverged
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
-from pgmx.inference.problem import Problem
+from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 __all__ = [
     "Scaling",
@@ -67,7 +66,7 @@ def compute_scaling(problem: Problem) -> Scaling:
 
     First every variable's table is scaled to the sum and every edge's to the mean of 1; what remains is shared by the
     variables of each connected part. Products of some of the factors then stay far from overflow. Exact where a
-    junction tree fits into `AUTO_MEMORY`.
+    junction tree fits into the memory of the method "auto".
     """
     potentials = problem.pairwise()
     n = potentials.n_variables
@@ -78,15 +77,16 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
-    try:
-        tree = problem.exact({}, AUTO_MEMORY)
-        totals, is_exact = _compute_exact_totals(potentials, tree, parts, n_parts), True
-    except TreewidthError:
-        totals, is_exact = _compute_bethe_totals(potentials, parts, n_parts), False
+    tree = problem.try_exact({})
+    if tree is None:
+        totals = _compute_bethe_totals(potentials, parts, n_parts)
+    else:
+        totals = _compute_exact_totals(potentials, tree, parts, n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
     shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
-    return Scaling(shifts, tree.log_partition if is_exact else float(totals.sum()), is_exact)
+    log_partition = float(totals.sum()) if tree is None else tree.log_partition
+    return Scaling(shifts, log_partition, tree is not None)
 
 
 def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:

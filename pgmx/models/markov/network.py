@@ -5,6 +5,7 @@ from typing import Any, Self, cast
 
 import networkx as nx
 import numpy as np
+from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
 from pgmx.checks import join_names
@@ -13,7 +14,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import read_network
 from pgmx.inference.problem import Problem
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
-from pgmx.models.markov.factors import measure_strengths, scale_potentials
+from pgmx.models.markov.factors import make_factors, measure_strengths, scale_potentials
 from pgmx.models.markov.pgmpy_face import PgmpyFace
 from pgmx.models.names import check_names
 
@@ -175,6 +176,9 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     # ---- what the network is ----
 
+    def _is_fixed(self) -> bool:
+        return self._potentials is not None
+
     @property
     def potentials(self) -> PairwisePotentials:
         """The log-potentials, in the order of `names`."""
@@ -184,6 +188,18 @@ class PairwiseMarkovNetwork(PgmpyFace):
     def names(self) -> tuple:
         """Names of the variables, in order."""
         return self._names
+
+    @property
+    def factors(self) -> list[DiscreteFactor]:
+        """Factors of pgmpy, scaled so that their product sums to 1; see `partition_is_exact`."""
+        if self._factors is None:
+            self._factors = make_factors(self._names, self._states, self._require_potentials(), self._scaling().shifts)
+        return self._factors
+
+    @factors.setter
+    def factors(self, factors: list[DiscreteFactor]) -> None:
+        self._refuse_if_fixed("factors")
+        self._factors = factors  # pgmpy's constructor sets the list
 
     def copy(self) -> Self:
         """Return an independent network with the same potentials, attributes and cached answers."""

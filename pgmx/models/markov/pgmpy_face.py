@@ -1,4 +1,4 @@
-"""The side of a Markov network of arrays that pgmpy and networkx see: its factors, and other forms of it."""
+"""The methods of a Markov network of arrays that pgmpy and networkx call, among them those that return other forms."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -9,7 +9,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, Junctio
 
 from pgmx.inference import PairwisePotentials
 from pgmx.models.fixed_graph import FixedGraph
-from pgmx.models.markov.factors import NamedFactorGraph, junction_tree, make_factor_graph, make_factors
+from pgmx.models.markov.factors import NamedFactorGraph, junction_tree, make_factor_graph
 from pgmx.models.markov.queries import MarkovQueries
 from pgmx.models.markov.views import list_independencies, make_bayesian_network, make_chordal_graph
 
@@ -27,7 +27,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     _potentials: PairwisePotentials | None = None
     _names: tuple
     _states: tuple[tuple, ...]
-    _factors: list | None
+    factors: list[DiscreteFactor]
 
     def _require_potentials(self) -> PairwisePotentials:
         if self._potentials is None:
@@ -43,18 +43,6 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         if self._potentials is None:
             return super().states
         return {name: list(labels) for name, labels in zip(self._names, self._states, strict=True)}
-
-    @property
-    def factors(self) -> list[DiscreteFactor]:
-        """Factors of pgmpy, scaled so that their product sums to 1; see `partition_is_exact`."""
-        if self._factors is None:
-            self._factors = make_factors(self._names, self._states, self._require_potentials(), self._scaling().shifts)
-        return self._factors
-
-    @factors.setter
-    def factors(self, factors: list[DiscreteFactor]) -> None:
-        self._refuse_if_fixed("factors")
-        self._factors = factors  # pgmpy's constructor sets the list
 
     def get_factors(self, node: Hashable | None = None) -> list[DiscreteFactor]:
         """Return pgmpy's factors.
@@ -198,9 +186,6 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         return statements.latex_string() if latex else statements
 
     # ---- the graph does not change under its potentials ----
-
-    def _is_fixed(self) -> bool:
-        return self._potentials is not None
 
     def add_factors(self, *factors: DiscreteFactor) -> None:
         """Add factors, where the network has no potentials."""

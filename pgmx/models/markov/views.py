@@ -8,8 +8,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.independencies import Independencies
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-from pgmx.inference.engines import EXACT_MEMORY
-from pgmx.inference.problem import Problem
+from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 __all__ = ["list_independencies", "make_bayesian_network", "make_chordal_graph"]
 
