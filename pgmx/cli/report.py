@@ -79,12 +79,8 @@ def save_history(learner, path, measures=None) -> None:
 
 
 def save_figure(figure, path) -> None:
-    """Write a picture, the same bytes for the same figure."""
-    from matplotlib import rc_context
+    """Write a picture and say so."""
+    from pgmx.plotting.draw import write_figure
 
-    if path.suffix.lower() == ".png":
-        figure.savefig(path, format="png", dpi=150)
-    else:
-        with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
-            figure.savefig(path, format="svg", metadata={"Date": None})
+    write_figure(figure, path)
     click.echo(f"wrote {path}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from pgmx.atomic import replace_file
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learn.results import fit_timed
@@ -85,7 +86,8 @@ def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
         click.echo()
     if out is not None:
         if out.suffix.lower() == ".csv":
-            strengths.to_csv(out, index=False, lineterminator="\n")
+            with replace_file(out) as part:
+                strengths.to_csv(part, index=False, lineterminator="\n")
         else:
             from pgmx.models import save_model
 

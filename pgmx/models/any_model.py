@@ -19,6 +19,7 @@ from pathlib import Path
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmx.atomic import replace_file
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, graph_class, read_document, write_document
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
@@ -105,7 +106,8 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
             f"{format} holds a fitted DiscreteBayesianNetwork, not a {type(model).__name__}; save the fitted network "
             "(of a learner: model_), or use graphml or json"
         )
-    path.write_bytes(raw)
+    with replace_file(path) as part:
+        part.write_bytes(raw)
     return path
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import networkx as nx
 from pgmpy.base import UndirectedGraph
 
+from pgmx.atomic import replace_file
 from pgmx.checks import join_names
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 
@@ -138,7 +139,9 @@ class FixedGraph(UndirectedGraph):
             The file.
         """
         path, format = check_target(path, format, self._writers)
-        path.write_bytes(self._writers[format](self._parts_for(format)))
+        raw = self._writers[format](self._parts_for(format))
+        with replace_file(path) as part:
+            part.write_bytes(raw)
         return path
 
     @classmethod

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from pgmx.atomic import replace_file
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layout import compute_layout
 from pgmx.plotting.marks import read_marks
@@ -157,15 +158,21 @@ def save_picture(
     3
     """
     path = check_picture_path(path)
+    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths).figure)
+    write_figure(figure, path, min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
+    return path
+
+
+def write_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
+    """Write a figure as png or svg, which its suffix says; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
-    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths).figure)
-    if path.suffix.lower() == ".png":
-        figure.savefig(path, format="png", dpi=min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
-    else:
-        with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
-            figure.savefig(path, format="svg", metadata={"Date": None})
-    return path
+    with replace_file(path) as part:
+        if path.suffix.lower() == ".png":
+            figure.savefig(part, format="png", dpi=dpi)
+        else:
+            with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
+                figure.savefig(part, format="svg", metadata={"Date": None})
 
 
 def check_picture_path(path: str | PathLike[str]) -> Path:

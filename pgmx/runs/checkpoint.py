@@ -1,6 +1,7 @@
 """Snapshots of a run in a file, from which a killed run goes on."""
 
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.atomic import replace_file
+from pgmx.checks import caller_level
 from pgmx.runs.fingerprint import fingerprint
 
 _FORMAT = 2
@@ -20,8 +23,8 @@ _UNREADABLE = (OSError, ValueError, TypeError, KeyError, NotImplementedError, EO
 class Checkpoint:
     """A file that holds the latest snapshot of one run; `identity` is the fingerprint of its data and options.
 
-    A snapshot is written beside the file and put in its place in one step, so that a run that is killed at any moment
-    leaves a whole snapshot, the old or the new one. `every` is the seconds between snapshots; 0 takes one per round.
+    A run that is killed at any moment leaves a whole snapshot, the old or the new one. `every` is the seconds between
+    snapshots; 0 takes one per round.
     """
 
     def __init__(self, path: str | os.PathLike, every: float, identity: str):
@@ -33,22 +36,21 @@ class Checkpoint:
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}, make it first")
         if self.path.is_dir():
             raise ValueError(f"checkpoint={str(path)!r} is a folder: name a file in it")
-        self._beside = self.path.with_name(f"{self.path.name}.tmp")
+        self._failed = False
 
     def is_due(self) -> bool:
         """Return whether `every` seconds have passed since the last snapshot."""
         return monotonic() - self._last >= self.every
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
-        """Write a snapshot: numbers, strings and arrays by name."""
+        """Write a snapshot: numbers, strings and arrays by name; warn once where the disk does not take it."""
         try:
-            with open(self._beside, "wb") as file:
+            with replace_file(self.path) as part, open(part, "wb") as file:
                 np.savez(file, format=_FORMAT, fingerprint=self.identity, **snapshot)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(self._beside, self.path)
-        finally:
-            self._beside.unlink(missing_ok=True)
+        except OSError as error:
+            if not self._failed:
+                self._warn("written", error, "the run goes on without it and tries again at the next snapshot")
+            self._failed = True
         self._last = monotonic()
 
     def load(self) -> dict[str, Any] | None:
@@ -75,8 +77,14 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the file."""
-        self.path.unlink(missing_ok=True)
-        self._beside.unlink(missing_ok=True)  # of a run that was killed while it wrote
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn("deleted", error, "delete it before the next fit, which would begin at its end")
+
+    def _warn(self, action: str, error: OSError, consequence: str) -> None:
+        text = f"checkpoint={str(self.path)!r} cannot be {action} ({error.strerror or error}): {consequence}"
+        warnings.warn(text, RuntimeWarning, stacklevel=caller_level())
 
 
 def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint | None:

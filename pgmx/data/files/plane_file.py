@@ -8,14 +8,15 @@ the place of the JSON and checksums of it and of itself, and is written last.
 import json
 import mmap
 import os
-import secrets
 import struct
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from pgmx._ext import _rows
+from pgmx.atomic import replace_file
 from pgmx.checks import join_names
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
@@ -55,26 +56,19 @@ class PlaneWriter:
             "missing_codes": [int(code) for code in missing_codes],
             "checksums": self._sums,
         }
-        self._path = Path(path)
-        self._durable = durable
-        self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}.part")
-        self._file = open(self._part, "xb", buffering=0)  # noqa: SIM115, it is closed by __exit__
+        self._stack = ExitStack()
+        part = self._stack.enter_context(replace_file(path, durable=durable))
+        self._file = self._stack.enter_context(open(part, "r+b", buffering=0))  # noqa: SIM115, the stack closes it
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
-        try:
-            if kind is None:
-                self._write_ends()
-                if self._durable:
-                    os.fsync(self._file.fileno())
-            self._file.close()
-            if kind is None:
-                os.replace(self._part, self._path)
-        finally:
-            self._file.close()
-            self._part.unlink(missing_ok=True)
+        if kind is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
+            self._write_ends()
 
     def write_column(self, v, blocks):
         """Write codes and planes of variable v from blocks of its codes, `BLOCK_ROWS` at a time but for the last."""

@@ -1,0 +1,68 @@
+"""Files that are written whole or not at all; every file that pgmx leaves behind is written here."""
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replace_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
+    """Yield an empty file beside `path` to write to; move it over `path` when the block ends, delete it on an error.
+
+    Its name cannot be guessed and it is created exclusively, so that neither a planted link nor another process gets in
+    the way; its suffix is that of `path`. A link under `path` is replaced itself, not the file that it points to. What
+    is no regular file (a pipe, a terminal) is yielded as it is. `durable` waits until the disk has the file.
+    """
+    target = Path(path)
+    _check_target(target)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    part = target.with_name(f".pgmx-{secrets.token_hex(16)}{target.suffix}")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the mode that `open` would give
+        yield part
+        if durable:
+            _sync(part)
+        with suppress(OSError):  # a folder that knows no modes
+            if target.is_file() and not target.is_symlink():
+                os.chmod(part, target.stat().st_mode & 0o777)
+        os.replace(part, target)
+        if durable:
+            _sync(target.parent)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(part), part):
+            raise
+        raise OSError(error.errno, f"{os.strerror(error.errno)}; what was there is unchanged", str(target)) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_target(target: Path) -> None:
+    """Refuse what cannot be written, by its name."""
+    if "\0" in str(target):
+        raise ValueError(f"the path {str(target)!r} holds a NUL character: give another name")
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder: name a file in it", str(target))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(target.parent)!r}: make it first", str(target))
+    if target.is_file() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file that is there is read-only", str(target))
+
+
+def _sync(path: Path) -> None:
+    """Wait until the disk holds a file, or the entries of a folder."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:  # folders cannot be opened everywhere
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot sync this
+            raise
+    finally:
+        os.close(descriptor)

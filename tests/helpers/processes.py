@@ -1,0 +1,49 @@
+"""Work in forked children, which may be limited, or die, without harm to the test."""
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Child(NamedTuple):
+    """A forked process and the end of the pipe that its traceback comes through."""
+
+    pid: int
+    reader: int
+
+
+def start_child(function: Callable, *arguments) -> Child:
+    """Call a function in a forked child."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on forks beside threads of a BLAS
+        pid = os.fork()
+    if pid:
+        os.close(writer)
+        return Child(pid, reader)
+    status = 1
+    try:
+        function(*arguments)
+        status = 0
+    except BaseException:
+        os.write(writer, traceback.format_exc().encode()[-60_000:])
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def wait_for_child(child: Child) -> None:
+    """Wait for a child; raise an AssertionError with its traceback if it failed, or with the signal that ended it."""
+    with open(child.reader, "rb") as pipe:
+        text = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(child.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code == 0, f"the child ended with {code}\n{text}"
+
+
+def run_in_child(function: Callable, *arguments) -> None:
+    """Call a function in a forked child and wait for it."""
+    wait_for_child(start_child(function, *arguments))
