@@ -86,7 +86,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
 
     Without `scores` the usual one is printed; `missing` is "error" or "drop".
     """
-    from pgmx.scores.registry import check_score_name
+    from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
     network = read_network(model)
@@ -226,7 +226,7 @@ def _find_state(state, known: Sequence) -> int | None:
 def _structure_scores(network, table, names: Sequence[str], missing: str) -> list[tuple[str, float]]:
     from pgmx.data import DiscreteTable
     from pgmx.models import to_dag
-    from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES
+    from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES
 
     coded = isinstance(table, DiscreteTable)
     if not names:

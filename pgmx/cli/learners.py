@@ -25,7 +25,7 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
 
 def check_method(options: dict) -> None:
     """Refuse options that the method does not take, and unknown scores; turn the score into lower case."""
-    from pgmx.scores.registry import check_score_name
+    from pgmx.scores.binding.resolve import check_score_name
 
     method = options["method"]
     for option in LEARNER_OPTIONS:

@@ -114,7 +114,7 @@ class Frame:
             The coded table.
         """
         check_missing_option(missing)
-        declared = check_state_names(state_names, self.names)
+        declared = {} if state_names is None else check_state_names(state_names, self.names)
         codes = np.empty((self.n_columns, self.n_rows), dtype=np.uint8)
         coded = self.code_columns(codes, n_jobs)
         self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])

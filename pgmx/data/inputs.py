@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pgmx.checks import check_natural, join_names
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
@@ -84,6 +86,8 @@ def encode(
     array([[0, 1, 1],
            [0, 1, 0]], dtype=uint8)
     """
+    if isinstance(X, Frame | pd.DataFrame):
+        return open_frame(X).encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
     if isinstance(X, DiscreteTable):
         check_missing_option(missing)
         return _check_declared(X, state_names)
@@ -202,6 +206,8 @@ def open_any(
     >>> open_any(iter([np.array([[0.5, 1.5], [1.5, 2.5]])])).float_columns
     ('x0', 'x1')
     """
+    if isinstance(X, pd.DataFrame):
+        return open_frame(X)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(X, DiscreteTable) or _is_plane_file(X):
         return encode(X, **options)
@@ -254,6 +260,8 @@ def open_frame(X: Any) -> Frame:
     """
     if isinstance(X, Frame):
         return X
+    if isinstance(X, pd.DataFrame):
+        return Frame(*open_source(X))
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):
@@ -270,6 +278,8 @@ def _is_plane_file(X) -> bool:
 
 def _check_declared(table: DiscreteTable, state_names: Mapping | None) -> DiscreteTable:
     """Return a coded table whose states must be those that are declared."""
+    if state_names is None:
+        return table
     for name, declared in check_state_names(state_names, table.columns).items():
         states = table.states[table.index(name)]
         if states != declared:

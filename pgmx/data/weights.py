@@ -1,17 +1,17 @@
 """Weights of rows, checked, and those of the rows that `missing` keeps."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pgmx.data.frame import Frame
 from pgmx.data.table import DiscreteTable
 
 #: Rows are repeated where integer weights add up to at most so many times their number, else weighted one by one.
 MOST_REPETITIONS = 4
 
 
-def check_row_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | None:
     """Return the weights as an array, None where all are 1, or raise ValueError."""
-    if sample_weight is None:
-        return None
     try:
         weights = np.asarray(sample_weight)
         weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
@@ -35,9 +35,9 @@ def check_row_weights(sample_weight, n_rows: int) -> np.ndarray | None:
     return None if (weights == 1).all() else weights
 
 
-def weights_of_complete_rows(weights: np.ndarray | None, data, missing: str) -> np.ndarray | None:
-    """Return the weights of the rows that `missing` keeps."""
-    if weights is None or missing != "drop" or isinstance(data, DiscreteTable):
+def weights_of_complete_rows(weights: np.ndarray, data: Frame | DiscreteTable) -> np.ndarray:
+    """Return the weights of the rows without missing cells; a coded table has dropped the others before."""
+    if isinstance(data, DiscreteTable):
         return weights
     of_complete = weights[data.complete_mask()]
     if not (of_complete > 0).any():

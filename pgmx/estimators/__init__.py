@@ -1,7 +1,6 @@
 """Learners: scikit-learn estimators that hand back native pgmpy and networkx objects.
 
 - `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
-- `results`: results that are made once, on first access
 - `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
   criterion
 - `bayesian`: learners of Bayesian networks

@@ -2,9 +2,9 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -23,6 +23,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.estimators import StructureEstimator
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+T = TypeVar("T")
 
 # pgmpy's names and scikit-learn's private ones pass through here: one place to mend when they move
 __all__ = [
@@ -42,8 +46,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
     same `_fit`. A subclass stores its options in `__init__`, `state_names`, `missing` and `n_jobs` among them, declares
-    them in `_parameter_constraints`, and implements ``_fit(opened, sample_weight)``, which sets the fitted attributes,
-    `graph_` among them.
+    them in `_parameter_constraints`, and implements ``_fit(opened, sample_weight)``, which sets the fitted attributes
+    and an empty `_results`; graphs and networks are made from arrays when they are first asked for.
 
     Parameters
     ----------
@@ -61,6 +65,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     variables_: list
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _results: dict[str, Any]
 
     if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
 
@@ -122,6 +127,35 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             # scikit-learn's own words for complex, infinite or missing numbers
             check_array(X, dtype=None, ensure_all_finite=self.missing == "error", estimator=self)
         return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+
+    # ---- results ----
+
+    def _make_once(self, name: str, make: Callable[[], T]) -> T:
+        """Return the result of this name, made by the first call after `fit`."""
+        self._require_fit()
+        if name not in self._results:
+            self._results[name] = make()
+        return self._results[name]
+
+    def _require_fit(self) -> None:
+        if not hasattr(self, "_results"):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
+
+    def _check_n_features(self, X) -> None:
+        """Refuse rows with another number of columns, in the words that scikit-learn expects."""
+        shape = np.shape(X)
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input: give the columns that were learned from"
+            )
+
+    @property
+    def adjacency_matrix_(self) -> "DataFrame":
+        """Adjacency matrix of the learned graph, 1 for each edge, rows are tails; made on each access."""
+        return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")  # pyright: ignore[reportArgumentType]
+
+    # ---- scikit-learn's further methods ----
 
     def __sklearn_tags__(self):
         """Say what input is taken: categories, no target, missing cells refused by default."""

@@ -21,7 +21,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.atomic import replace_file
 from pgmx.models.files.bif import read_bif, write_bif
-from pgmx.models.files.documents import build_graph, describe_graph, graph_class, read_document, write_document
+from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
@@ -87,7 +87,8 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     [('rain', 'wet')]
     """
     path, format = check_target(path, format, FORMATS)
-    graph_class(model)  # raises for what is no graph
+    if not isinstance(model, nx.Graph) or model.is_multigraph():
+        raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(model).__name__}")
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
         return model.save(path, format)
     if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:

@@ -87,10 +87,8 @@ class Checkpoint:
         warnings.warn(text, RuntimeWarning, stacklevel=caller_level())
 
 
-def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint | None:
-    """Return the checkpoint that a learner's options name, None where they name none; see `fingerprint`."""
-    if learner.checkpoint is None:
-        return None
+def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint:
+    """Return the checkpoint that a learner's options name; see `fingerprint`."""
     if learner.random_state is None:
         raise ValueError(
             "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"

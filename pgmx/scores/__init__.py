@@ -5,19 +5,17 @@
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
 - `gaussian`: scores of linear Gaussian networks
-- `registry`: scores by name
-- `binding`: scores bound to a table: where a search gets its source of gains
+- `binding`: scores by name and bound to a table: where a search gets its source of gains
 """
 
 from pgmx.scores.discrete.aic import AIC
-from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.bdeu import BDeu
 from pgmx.scores.discrete.bds import BDs
 from pgmx.scores.discrete.bic import BIC
 from pgmx.scores.discrete.k2 import K2
 from pgmx.scores.discrete.log_likelihood import LogLikelihood
-from pgmx.scores.discrete.terms import ScoreTerms, family_scorer
 from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
 from pgmx.scores.gaussian.bic import BICGauss

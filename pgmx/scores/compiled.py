@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,15 +20,19 @@ class FamilyScorer(Protocol):
 class CompiledScore(BaseStructureScore, ABC):
     """Base of the scores whose families a compiled scorer serves.
 
-    A subclass reads the data in its constructor, calls ``_set_variables`` there, and makes its scorer in
-    ``_make_scorer``.
+    A subclass reads the data in its constructor, sets `variables` there, and makes its scorer in ``_make_scorer``.
     """
 
-    def _set_variables(self, names: Iterable[Hashable]) -> None:
-        self.variables = list(names)
-        self._ids = {name: i for i, name in enumerate(self.variables)}
-        self._scorer: FamilyScorer | None = None
-        self._family_scores: dict[tuple[int, tuple[int, ...]], float] = {}
+    variables: list[Hashable]
+    _scorer: FamilyScorer | None = None
+
+    @cached_property
+    def _ids(self) -> dict[Hashable, int]:
+        return {name: i for i, name in enumerate(self.variables)}
+
+    @cached_property
+    def _family_scores(self) -> dict[tuple[int, tuple[int, ...]], float]:
+        return {}
 
     @abstractmethod
     def _make_scorer(self) -> FamilyScorer:

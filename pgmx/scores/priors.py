@@ -151,8 +151,8 @@ def _is_number(value: object) -> bool:
 
 
 def check_structure_prior(prior: object) -> None:
-    """Raise TypeError where `prior` is neither None nor a structure prior."""
-    if prior is not None and not isinstance(prior, StructurePrior):
+    """Raise TypeError for what is no structure prior."""
+    if not isinstance(prior, StructurePrior):
         raise TypeError(
             f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
             f"ParameterPrior(cost)), got {prior!r}"

@@ -148,7 +148,7 @@ def test_the_callback_sees_each_resample_and_ends_the_run():
 
 
 def test_bar_counts_the_resamples(capfd, monkeypatch):
-    monkeypatch.setattr("pgmx.runs.progress.ProgressBar.DELAY", -1.0)
+    monkeypatch.setattr("pgmx.runs.run.ProgressBar.DELAY", -1.0)
     BootstrapStructure(n_resamples=3).fit(dependent_frame(0))
     out, err = capfd.readouterr()
     assert out == ""

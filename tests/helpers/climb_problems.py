@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.bare_climb import hill_climb
 from pgmx.scores.gains import FunctionGains
-from pgmx.search.dag.course import ClimbLimits
+from pgmx.search.dag.state import ClimbLimits
 
 
 def limits(n, **changes):

@@ -16,7 +16,7 @@ from helpers.lasso_kernels import neighborhoods, start_ascent
 from pgmx._ext import _counts, _ranks
 from pgmx._ext._clime import Paths
 from pgmx.data import DiscreteTable
-from pgmx.search.dag.course import ClimbLimits
+from pgmx.search.dag.state import ClimbLimits
 from pgmx.statistics import PairTables, kendall_tau_matrix, spearman
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and

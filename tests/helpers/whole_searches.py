@@ -15,8 +15,8 @@ from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.restarts import restart
+from pgmx.search.dag.state import DagProblem
 from pgmx.search.dag.thorough import search_thoroughly
 
 

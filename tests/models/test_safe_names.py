@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.models.files.safe_names import decode, encode, encode_all
+from pgmx.models.files.formats import decode, encode, encode_all
 
 # Texts full of what matters: underscores, x, hexadecimal digits, capitals, escapes and the reader's keywords.
 near_escapes = st.lists(

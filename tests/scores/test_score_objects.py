@@ -14,7 +14,7 @@ from sklearn.base import clone
 from helpers.signatures import untyped_parameters
 from pgmx import scores as ours
 from pgmx.data import DiscreteTable, encode
-from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
+from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
 
 NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
 FAMILY = "B", ("A", "C")

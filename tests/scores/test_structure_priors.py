@@ -50,7 +50,6 @@ def test_costs_that_are_none(cost):
 
 
 def test_what_is_no_prior():
-    check_structure_prior(None)
     check_structure_prior(StructurePrior())
     for wrong in ("uniform", 0.5, EdgePrior):
         with pytest.raises(TypeError, match=r"structure_prior must be None or a prior of pgmx.scores \(UniformPrior"):

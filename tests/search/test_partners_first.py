@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.estimators import HillClimbSearch
-from pgmx.search.dag.hill_climb import rank_by_partners
+from pgmx.search.dag.state import rank_by_partners
 
 
 def test_more_partners_go_first():

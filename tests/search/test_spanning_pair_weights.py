@@ -6,7 +6,7 @@ import pytest
 from oracles.family_scores import family_score
 from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
-from pgmx.scores.discrete.terms import family_scorer
+from pgmx.scores.discrete.base import family_scorer
 from pgmx.search.forest.pair_weights import CountedWeights, can_be_counted
 from pgmx.search.forest.spanning_forest import find_spanning_forest
 

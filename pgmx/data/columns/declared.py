@@ -15,8 +15,6 @@ from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
 def check_state_names(state_names, columns):
     """Return the declared states by column, each a tuple; raise where `state_names` cannot be meant for `columns`."""
-    if state_names is None:
-        return {}
     if not isinstance(state_names, Mapping):
         raise TypeError(f"state_names must be a dict of lists of states, got {type(state_names).__name__}")
     known = set(columns)

@@ -54,7 +54,8 @@ class ChunkCoder:
         """Code one more piece, a Frame; all have the same columns."""
         if not self._columns:
             self._columns = [GrowingColumn(name, self._are_texts) for name in frame.names]
-            self._declared = check_state_names(self._state_names, frame.names)
+            if self._state_names is not None:
+                self._declared = check_state_names(self._state_names, frame.names)
         self._rows_seen += frame.n_rows
         if frame.n_rows == 0:
             for column, values in zip(self._columns, frame.columns, strict=True):

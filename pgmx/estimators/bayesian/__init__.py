@@ -1,7 +1,6 @@
 """Learners of Bayesian networks.
 
-- `results`: graphs and parameters, made from arrays when they are asked for
-- `dag_learner`: the base of all learners of one directed acyclic graph: knowledge of edges, the equivalence class
+- `dag_learner`: the bases of all learners of directed graphs: results, knowledge of edges, the equivalence class
 - `chow_liu`: forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes
 - `search_learner`: the base of those that search by moves: the first graph, the limits, the checkpoint
 - `annealing`: simulated annealing for Bayesian networks

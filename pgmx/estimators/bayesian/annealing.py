@@ -16,8 +16,7 @@ from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.annealing import anneal, choose_temperature
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.problem import DagProblem
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import DagProblem, DagState
 
 #: Draws for each variable where the user names no number.
 DRAWS_PER_VARIABLE = 10_000

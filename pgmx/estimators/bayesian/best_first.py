@@ -15,8 +15,7 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.course import Course
-from pgmx.search.dag.problem import DagProblem
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import DagProblem, DagState
 
 
 class BestFirstSearch(SearchLearner):

@@ -15,9 +15,8 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.restarts import restart
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import search_thoroughly
 
 

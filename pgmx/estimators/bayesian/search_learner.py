@@ -21,17 +21,15 @@ from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptio
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
-from pgmx.runs.progress import ProgressBar, SearchProgress
-from pgmx.runs.run import Run
+from pgmx.runs.progress import SearchProgress
+from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.resolve import resolve_scoring
-from pgmx.scores.binding.scoring import Scoring
-from pgmx.scores.binding.sending import send_scoring
+from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.gains import ROW_MEMORY, cache_rows
 from pgmx.scores.priors import StructurePrior
-from pgmx.search.dag.course import ClimbLimits, Course, Stopped
-from pgmx.search.dag.problem import DagProblem
+from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import grow_at_random, grow_tree
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 #: Longer tabu lists are cut to this length, since no search makes so many moves.
@@ -158,7 +156,8 @@ class SearchLearner(DagLearner):
         permutation, seed = random_draws(len(scoring.names), self.random_state)
         problem = self._make_problem(scoring, constraints, permutation, run)
         state = problem.make_state()
-        run.checkpoint = self._open_checkpoint(problem, state, seed)
+        if self.checkpoint is not None:
+            run.checkpoint = self._open_checkpoint(problem, state, seed)
         if self.start_dag == "tree":
             grow_tree(state)
         elif self.start_dag == "random":
@@ -179,7 +178,7 @@ class SearchLearner(DagLearner):
         self.score_, self.n_iter_ = course.best_score, course.n_iter
         return course.best_edges(state)
 
-    def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint | None:
+    def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""
         start = self.start_dag if isinstance(self.start_dag, str) else problem.start
         resolved = {"start_dag": start, "random_state": [seed, problem.permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
@@ -218,7 +217,6 @@ class SearchLearner(DagLearner):
 
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
         """Return the edges of the first graph: those of `start_dag` and the required ones, without forbidden ones."""
-        ids = {name: i for i, name in enumerate(names)}
         n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
         crowded = int(np.argmax(n_required))
         if n_required[crowded] > max_indegree:
@@ -226,17 +224,17 @@ class SearchLearner(DagLearner):
                 f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
                 "raise max_indegree, or require fewer edges"
             )
-        edges: dict[tuple[int, int], None] = {}
+        edges = dict.fromkeys((tail, head) for tail, head in constraints.required.tolist())
         if isinstance(self.start_dag, nx.DiGraph):
             if getattr(self.start_dag, "undirected_edges", None):
                 raise ValueError("start_dag has undirected edges: give a DAG (of a learner dag_), not its class (PDAG)")
             remedy = "Add missing nodes with start_dag.add_nodes_from, drop superfluous ones"
             check_same_names(self.start_dag.nodes, names, "start_dag", "the data", remedy=remedy)
-            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges())
-        edges.update(dict.fromkeys((tail, head) for tail, head in constraints.required.tolist()))
-        cycle = find_cycle(len(names), list(edges))
-        if cycle is not None:
-            path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
-            raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
+            ids = {name: i for i, name in enumerate(names)}
+            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges()) | edges
+            cycle = find_cycle(len(names), list(edges))
+            if cycle is not None:
+                path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+                raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
         allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(allowed, dtype=np.int64).reshape(-1, 2)

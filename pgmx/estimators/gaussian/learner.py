@@ -20,8 +20,8 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.parallel.spread import one_blas_thread
-from pgmx.runs.progress import ProgressBar, SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 
 #: Values that joblib takes for a number of workers.

@@ -9,15 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
-from pgmx.estimators.results import LazyResults, tabulate_neighbors
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 
-class GaussianResults(LazyResults, BaseStructureLearner):
+class GaussianResults(BaseStructureLearner):
     """Graph, network and matrices of a learner, made from a sample and an estimate on first access.
 
     `_accept` sets `_sample`, `_estimate`, and an empty `_results`.
@@ -74,11 +73,6 @@ class GaussianResults(LazyResults, BaseStructureLearner):
     def edges_(self) -> np.ndarray:
         """Edges as positions in `variables_`, int64 of shape (n_edges, 2), i < j."""
         return self._make_once("edges", lambda: self._estimate.edges)
-
-    @property
-    def adjacency_matrix_(self) -> "DataFrame":
-        """Adjacency matrix of the graph, made on each access."""
-        return tabulate_neighbors(self.graph_)
 
     def _make_graph(self) -> nx.Graph:
         graph = self.model_.to_networkx()

@@ -30,9 +30,9 @@ from pgmx.estimators.markov.problem import (
 from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.runs.checkpoint import open_checkpoint
-from pgmx.runs.progress import GraftingProgress, ProgressBar
-from pgmx.runs.run import Run
+from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
+from pgmx.runs.progress import GraftingProgress
+from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
@@ -190,7 +190,13 @@ class MarkovLearner(MarkovResults):
     @contextmanager
     def _open_run(self, problem: MarkovProblem, seed: int) -> Iterator[Run]:
         """Return a run with its progress bar and checkpoint; knowledge of edges counts as ids, a draw as drawn."""
-        checkpoint = open_checkpoint(
+        checkpoint = None if self.checkpoint is None else self._open_checkpoint(problem, seed)
+        show = self.show_progress and config.SHOW_PROGRESS
+        with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
+            yield Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+
+    def _open_checkpoint(self, problem: MarkovProblem, seed: int) -> Checkpoint:
+        return open_checkpoint(
             self,
             problem.names,
             problem.table.states,
@@ -202,9 +208,6 @@ class MarkovLearner(MarkovResults):
             state_names=None,
             random_state=seed,
         )
-        show = self.show_progress and config.SHOW_PROGRESS
-        with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
-            yield Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
 
     def _make_loss(self, problem: MarkovProblem, **options: Any) -> PenalisedLoss:
         """Return the loss without edges and without a penalty on them."""

@@ -135,7 +135,9 @@ def code_rows(
     opened: Frame | DiscreteTable, sample_weight, *, state_names: dict | None, missing: str, n_jobs: int | None
 ) -> tuple[DiscreteTable, np.ndarray | None]:
     """Return coded rows and their weights, None where all are 1 or rows could be repeated."""
-    weights = weights_of_complete_rows(check_row_weights(sample_weight, opened.n_rows), opened, missing)
+    weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
+    if weights is not None and missing == "drop":
+        weights = weights_of_complete_rows(weights, opened)
     with errors_without_scores():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
     return (table, None) if weights is None else combine_weights(table, None, weights)

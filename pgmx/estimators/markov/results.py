@@ -5,13 +5,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
-from pgmx.estimators.results import LazyResults, tabulate_neighbors
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.markov.factors import measure_strengths
 
 
-class MarkovResults(LazyResults, BaseStructureLearner):
+class MarkovResults(BaseStructureLearner):
     """Graph and network of a learner, made from its arrays when they are asked for.
 
     A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_results`.
@@ -42,11 +41,6 @@ class MarkovResults(LazyResults, BaseStructureLearner):
         for i, j in self.edges_.tolist():
             graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))
         return graph
-
-    @property
-    def adjacency_matrix_(self):
-        """Adjacency matrix of the graph, built on each access."""
-        return tabulate_neighbors(self.graph_)
 
     def score(self, X, y=None):
         """Return the mean log pseudolikelihood of rows, in nats; higher is better.

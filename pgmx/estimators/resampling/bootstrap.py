@@ -12,16 +12,16 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
+from pgmx.estimators.bayesian.dag_learner import NetworkResults
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
-from pgmx.estimators.bayesian.results import NetworkResults
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
-from pgmx.runs.progress import ProgressBar, ResamplingProgress
-from pgmx.runs.run import Run
-from pgmx.scores.binding.sending import StoredScoring
+from pgmx.runs.progress import ResamplingProgress
+from pgmx.runs.run import ProgressBar, Run
+from pgmx.scores.binding.scoring import StoredScoring
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,11 +15,10 @@ from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, PGMPY_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
-from pgmx.scores.registry import GAUSSIAN_SCORES, PGMPY_SCORES
 
 #: Options of the learner that a resample sets: nothing is shown, and no two resamples share a file.
 _QUIET = {"show_progress": False, "checkpoint": None}
@@ -83,7 +82,7 @@ def make_shared_table(
     learner: BaseStructureLearner, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, n_jobs: int | None
 ) -> tuple[DiscreteTable | Frame, np.ndarray | None]:
     """Return the data that all resamples share, coded once where the learner works on states, and the row weights."""
-    weights = check_row_weights(sample_weight, opened.n_rows)
+    weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
     method = getattr(learner, "scoring_method", None)
     if isinstance(method, BaseStructureScore) and not _is_native(method):
         raise ValueError(
@@ -96,7 +95,7 @@ def make_shared_table(
     if missing == "drop" and opened.missing_columns():
         keep = opened.complete_mask()
         if keep.sum() > 1:  # if not, the coding says so
-            weights = check_row_weights(None if weights is None else weights[keep], int(keep.sum()))
+            weights = None if weights is None else check_row_weights(weights[keep], int(keep.sum()))
             opened = opened.rows(keep)
     if not _works_on_states(method, opened):
         return opened, weights

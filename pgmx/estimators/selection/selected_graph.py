@@ -15,8 +15,8 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
-from pgmx.runs.progress import ProgressBar, SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics import GaussianSample
 
 #: How often a path is extended at most, and its smallest penalty as a share of the largest.

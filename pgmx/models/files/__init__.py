@@ -1,7 +1,6 @@
 """Bytes of networks: every format written from the parts of a network, and read into parts.
 
-- `formats`: what all formats share: the choice by suffix, the check of a target, marks of a document, damaged files
-- `safe_names`: names that every reader of a network file takes as one word, and the way back
+- `formats`: what all formats share: the choice by suffix, the check of a target, marks, damaged files, safe names
 - `archives`: archives of arrays (npz) whose array `names` is a document, as networks are saved in
 - `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters beside it
 - `bif`: BIF and XMLBIF, through the readers and writers of pgmpy

@@ -7,7 +7,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 
 from pgmx.checks import join_names
-from pgmx.models.files.safe_names import decode, encode_all
+from pgmx.models.files.formats import decode, encode_all
 
 __all__ = ["read_bif", "write_bif"]
 

@@ -13,20 +13,13 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.models.files.formats import MARKS, check_marks
 
-__all__ = ["build_graph", "describe_graph", "graph_class", "make_document", "plain", "read_document", "write_document"]
+__all__ = ["build_graph", "describe_graph", "make_document", "plain", "read_document", "write_document"]
 
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
     kind.__name__: kind
     for kind in (DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, DAG, PDAG, nx.DiGraph, nx.Graph)
 }
-
-
-def graph_class(graph: nx.Graph) -> str:
-    """Return the name of the class under which a graph is stored, the most special one; raise for other objects."""
-    if not isinstance(graph, nx.Graph) or graph.is_multigraph():
-        raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(graph).__name__}")
-    return next(name for name, kind in _CLASSES.items() if isinstance(graph, kind))
 
 
 def describe_graph(graph: nx.Graph) -> dict:
@@ -40,7 +33,8 @@ def describe_graph(graph: nx.Graph) -> dict:
             nodes[-1]["states"] = [plain(state, f"a state of {name!r}:") for state in states[name]]
     edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
     about = {"name": graph.name} if isinstance(graph.name, str) and graph.name else {}
-    document = make_document(graph_class(graph), about, nodes, edges, directed=graph.is_directed())
+    kind = next(name for name, kind in _CLASSES.items() if isinstance(graph, kind))
+    document = make_document(kind, about, nodes, edges, directed=graph.is_directed())
     if cpds:
         document["cpds"] = [_parameters(cpd) for cpd in cpds]
     return document

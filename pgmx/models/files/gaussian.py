@@ -21,9 +21,8 @@ from scipy.sparse import coo_array, csr_array
 
 from pgmx.models.files.archives import has_type, read_archive, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_marks
+from pgmx.models.files.formats import MARKS, check_marks, encode_all
 from pgmx.models.files.graphml import write_graphml
-from pgmx.models.files.safe_names import encode_all
 from pgmx.statistics import MarginalTransforms
 
 __all__ = ["GAUSSIAN_READERS", "GAUSSIAN_WRITERS", "GaussianParts", "is_gaussian_npz", "parse_gaussian"]

@@ -8,7 +8,7 @@ import networkx as nx
 from pgmpy.base import PDAG
 from pgmpy.factors.discrete import TabularCPD
 
-from pgmx.models.files.safe_names import encode_all
+from pgmx.models.files.formats import encode_all
 
 __all__ = ["write_graph", "write_graphml"]
 

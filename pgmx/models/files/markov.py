@@ -22,9 +22,8 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.models.files.archives import read_archive, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_marks
+from pgmx.models.files.formats import MARKS, check_marks, encode_all
 from pgmx.models.files.graphml import write_graphml
-from pgmx.models.files.safe_names import encode_all
 
 __all__ = ["MARKOV_READERS", "MARKOV_WRITERS", "MarkovParts", "parse_markov"]
 

@@ -1,8 +1,7 @@
 """Scores bound to a table: where a search gets its source of gains.
 
-- `sending`: how scores travel to other processes and into pickles
-- `scoring`: what all scores bound to data share: the interface and the structure prior
+- `scoring`: what all scores bound to data share: the interface, the structure prior, and how they are sent
 - `discrete`, `gaussian`: pgmx's own scores bound to data
 - `foreign`: scores of pgmpy and of users, bound to data and called family by family
-- `resolve`: from a user's `scoring_method` and data to a score bound to them
+- `resolve`: scores by name, and from a user's `scoring_method` and data to a score bound to them
 """

@@ -14,11 +14,9 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.data import DiscreteTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
-from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin
-from pgmx.scores.binding.sending import strip_data
-from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
 from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
-from pgmx.scores.discrete.terms import ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts

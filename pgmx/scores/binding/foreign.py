@@ -9,8 +9,7 @@ from pgmpy.structure_score import BaseStructureScore
 from pgmx.data import DiscreteTable
 from pgmx.data.weights import to_repetitions
 from pgmx.models import fit_discrete, to_linear_gaussian
-from pgmx.scores.binding.scoring import FunctionMixin
-from pgmx.scores.binding.sending import strip_cache
+from pgmx.scores.binding.scoring import FunctionMixin, strip_cache
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 

@@ -6,8 +6,7 @@ import numpy as np
 from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.models import fit_linear_gaussian, to_linear_gaussian
-from pgmx.scores.binding.scoring import PriorMixin
-from pgmx.scores.binding.sending import strip_data
+from pgmx.scores.binding.scoring import PriorMixin, strip_data
 from pgmx.scores.gains import GainSource
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer, refuse_constant
 from pgmx.scores.priors import StructurePrior

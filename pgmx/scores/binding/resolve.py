@@ -1,4 +1,4 @@
-"""From a user's `scoring_method` and data to a score bound to them."""
+"""Scores by name, and from a user's `scoring_method` and data to a score bound to them."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pgmpy import structure_score as pgmpy
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
@@ -15,13 +16,48 @@ from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, Weight
 from pgmx.scores.binding.foreign import FunctionScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.discrete.aic import AIC
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
+from pgmx.scores.discrete.bdeu import BDeu
+from pgmx.scores.discrete.bds import BDs
+from pgmx.scores.discrete.bic import BIC
+from pgmx.scores.discrete.k2 import K2
+from pgmx.scores.discrete.log_likelihood import LogLikelihood
 from pgmx.scores.discrete.observed_cells import NodeAverage, node_average_penalty
+from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copies
+from pgmx.scores.gaussian.bic import BICGauss
+from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
-from pgmx.scores.registry import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
 from pgmx.statistics import Moments, moments
+
+#: Names of pgmx's own scores of states: pgmpy's and short ones.
+DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
+    "bic": BIC,
+    "bic-d": BIC,
+    "aic": AIC,
+    "aic-d": AIC,
+    "ll": LogLikelihood,
+    "ll-d": LogLikelihood,
+    "k2": K2,
+    "bdeu": BDeu,
+    "bds": BDs,
+}
+
+#: Names of pgmx's own scores of numbers.
+GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
+    "ll-g": LogLikelihoodGauss,
+    "aic-g": AICGauss,
+    "bic-g": BICGauss,
+}
+
+#: Names that pgmpy's own classes serve; the tag `supported_datatype` of a class tells what data it takes.
+PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
+    "ll-cg": pgmpy.LogLikelihoodCondGauss,
+    "aic-cg": pgmpy.AICCondGauss,
+    "bic-cg": pgmpy.BICCondGauss,
+}
 
 #: Names that have a meaning where cells are missing pair by pair.
 PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
@@ -43,14 +79,16 @@ def resolve_scoring(
     floats beside states. `sample_weight` counts row i as that many rows; `structure_prior` replaces the prior of
     the score itself.
     """
-    check_structure_prior(structure_prior)
-    weights = check_row_weights(sample_weight, data.n_rows)
+    if structure_prior is not None:
+        check_structure_prior(structure_prior)
+    weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
     _check_pairwise(name, data, missing)
-    weights = weights_of_complete_rows(weights, data, missing)
+    if weights is not None and missing == "drop":
+        weights = weights_of_complete_rows(weights, data)
     if name in DISCRETE_SCORES:
         return _bind_discrete(name, encode(data, **options), weights, structure_prior)
     if name in GAUSSIAN_SCORES:
@@ -60,6 +98,19 @@ def resolve_scoring(
         return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
     _refuse_weights(name, weights)
     return _bind_pgmpy_name(name, data, options, structure_prior)
+
+
+def check_score_name(name: str) -> str:
+    """Return `name` in lower case, or raise ValueError with the names there are."""
+    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *PGMPY_SCORES]
+    if name.lower() == "bde":
+        raise ValueError(
+            "scoring_method='bde' needs a prior network: give the instance pgmx.scores.BDe(data, prior_network), or "
+            "'bdeu' for the uniform one"
+        )
+    if name.lower() not in known:
+        raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
+    return name.lower()
 
 
 def _default_name(data) -> str:
@@ -115,7 +166,8 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
             f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
             f"{type(score).__name__}"
         )
-    weights = weights_of_complete_rows(weights, data, options["missing"])
+    if weights is not None and options["missing"] == "drop":
+        weights = weights_of_complete_rows(weights, data)
     if isinstance(score, DiscreteScore) and score.is_compiled():
         table = _code_as(score, data, options)
         _check_same_table(score, table)

@@ -1,7 +1,6 @@
 """Scores of discrete Bayesian networks.
 
-- `terms`: what a decomposable discrete score is made of, as the kernels need it
-- `base`: the interface of pgmpy over them
+- `base`: what a decomposable discrete score is made of, as the kernels need it, and the interface of pgmpy over it
 - `observed_cells`: families scored by a formula from the cells that occur
 - `aic`: Akaike's information criterion
 - `bde`: the Bayesian Dirichlet score with a prior network

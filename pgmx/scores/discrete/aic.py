@@ -1,7 +1,6 @@
 """Akaike's information criterion."""
 
-from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class AIC(DiscreteScore):

@@ -3,8 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, check_sample_size
 
 
 class BDeu(DiscreteScore):

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import networkx as nx
 
-from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, check_sample_size
 
 
 class BDs(DiscreteScore):

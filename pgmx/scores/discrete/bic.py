@@ -1,8 +1,7 @@
 """The Bayesian information criterion."""
 
 from pgmx._ext import _families
-from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class BIC(DiscreteScore):

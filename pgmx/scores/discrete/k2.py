@@ -1,7 +1,6 @@
 """The K2 score."""
 
-from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class K2(DiscreteScore):

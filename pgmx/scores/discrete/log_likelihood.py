@@ -1,7 +1,6 @@
 """The log-likelihood score."""
 
-from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.discrete.terms import ScoreTerms
+from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class LogLikelihood(DiscreteScore):

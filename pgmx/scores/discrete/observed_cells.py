@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx._ext import _families
 from pgmx.data import DiscreteTable
-from pgmx.scores.discrete.terms import ScoreTerms, family_scorer
+from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 
 
 class Formula(Protocol):

@@ -139,7 +139,7 @@ class GaussianScore(CompiledScore):
         self.data = data
         self.state_names = state_names
         frame = read_numbers(data, purpose=type(self).__name__)
-        self._set_variables(frame.columns)
+        self.variables = list(frame.columns)
         self.moments: Moments = moments(frame)
         refuse_constant(self.moments, self.variables)
 
@@ -161,7 +161,7 @@ class GaussianScore(CompiledScore):
         """
         score = cls.__new__(cls)
         score.data = score.state_names = None
-        score._set_variables(names)
+        score.variables = list(names)
         score.moments = sample_moments
         refuse_constant(sample_moments, score.variables)
         return score

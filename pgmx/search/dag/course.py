@@ -1,29 +1,12 @@
 """The course of a search: its limits, its stages, the best graph so far, and where it can be resumed."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.dag.state import DagState
-
-
-@dataclass(frozen=True)
-class ClimbLimits:
-    """When a search ends, and what it may try.
-
-    A move that gains less than `epsilon` is no improvement. `max_iter` may be infinite. The last `tabu_length` moves
-    may not be undone; the list is emptied where no other move improves the best graph, so that a local optimum is one
-    of all moves. A climb ends after `patience` moves without a new best score; 0 ends it at the first local optimum.
-    """
-
-    epsilon: float
-    max_iter: int | float
-    max_indegree: int
-    tabu_length: int
-    patience: int
+from pgmx.search.dag.state import ClimbLimits, DagState
 
 
 class Stopped(Exception):

@@ -1,22 +1,7 @@
 """Greedy hill climbing over directed acyclic graphs, also past local optima."""
 
-import numpy as np
-
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
-
-
-def rank_by_partners(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
-    """Return the rank of each variable among ties: more partners first, then by `permutation`; the smaller rank wins.
-
-    `gains` is that of the graph without arcs; a partner of x is a variable that gains as its only parent. Under a
-    score-equivalent score the two directions of the first arc between two variables tie, and which one wins decides
-    between distant local optima: arcs into the variable of more partners lead to better scores and fewer arcs.
-    """
-    n_partners = np.count_nonzero(gains > 0, axis=1)
-    priority = np.empty(len(permutation), dtype=np.int64)
-    priority[np.lexsort((permutation, -n_partners))] = np.arange(len(permutation))
-    return priority
 
 
 def climb(state: DagState, course: Course, *, patience: int = 0) -> None:

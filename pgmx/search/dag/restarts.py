@@ -11,10 +11,9 @@ from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.checks import count_workers
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.dag.course import ClimbLimits, Course, Stopped
+from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial
-from pgmx.search.dag.problem import DagProblem
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 
 
 class Restart(NamedTuple):

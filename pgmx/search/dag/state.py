@@ -1,11 +1,31 @@
-"""A graph, the gains of its moves and its score, kept in step: what every search over graphs works on."""
+"""What every search over graphs works on: a problem, and a graph with the gains of its moves and its score."""
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
 from pgmx.scores.gains import GainSource
+
+_NO_ARCS = np.empty((0, 2), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class ClimbLimits:
+    """When a search ends, and what it may try.
+
+    A move that gains less than `epsilon` is no improvement. `max_iter` may be infinite. The last `tabu_length` moves
+    may not be undone; the list is emptied where no other move improves the best graph, so that a local optimum is one
+    of all moves. A climb ends after `patience` moves without a new best score; 0 ends it at the first local optimum.
+    """
+
+    epsilon: float
+    max_iter: int | float
+    max_indegree: int
+    tabu_length: int
+    patience: int
 
 
 class DagState:
@@ -159,6 +179,58 @@ class DagState:
                 self._saved[child] = (self.gains[child].copy(), float(self.scores[child]))
             self.scores[child] = self.source.rescore(child, self.moves.parents_of(child), self.gains)
             self.moves.refresh(child)
+
+
+@dataclass(frozen=True, eq=False)
+class DagProblem:
+    """A score, its variables, and what is known of the graph, in a form that can be sent to another process.
+
+    `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
+    of the first graph, the `required` ones (k, 2) among them. `bonus` is what an addition, a deletion and a reversal
+    gain by the structure prior, `offset` its logarithm without arcs. `all_moves` offers moves that lower the score.
+    """
+
+    n: int
+    make_source: Callable[[], GainSource]
+    limits: ClimbLimits
+    permutation: np.ndarray
+    start: np.ndarray = field(default_factory=_NO_ARCS.copy)
+    required: np.ndarray = field(default_factory=_NO_ARCS.copy)
+    bonus: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset: float = 0.0
+    max_candidates: int | None = None
+    all_moves: bool = False
+
+    def make_state(self) -> DagState:
+        """Return a new state at the first graph."""
+        state = DagState(
+            self.make_source(),
+            self.n,
+            priority=partial(rank_by_partners, permutation=self.permutation),
+            max_indegree=self.limits.max_indegree,
+            least_gain=-np.inf if self.all_moves else self.limits.epsilon,
+            tabu_length=self.limits.tabu_length,
+            required=self.required,
+            bonus=self.bonus,
+            offset=self.offset,
+            max_candidates=self.max_candidates,
+        )
+        if len(self.start):
+            state.reset(self.start)
+        return state
+
+
+def rank_by_partners(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
+    """Return the rank of each variable among ties: more partners first, then by `permutation`; the smaller rank wins.
+
+    `gains` is that of the graph without arcs; a partner of x is a variable that gains as its only parent. Under a
+    score-equivalent score the two directions of the first arc between two variables tie, and which one wins decides
+    between distant local optima: arcs into the variable of more partners lead to better scores and fewer arcs.
+    """
+    n_partners = np.count_nonzero(gains > 0, axis=1)
+    priority = np.empty(len(permutation), dtype=np.int64)
+    priority[np.lexsort((permutation, -n_partners))] = np.arange(len(permutation))
+    return priority
 
 
 def choose_candidates(gains: np.ndarray, priority: np.ndarray, k: int) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.problem import DagProblem
 from pgmx.search.dag.reinsertion import Reinsertion
-from pgmx.search.dag.state import DagState
+from pgmx.search.dag.state import DagProblem, DagState
 
 
 def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:

@@ -1,20 +1,46 @@
 """What a user knows about the edges, as the integer arrays that a search reads.
 
-The names of variables stop here: behind this module a search sees ids and one byte per ordered pair. How names are read
-is in :mod:`pgmx.search.knowledge.knowledge`; here statements are put together and contradictions found.
+There are two sources of statements: an object such as pgmpy's ``ExpertKnowledge``, and the learners' own options. Each
+keeps the name of the option that it came from, for messages. The names of variables stop here: behind this module a
+search sees ids and one byte per ordered pair.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import join_names
 from pgmx.graphs.cycles import find_cycle
-from pgmx.search.knowledge.knowledge import Knowledge, read_knowledge
 
 __all__ = ["EdgeConstraints", "read_constraints"]
 
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
+_EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
+_SHOWN = 8  # names that an error message lists
+
+
+class Statement(NamedTuple):
+    """One piece of knowledge: the option that it came from, and its ids."""
+
+    option: str
+    ids: np.ndarray
+
+
+class Knowledge(NamedTuple):
+    """All statements, in the order in which they were read.
+
+    Those about edges hold int64 (m, 2), (tail, head), sorted, without repetition; `tiers` the tier of each variable,
+    int64 (n,), -1 for none; `roots` the variables without parents, int64 (m,), sorted.
+    """
+
+    required: list[Statement]
+    forbidden: list[Statement]
+    spaces: list[Statement]
+    tiers: list[Statement]
+    roots: list[Statement]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,7 +94,7 @@ class EdgeConstraints:
 def read_constraints(names: Sequence, **options) -> EdgeConstraints:
     """Translate what is known about named variables into integer ids, and find contradictions.
 
-    `options` are those of :func:`pgmx.search.knowledge.knowledge.read_knowledge`. All statements hold together: what
+    `options` are those of `read_knowledge`. All statements hold together: what
     one of them forbids is forbidden, and an edge must lie in every search space. A contradiction is a ValueError that
     names the edge and the options. Time in n² only where something is forbidden.
     """
@@ -82,7 +108,7 @@ def read_constraints(names: Sequence, **options) -> EdgeConstraints:
     required = np.concatenate([_NO_EDGES, *(edges for _, edges in knowledge.required)])
     if len(knowledge.required) > 1:
         required = np.unique(required, axis=0)
-    cycle = find_cycle(n, required.tolist())
+    cycle = find_cycle(n, required.tolist()) if len(required) else None
     if cycle is not None:
         path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
         options_of_cycle = " and ".join(option for option, _ in knowledge.required)
@@ -130,3 +156,151 @@ def _describe_contradiction(option: str, edge: np.ndarray, knowledge: Knowledge,
             return f"{text}, but {other} holds {names[head]!r}, which then has no parents; drop one of the two"
     other = next(other for other, edges in knowledge.spaces if not (edges == edge).all(axis=1).any())
     return f"{text}, which is outside {other}; add it there or drop it here"
+
+
+# ---- statements by name ----
+
+
+def read_knowledge(
+    names: Sequence,
+    *,
+    expert_knowledge: Any = None,
+    required_edges: Collection | None = None,
+    forbidden_edges: Collection | None = None,
+    tiers: Collection | None = None,
+    root_nodes: Collection | None = None,
+    candidate_edges: Collection | None = None,
+) -> Knowledge:
+    """Read the knowledge object, then the options; statements without content are left out.
+
+    `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
+    there, while an empty `candidate_edges` leaves no edge. Nothing is changed. TypeError where a part is not a
+    collection or an attribute is absent, ValueError for unknown names, self loops, and a variable in two tiers.
+    """
+    index = {name: position for position, name in enumerate(names)}
+    knowledge = Knowledge([], [], [], [], [])
+    if expert_knowledge is not None:
+        _read_object(expert_knowledge, index, knowledge)
+    _add(knowledge.required, "required_edges", _read_edges(required_edges, "required_edges", index))
+    _add(knowledge.forbidden, "forbidden_edges", _read_edges(forbidden_edges, "forbidden_edges", index))
+    if candidate_edges is not None:
+        knowledge.spaces.append(Statement("candidate_edges", _read_edges(candidate_edges, "candidate_edges", index)))
+    _add(knowledge.tiers, "tiers", _read_tiers(tiers, "tiers", index))
+    _add(knowledge.roots, "root_nodes", _read_nodes(root_nodes, "root_nodes", index))
+    return knowledge
+
+
+def _read_object(source: Any, index: Mapping, knowledge: Knowledge) -> None:
+    missing = [name for name in _EXPECTED if not hasattr(source, name)]
+    if missing:
+        raise TypeError(
+            f"expert_knowledge of type {type(source).__name__!r} has no {', '.join(missing)}; expected None or an "
+            f"object such as pgmpy's ExpertKnowledge with {', '.join(_EXPECTED)}"
+        )
+    for attribute, statements in (
+        ("required_edges", knowledge.required),
+        ("forbidden_edges", knowledge.forbidden),
+        ("search_space", knowledge.spaces),  # empty: all edges
+    ):
+        option = f"expert_knowledge.{attribute}"
+        _add(statements, option, _read_edges(getattr(source, attribute), option, index))
+    order = source.temporal_order
+    if order is not None and not isinstance(order, Collection):
+        # pgmpy's constructor exhausts an iterator, but keeps a dict from name to tier
+        ordering = getattr(source, "temporal_ordering", None)
+        if isinstance(ordering, Mapping):
+            order = [[name for name in ordering if ordering[name] == tier] for tier in sorted(set(ordering.values()))]
+    option = "expert_knowledge.temporal_order"
+    _add(knowledge.tiers, option, _read_tiers(order, option, index))
+    option = "expert_knowledge.root_nodes"  # not in pgmpy 1.1; read where an object has them
+    _add(knowledge.roots, option, _read_nodes(getattr(source, "root_nodes", None), option, index))
+
+
+def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> None:
+    if ids is not None and len(ids):
+        statements.append(Statement(option, ids))
+
+
+def _read_edges(edges: Any, option: str, index: Mapping) -> np.ndarray:
+    """Return the named edges as an int64 array (m, 2), sorted, without repetition."""
+    if edges is None:
+        return np.empty((0, 2), dtype=np.int64)
+    if isinstance(edges, str | bytes) or not isinstance(edges, Collection):
+        raise TypeError(f"{option} is {edges!r}; expected a set or list of (tail, head) pairs")
+    if len(edges) == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    kinds = set(map(type, edges))  # one test per type instead of per edge: a search space may hold a million
+    if not all(map(_is_ordered, kinds)) or set(map(len, edges)) != {2}:
+        culprit = next(edge for edge in edges if not _is_ordered(type(edge)) or len(edge) != 2)
+        raise ValueError(f"{option} holds {culprit!r}; expected a (tail, head) pair")
+    try:
+        flat = map(index.__getitem__, chain.from_iterable(edges))
+        ids = np.fromiter(flat, dtype=np.int64, count=2 * len(edges)).reshape(-1, 2)
+    except (KeyError, TypeError):
+        raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index)) from None
+    if (loops := ids[:, 0] == ids[:, 1]).any():
+        name = list(index)[ids[loops, 0].min()]
+        raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
+    keys = np.sort(ids[:, 0] * len(index) + ids[:, 1])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    return np.column_stack(np.divmod(keys, len(index)))
+
+
+def _is_ordered(kind: type) -> bool:
+    """Return whether values of a type have a first and a second element."""
+    return issubclass(kind, Collection) and not issubclass(kind, str | bytes | Set | Mapping)
+
+
+def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
+    """Return the named variables as an int64 array, sorted, without repetition."""
+    if nodes is None:
+        return np.empty(0, dtype=np.int64)
+    if isinstance(nodes, str | bytes) or not isinstance(nodes, Collection):
+        raise TypeError(f"{option} is {nodes!r}; expected a list of variables, as [{nodes!r}]")
+    try:
+        return np.array(sorted({index[name] for name in nodes}), dtype=np.int64)
+    except (KeyError, TypeError):
+        raise ValueError(_describe_unknown_names(option, nodes, index)) from None
+
+
+def _read_tiers(order: Any, option: str, index: Mapping) -> np.ndarray | None:
+    """Return the tier of each variable (-1: in no tier), or None where no tier names one."""
+    if order is None:
+        return None
+    if isinstance(order, str | bytes) or not isinstance(order, Collection):
+        raise TypeError(f"{option} is {order!r}; expected a list of tiers, the earliest first")
+    entries = []
+    for number, tier in enumerate(order):
+        if isinstance(tier, str | bytes) or not isinstance(tier, Collection):
+            raise TypeError(f"tier {number} of {option} is {tier!r}; expected a list of variables, as [{tier!r}]")
+        entries += [(name, number) for name in tier]
+    if not entries:
+        return None
+    tiers = np.full(len(index), -1, dtype=np.int64)
+    for name, number in entries:
+        try:
+            position = index[name]
+        except (KeyError, TypeError):
+            raise ValueError(_describe_unknown_names(option, [name for name, _ in entries], index)) from None
+        if tiers[position] not in (-1, number):
+            raise ValueError(
+                f"{option} puts {name!r} in tier {tiers[position]} and in tier {number}; keep it in one of them"
+            )
+        tiers[position] = number
+    return tiers
+
+
+def _describe_unknown_names(option: str, names: Iterable, index: Mapping) -> str:
+    """Return a message with those of the names that are none of the variables."""
+    unknown = {}
+    for name in names:
+        try:
+            is_known = name in index
+        except TypeError:  # unhashable, so it cannot be a name
+            is_known = False
+        if not is_known:
+            unknown[repr(name)] = name
+    return (
+        f"{option} names unknown variables: {join_names([unknown[key] for key in sorted(unknown)], _SHOWN)}; "
+        f"the variables are {join_names(index, _SHOWN)}"
+    )
