@@ -96,7 +96,6 @@ def test_factors_are_scaled_potentials(network):
 
 
 def test_wide_network_is_scaled_by_bethe(monkeypatch):
-
     exact = ring(5, isolated=2)
     monkeypatch.setattr("pgmx.inference.problem.AUTO_MEMORY", 16)
     network = ring(5, isolated=2)

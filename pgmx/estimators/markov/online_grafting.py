@@ -23,8 +23,7 @@ class OnlineEdgeGrafting(MarkovLearner):
 
     .. math::
 
-        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_{e} c_e \, d_e \|W_e\|_2
-        + \frac{l_2}{2} \left( \|\theta\|_2^2 + \|W\|_2^2 \right),
+        \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
     An edge that passes its test, :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e`, enters a reservoir that keeps the
@@ -72,10 +71,8 @@ class OnlineEdgeGrafting(MarkovLearner):
         Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
     start : PairwiseMarkovNetwork, default=None
         Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
-    true_graph : graph or collection of pairs, default=None
-        True edges; the share of them with tables that are not zero is the ``"recall"`` in the history.
-    held_out : DataFrame, array or DiscreteTable, default=None
-        Rows whose mean negative log pseudolikelihood is ``"held_out"`` in the history.
+    true_graph, held_out : graph or collection of pairs; DataFrame, array or DiscreteTable, default=None
+        True edges, for the ``"recall"`` in the history; rows, for their mean loss, ``"held_out"``.
     max_time : float, default=None
         Seconds after which the network so far is returned.
     checkpoint : path-like, default=None
@@ -85,8 +82,7 @@ class OnlineEdgeGrafting(MarkovLearner):
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds, n_tests), a named tuple, before the first round and after
-        each; a true answer ends the run.
+        Called each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests); a true answer ends the run.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category"}, default="error"
@@ -98,7 +94,7 @@ class OnlineEdgeGrafting(MarkovLearner):
 
     Attributes
     ----------
-    graph_ : networkx.Graph
+    graph_, adjacency_matrix_ : networkx.Graph, DataFrame
         The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
     model_ : PairwiseMarkovNetwork
         The learned network, made on first access.
@@ -106,15 +102,12 @@ class OnlineEdgeGrafting(MarkovLearner):
         Its edges as positions in `variables_`: tables that are not zero, and required ones.
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges (NaN where it was not needed).
-    objective_ : float
-        In nats per row.
-    kkt_residual_ : float
-        Largest distance of zero from the subdifferential over nodes and activated edges.
+    objective_, kkt_residual_ : float
+        In nats per row; largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
         Whether no pair and no parameter violates its condition of optimality.
     stopped_by_ : str
-        Why the run ended: ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``; or ``"unsettled"``, with a
-        warning, where the Bethe loss does not converge.
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, or ``"unsettled"`` (Bethe's loss only).
     n_iter_, n_activated_, n_tests_, n_tables_ : int
         Rounds; activations; scores of inactive pairs; pair tables counted.
     history_ : dict of ndarray
@@ -122,12 +115,8 @@ class OnlineEdgeGrafting(MarkovLearner):
         ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
     rows_ : object or None
         The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
-    variables_ : list
-        Names of the columns.
-    adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
-    n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+    variables_, n_features_in_, feature_names_in_ : list, int, ndarray
+        Names of the columns; their number and names, as in scikit-learn.
 
     Raises
     ------
@@ -136,13 +125,8 @@ class OnlineEdgeGrafting(MarkovLearner):
 
     Notes
     -----
-    Where all pair tables can be stored and the run goes on to the optimum, :class:`EdgeGrafting` and
-    :class:`GroupLassoMarkovNetwork` are faster and activate fewer wrong edges, for counts from bit planes make a full
-    scoring of all pairs cheap. Testing a stream pays where pairs are too many to be scored, or where one stops early:
-    by `max_edges`, `max_time` or a callback.
-
     The queue takes about 50 bytes per pair, 10 MB for 600 variables; :class:`BestChoiceEdgeGrafting` does the same
-    without it.
+    without it, and says when it pays to test a stream of pairs.
 
     References
     ----------
