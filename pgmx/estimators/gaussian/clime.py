@@ -211,7 +211,8 @@ class CLIME(GaussianLearner):
         "raise max_iter or max_time, or, where nothing meets the constraint or almost, take a larger penalty or a ridge"
     )
 
-    selects_by_refit = True
+    def _should_select_by_refit(self) -> bool:
+        return True
 
     @property
     def precision_raw_(self) -> np.ndarray:
@@ -280,7 +281,7 @@ def symmetrise(columns: csc_array) -> csr_array:
     return csr_array((values[both], (i[both], j[both])), shape=columns.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Columns:
     """Solver of columns, which can be sent to a worker."""
 

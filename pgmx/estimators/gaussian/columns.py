@@ -28,7 +28,7 @@ class ColumnSolver(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class ColumnTask:
     """Task of a worker for `spread`: to solve the block of a given number, of `block` columns each."""
 

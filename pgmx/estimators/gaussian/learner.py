@@ -155,9 +155,8 @@ class GaussianLearner(ContinuousLearner):
     #: Advice where the tolerance was not reached.
     remedy = "raise max_iter or max_time, or take a larger penalty"
 
-    @property
-    def selects_by_refit(self) -> bool:
-        """Whether held-out likelihood is that of maximum likelihood under the graph."""
+    def _should_select_by_refit(self) -> bool:
+        """Return whether held-out likelihood is that of maximum likelihood under the graph."""
         return self.refit
 
     @abstractmethod

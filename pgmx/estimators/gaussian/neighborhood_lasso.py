@@ -178,7 +178,8 @@ class NeighborhoodLasso(GaussianLearner):
 
     _unit = "blocks"
 
-    selects_by_refit = True
+    def _should_select_by_refit(self) -> bool:
+        return True
 
     @property
     def coefficients_(self) -> np.ndarray:
@@ -222,10 +223,10 @@ def _compute_objective(correlation: np.ndarray, coefficients: csc_array, lam: fl
     fitted = (coefficients.T @ correlation).T  # R b_j in columns, R being symmetric
     i, j, b = entries.row, entries.col, entries.data
     quadratic = float(b @ (0.5 * fitted[i, j] - correlation[i, j]))
-    return 0.5 * coefficients.shape[1] + quadratic + lam * float(np.abs(b).sum())
+    return 0.5 * len(correlation) + quadratic + lam * float(np.abs(b).sum())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Columns:
     """Solver of neighbourhoods, which can be sent to a worker."""
 

@@ -168,7 +168,7 @@ class CrossValidation(_OverParts):
         for number, path in zip(self._paths, paths, strict=True):
             train, test, losses_of_part = self._parts[number], self._held_out[number], self._losses[number]
             for estimate in path[len(losses_of_part) :]:
-                precision, _ = choose_precision(train, estimate, self._leaf.selects_by_refit)
+                precision, _ = choose_precision(train, estimate, self._leaf._should_select_by_refit())
                 losses_of_part.append(compute_held_out_loss(precision, train, test))
         losses = np.array([self._losses[number][: self._n_known] for number in self._paths])
         n_rows = np.array([self._held_out[number].n_rows for number in self._paths])

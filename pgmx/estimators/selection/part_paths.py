@@ -36,7 +36,7 @@ def learn_paths_of_parts(
     return dict(spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Part:
     """Task of a worker: the path of one part."""
 

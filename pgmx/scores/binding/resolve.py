@@ -114,10 +114,9 @@ def check_score_name(name: str) -> str:
 
 
 def _default_name(data) -> str:
-    floats = () if isinstance(data, DiscreteTable) else data.float_columns
-    if not floats:
+    if isinstance(data, DiscreteTable) or not data.float_columns:
         return "bic"
-    return "bic-g" if len(floats) == data.n_columns else "bic-cg"
+    return "bic-g" if len(data.float_columns) == data.n_columns else "bic-cg"
 
 
 def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
@@ -186,9 +185,10 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     frame = _make_frame(data, options["missing"])
     data_of_score: Any = getattr(score, "data", None)
     _check_same(score, list(frame.columns), len(frame), len(frame) if data_of_score is None else len(data_of_score))
-    for name in frame if data_of_score is not None else ():
-        if not np.array_equal(data_of_score[name].to_numpy(), frame[name].to_numpy()):
-            raise _data_differ(name)
+    if data_of_score is not None:
+        for name in frame:
+            if not np.array_equal(data_of_score[name].to_numpy(), frame[name].to_numpy()):
+                raise _data_differ(name)
     discrete = score.get_class_tag("supported_datatype") == "discrete"
     fitted_to = _code_as(score, data, options) if discrete else frame
     return FunctionScoring(score, list(frame.columns), fitted_to, structure_prior)

@@ -67,7 +67,8 @@ class CountedWeights:
         )
         offsets = table.plane_offsets
         if len(variables) < table.n_variables:
-            rows = np.concatenate([np.arange(offsets[v], offsets[v + 1]) for v in variables])
+            first = offsets.tolist()
+            rows = np.concatenate([np.arange(first[v], first[v + 1]) for v in variables])
             planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
             offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
         self.n = len(variables)

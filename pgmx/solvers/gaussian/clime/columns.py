@@ -141,9 +141,10 @@ def _merge(estimates: ColumnEstimates, unfinished: UnfinishedColumns, rest: Colu
         if not len(mine):
             coefficients.append(matrix)
             continue
-        places = np.arange(matrix.shape[1])
-        places[at[mine]] = matrix.shape[1] + np.arange(len(mine))
-        coefficients.append(csc_array(hstack([matrix, rest.coefficients[t][:, mine]], format="csc")[:, places]))
+        places = np.arange(len(estimates.columns))
+        places[at[mine]] = len(places) + np.arange(len(mine))
+        both = csc_array(hstack([matrix, rest.coefficients[t][:, mine]], format="csc"))
+        coefficients.append(both[:, places])
     filled = {
         name: np.array(getattr(estimates, name), copy=True) for name in ("gaps", "violations", "converged", "n_iter")
     }

@@ -94,7 +94,7 @@ class DualAscent:
         diagonal = precision.diagonal()
         rows = np.repeat(np.arange(len(diagonal)), np.diff(precision.indptr))
         off = rows != precision.indices
-        coefficients = (-precision.data / diagonal[rows])[off]
+        coefficients = (-1.0 * precision.data / diagonal[rows])[off]
         indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[off], minlength=len(diagonal)))))
         self._ascent.start_columns(indptr.astype(np.int32), precision.indices[off].astype(np.int32), coefficients)
         self._ascent.start_from(W, min(1.0, lam / last))

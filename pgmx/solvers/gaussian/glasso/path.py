@@ -180,7 +180,7 @@ class _Path:
         blocks = [self._start_block(nodes, lam) for nodes in members]
         diagonal = self._R.diagonal()[alone] + lam * self._penalize_diagonal
         base = float(np.log(diagonal).sum()) + len(alone)
-        tol = self._tol
+        tol, gap, allowed = self._tol, inf, inf
         for _ in range(ROUNDS):
             self._run(blocks, lam, tol)
             objective = base + sum(block.objective for block in blocks)
