@@ -60,10 +60,8 @@ def load_network(name: str) -> DiscreteBayesianNetwork:
 
     Raises
     ------
-    TypeError
-        If `name` is no string.
-    ValueError
-        If no bundled network has that name; the message lists those that exist.
+    TypeError, ValueError
+        If `name` is no string, or the name of no bundled network; the message lists those that exist.
 
     Notes
     -----

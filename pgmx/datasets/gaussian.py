@@ -47,14 +47,8 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
 
     Raises
     ------
-    TypeError
-        If the number of variables is no integer.
-    ValueError
-        If it is too small, or the correlation not between -1 and 1.
-
-    Notes
-    -----
-    The precision is exact: O(n) time, but for its factor.
+    TypeError, ValueError
+        If the number of variables is no integer or too small, or the correlation not between -1 and 1.
 
     Examples
     --------
@@ -107,10 +101,8 @@ def gaussian_random_network(
 
     Raises
     ------
-    TypeError
-        If a number is no integer.
-    ValueError
-        If a number is too small, or the weights are not 0 < smallest <= largest.
+    TypeError, ValueError
+        If a number is no integer or too small, or the weights are not 0 < smallest <= largest.
 
     Notes
     -----
@@ -154,10 +146,8 @@ def gaussian_preferential_attachment_network(
         Number of variables, more than `edges_per_node`.
     edges_per_node : int, default=1
         Edges that come with each new variable, at least 1.
-    weights : tuple of (float, float), default=(0.3, 0.6)
-        Smallest and largest size of an entry of the precision before it is scaled.
-    random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+    weights, random_state : tuple of (float, float) and int or None
+        As for :func:`gaussian_random_network`.
 
     Returns
     -------
@@ -187,7 +177,7 @@ def gaussian_hub_network(
     weights: tuple[float, float] = (0.3, 0.6),
     random_state: int | None = 0,
 ) -> GaussianMarkovNetwork:
-    """Make a network of stars: of each `hub_size` variables in a row the first is joined to the others.
+    """Make a network of stars: of every `hub_size` consecutive variables the first is joined to the others.
 
     Parameters
     ----------
@@ -195,11 +185,8 @@ def gaussian_hub_network(
         Number of variables, at least 1.
     hub_size : int, default=20
         Variables of a star, its hub among them, at least 1; the last star may have fewer.
-    weights : tuple of (float, float), default=(0.3, 0.6)
-        Smallest and largest size of an entry of the precision before it is scaled, as for
-        :func:`gaussian_random_network`.
-    random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+    weights, random_state : tuple of (float, float) and int or None
+        As for :func:`gaussian_random_network`.
 
     Returns
     -------

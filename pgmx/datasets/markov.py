@@ -37,7 +37,7 @@ def preferential_attachment_network(
 
     The graph begins with a star of ``edges_per_node + 1`` variables. Each further variable is joined to
     `edges_per_node` distinct ones, drawn with probabilities proportional to their numbers of neighbours, which makes
-    2n - 4 edges for two edges a node. Then
+    2n - 4 edges for two edges per node. Then
 
     .. math:: \theta_i(a) \sim N(0, \sigma_v^2), \qquad W_{ij}(a, b) \sim N(0, \sigma_e^2)
 
@@ -63,14 +63,8 @@ def preferential_attachment_network(
 
     Raises
     ------
-    TypeError
-        If a number is no integer.
-    ValueError
-        If a number is too small, or a scale negative.
-
-    Notes
-    -----
-    The mean of the potentials is left out: a constant does not change a distribution. O(n + edges of cells) time.
+    TypeError, ValueError
+        If a number is no integer or too small, or a scale is negative.
 
     References
     ----------
@@ -108,12 +102,8 @@ def chain_network(
     ----------
     n_variables : int
         Number of variables, at least 1; neighbours in number are joined.
-    n_states : int, default=2
-        Number of states of each variable, at least 1.
-    node_scale, edge_scale : float, default=0.5 and 1.0
-        Standard deviations of the log-potentials, which are normal with mean 0.
-    random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+    n_states, node_scale, edge_scale, random_state : int, float, float, int or None
+        As for :func:`preferential_attachment_network`, with two states by default.
 
     Returns
     -------
@@ -144,12 +134,8 @@ def tree_network(
     ----------
     n_variables : int
         Number of variables, at least 1.
-    n_states : int, default=2
-        Number of states of each variable, at least 1.
-    node_scale, edge_scale : float, default=0.5 and 1.0
-        Standard deviations of the log-potentials, which are normal with mean 0.
-    random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+    n_states, node_scale, edge_scale, random_state : int, float, float, int or None
+        As for :func:`preferential_attachment_network`, with two states by default.
 
     Returns
     -------
@@ -183,12 +169,8 @@ def grid_network(
     ----------
     n_rows, n_columns : int
         Size of the grid, each at least 1. The variable in row r and column c has the number ``r * n_columns + c``.
-    n_states : int, default=2
-        Number of states of each variable, at least 1.
-    node_scale, edge_scale : float, default=0.5 and 1.0
-        Standard deviations of the log-potentials, which are normal with mean 0.
-    random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+    n_states, node_scale, edge_scale, random_state : int, float, float, int or None
+        As for :func:`preferential_attachment_network`, with two states by default.
 
     Returns
     -------
@@ -245,10 +227,8 @@ def sample_markov_network(
 
     Raises
     ------
-    TypeError
-        If a number is no integer.
-    ValueError
-        If a number is too small.
+    TypeError, ValueError
+        If a number is no integer, or too small.
 
     Notes
     -----

@@ -66,10 +66,8 @@ def reservoir_ranks(
 
     Raises
     ------
-    TypeError
-        If a number is no integer.
-    ValueError
-        If a number is out of range.
+    TypeError, ValueError
+        If a number is no integer, or out of range.
 
     Notes
     -----

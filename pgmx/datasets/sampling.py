@@ -38,10 +38,8 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
 
     Raises
     ------
-    TypeError
-        If `n_rows` or `random_state` is no integer, or `model` is no discrete Bayesian network.
-    ValueError
-        If one of them is negative, a node has no table or one for other parents, or the graph has a cycle.
+    TypeError, ValueError
+        If a number is no integer or negative, or `model` is no discrete Bayesian network, or an inconsistent one.
 
     Notes
     -----

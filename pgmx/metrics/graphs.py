@@ -113,10 +113,8 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
 
     Raises
     ------
-    TypeError
-        When an argument is no graph, or may have parallel edges.
-    ValueError
-        When the nodes differ, or an edge joins a node with itself.
+    TypeError, ValueError
+        When an argument is no graph, or may have parallel edges, the nodes differ, or an edge joins a node with itself.
 
     References
     ----------
@@ -151,10 +149,8 @@ def cpdag_shd(a: nx.Graph, b: nx.Graph) -> int:
 
     Raises
     ------
-    TypeError
-        When an argument is no graph, or may have parallel edges.
-    ValueError
-        When the nodes differ, or a directed graph has a cycle.
+    TypeError, ValueError
+        As `shd`, and when a directed graph has a cycle.
 
     Examples
     --------
@@ -185,10 +181,8 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
 
     Raises
     ------
-    TypeError
-        When an argument is no graph, or may have parallel edges.
-    ValueError
-        When the nodes differ, or an edge joins a node with itself.
+    TypeError, ValueError
+        When an argument is no graph, or may have parallel edges, the nodes differ, or an edge joins a node with itself.
 
     Examples
     --------
@@ -227,10 +221,8 @@ def direction_scores(
 
     Raises
     ------
-    TypeError
-        When an argument is no graph, or may have parallel edges.
-    ValueError
-        When the nodes differ, an edge joins a node with itself, or a DAG is needed and the graph has a cycle.
+    TypeError, ValueError
+        As `shd`, and when a DAG is needed and the graph has a cycle.
 
     Examples
     --------
@@ -268,10 +260,8 @@ def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class:
 
     Raises
     ------
-    TypeError
-        When an argument is no graph, or may have parallel edges.
-    ValueError
-        When the nodes differ, an edge joins a node with itself, or a DAG is needed and the graph has a cycle.
+    TypeError, ValueError
+        As `shd`, and when a DAG is needed and the graph has a cycle.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""
-Layered layout of a graph with integer vertices.
+"""Layered layout of a graph with integer vertices.
 
 After Sugiyama: orient every edge along one order of the vertices, put the vertices into layers by longest path, cut
 edges that span several layers by bend points, reduce crossings by barycentre sweeps and swaps of neighbours, then
 choose the x coordinates of each layer by least squares under minimal distances. Connected components are laid out one
-by one and packed in shelves; isolated vertices stand in rows of their own below. No randomness, no sets iterated: the
+by one and packed in shelves; isolated vertices are in rows of their own below. No randomness, no sets iterated: the
 picture of a graph is always the same.
 
 References
@@ -46,7 +45,7 @@ def compute_layout(
     centres = np.zeros((n, 2))
     bends: Bends = {}
     blocks = []
-    components = connected_components(n, [*directed, *undirected])
+    components = find_components(n, [*directed, *undirected])
     component_of = {v: at for at, members in enumerate(components) for v in members}
     arrows_of: list[list[Edge]] = [[] for _ in components]
     pairs_of: list[list[Edge]] = [[] for _ in components]
@@ -66,22 +65,16 @@ def compute_layout(
     return centres, bends
 
 
-def connected_components(n: int, edges: Iterable[Edge]) -> list[list[int]]:
-    """Return the lists of vertices, each sorted, ordered by their smallest vertex."""
-    root = list(range(n))
+def find_components(n: int, edges: Sequence[Edge]) -> list[list[int]]:
+    """Return the vertices of each connected component, sorted, the components by their smallest vertex."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def find(v: int) -> int:
-        while root[v] != v:
-            root[v] = root[root[v]]
-            v = root[v]
-        return v
-
-    for u, v in edges:
-        a, b = find(u), find(v)
-        root[max(a, b)] = min(a, b)
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(edges)), (ends[0], ends[1])), shape=(n, n))
     members: dict[int, list[int]] = {}
-    for v in range(n):
-        members.setdefault(find(v), []).append(v)
+    for v, label in enumerate(connected_components(graph, directed=False)[1].tolist()):
+        members.setdefault(label, []).append(v)
     return list(members.values())
 
 

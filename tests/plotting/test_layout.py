@@ -15,8 +15,8 @@ from pgmx.plotting.layout import (
     _least_squares,
     assign_layers,
     compute_layout,
-    connected_components,
     downward_order,
+    find_components,
 )
 
 
@@ -94,7 +94,7 @@ def test_undirected_trees_grow_from_one_root():
 
 
 def test_components_are_ordered_by_their_smallest_vertex():
-    assert connected_components(6, [(5, 1), (4, 2), (1, 3)]) == [[0], [1, 3, 5], [2, 4]]
+    assert find_components(6, [(5, 1), (4, 2), (1, 3)]) == [[0], [1, 3, 5], [2, 4]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=25))

@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,7 +101,13 @@ class ContinuousLearner(GaussianResults):
 
 
 class GaussianLearner(ContinuousLearner):
-    """Base of the learners that solve; a subclass implements `_solve` and `_largest_penalty`."""
+    """Base of the learners that solve; a subclass implements `_solve` and `_largest_penalty`.
+
+    Notes
+    -----
+    With ``missing="pairwise"`` each covariance is taken over the rows that have both variables, and the matrix is moved
+    to the nearest positive definite one (see `repaired_`).
+    """
 
     _parameter_constraints: dict[str, Any] = {
         "lam": [Interval(Real, 0, None, closed="left"), None],
@@ -118,36 +124,19 @@ class GaussianLearner(ContinuousLearner):
         "n_jobs": N_JOBS,
     }
 
-    def __init__(
-        self,
-        data: Any = None,
-        *,
-        lam: float | None = None,
-        lam_ratio: float = 0.3,
-        refit: bool = False,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        max_time: float | None = None,
-        covariance: Literal["empirical", "precomputed"] = "empirical",
-        n_samples: float | None = None,
-        missing: Literal["error", "drop", "pairwise"] = "error",
-        show_progress: bool = True,
-        callback: Callable[[SolverProgress], bool | None] | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.data = data
-        self.lam = lam
-        self.lam_ratio = lam_ratio
-        self.refit = refit
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.covariance = covariance
-        self.n_samples = n_samples
-        self.missing = missing
-        self.show_progress = show_progress
-        self.callback = callback
-        self.n_jobs = n_jobs
+    data: Any
+    lam: float | None
+    lam_ratio: float
+    refit: bool
+    tol: float
+    max_iter: int
+    max_time: float | None
+    covariance: str
+    n_samples: float | None
+    missing: str
+    show_progress: bool
+    callback: Callable[[SolverProgress], bool | None] | None
+    n_jobs: int | None
 
     #: What a call of the callback stands for.
     _unit = "sweeps"

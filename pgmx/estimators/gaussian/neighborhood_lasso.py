@@ -36,9 +36,9 @@ class NeighborhoodLasso(GaussianLearner):
     rule : {"and", "or"}, default="and"
         What to do where only one of two regressions chose the other variable.
     lam : float, default=None
-        Penalty λ, on the scale of correlations; None takes `lam_ratio` times `lam_max_`, the smallest λ without edges.
+        Penalty λ of correlations; None takes `lam_ratio` times `lam_max_`. `SelectedGraph` chooses it from the data.
     lam_ratio : float, default=0.3
-        See `lam`. `SelectedGraph` chooses the penalty from the data.
+        Share of the smallest λ without edges, where `lam` is None.
     refit : bool, default=False
         Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
     tol : float, default=1e-8
@@ -52,13 +52,11 @@ class NeighborhoodLasso(GaussianLearner):
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
-        What a missing cell means: an error; its row is dropped; or each covariance is taken over the rows that have
-        both variables, and the matrix is moved to the nearest positive definite one (see `repaired_`).
+        A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds), a named tuple, after each sweep or block of columns; a true
-        value ends the run.
+        Called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns; True ends the run.
     n_jobs : int, default=None
         Workers, as in joblib; the result is the same for any number.
 
@@ -69,13 +67,9 @@ class NeighborhoodLasso(GaussianLearner):
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, made on first access, always positive definite: of the method's own precision where that
-        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
-        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
-    precision_ : ndarray of shape (p, p)
-        The method's own estimate in the units of the data, else that of `model_`.
-    covariance_ : ndarray of shape (p, p)
-        Of `model_`, the inverse of its precision.
+        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+    precision_, covariance_ : ndarray of shape (p, p)
+        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
@@ -86,24 +80,16 @@ class NeighborhoodLasso(GaussianLearner):
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
-    objective_ : float
-        At the solution, on the correlation scale.
-    dual_gap_ : float
-        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
-        these are solved separately. Never below -1e-12 of the objective.
-    converged_ : bool
-        Whether `tol` was reached.
-    stopped_by_ : str
-        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
-        nothing meets the constraint, or rounding errors allow no better solution.
+    objective_, dual_gap_ : float
+        The objective, of correlations, and an upper bound on how far it is above the optimum.
+    converged_, stopped_by_ : bool, str
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
-    variables_ : list
-        Names of the columns.
-    adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
         As in scikit-learn.
 
@@ -115,7 +101,7 @@ class NeighborhoodLasso(GaussianLearner):
     Warns
     -----
     ConvergenceWarning
-        If `max_iter`, `max_time` or the callback ended it.
+        If `tol` was not reached.
 
     Notes
     -----
@@ -159,21 +145,19 @@ class NeighborhoodLasso(GaussianLearner):
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
     ):
-        super().__init__(
-            data,
-            lam=lam,
-            lam_ratio=lam_ratio,
-            refit=refit,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            covariance=covariance,
-            n_samples=n_samples,
-            missing=missing,
-            show_progress=show_progress,
-            callback=callback,
-            n_jobs=n_jobs,
-        )
+        self.data = data
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.refit = refit
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.covariance = covariance
+        self.n_samples = n_samples
+        self.missing = missing
+        self.show_progress = show_progress
+        self.callback = callback
+        self.n_jobs = n_jobs
         self.rule = rule
 
     _unit = "blocks"

@@ -46,13 +46,9 @@ class Nonparanormal(WrappingLearner):
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, made on first access, always positive definite: of the method's own precision where that
-        is positive definite, else (and with `refit`) of maximum likelihood under the graph, with correlations shrunk
-        towards zero where the likelihood has no maximum. `model_.estimated_by` says which.
-    precision_ : ndarray of shape (p, p)
-        The method's own estimate in the units of the data, else that of `model_`.
-    covariance_ : ndarray of shape (p, p)
-        Of `model_`, the inverse of its precision.
+        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+    precision_, covariance_ : ndarray of shape (p, p)
+        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
@@ -63,24 +59,16 @@ class Nonparanormal(WrappingLearner):
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
-    objective_ : float
-        At the solution, on the correlation scale.
-    dual_gap_ : float
-        Upper bound on how far the objective is above the optimum: by a feasible dual point, summed over columns where
-        these are solved separately. Never below -1e-12 of the objective.
-    converged_ : bool
-        Whether `tol` was reached.
-    stopped_by_ : str
-        Why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``; or ``"stalled"`` where
-        nothing meets the constraint, or rounding errors allow no better solution.
+    objective_, dual_gap_ : float
+        The objective, of correlations, and an upper bound on how far it is above the optimum.
+    converged_, stopped_by_ : bool, str
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
-    variables_ : list
-        Names of the columns.
-    adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
         As in scikit-learn.
 

@@ -20,6 +20,15 @@ class GaussianResults(BaseStructureLearner):
     """Graph, network and matrices of a learner, made from a sample and an estimate on first access.
 
     `_accept` sets `_sample`, `_estimate`, and an empty `_results`.
+
+    Notes
+    -----
+    `model_` has the method's own precision where that is positive definite, else (and with `refit`) that of maximum
+    likelihood under the graph, of correlations shrunk towards zero where the likelihood has no maximum.
+
+    `dual_gap_` comes from a feasible dual point, summed over columns where these are solved separately, and is never
+    below -1e-12 of the objective. ``"stalled"`` in `stopped_by_` means that nothing meets the constraint, or that
+    rounding errors allow no better solution.
     """
 
     lam_: float

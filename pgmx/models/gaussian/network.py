@@ -189,10 +189,8 @@ class GaussianMarkovNetwork(GaussianQueries):
             Means; 0 by default.
         threshold : float, default=1e-10
             Partial correlations not above it in absolute value are taken for rounding errors of zero: no edges.
-        estimated_by : str, default="given"
-            Where the covariance comes from.
-        n_samples : float, optional
-            Number of rows behind the estimate.
+        estimated_by, n_samples : str and float, optional
+            As for `from_precision`.
 
         Returns
         -------
@@ -336,11 +334,10 @@ class GaussianMarkovNetwork(GaussianQueries):
         ``strength``, all floats.
         """
         variances = (self._inverse().diagonal() * self._units**2).tolist() if self._is_fixed() else []
+        means = self._mean.tolist() if self._is_fixed() else []
         numbers = {
             name: {"mean": mean, "variance": variance}
-            for name, mean, variance in zip(
-                self._names, self._mean.tolist() if self._is_fixed() else [], variances, strict=True
-            )
+            for name, mean, variance in zip(self._names, means, variances, strict=True)
         }
         graph = nx.Graph(**self.graph)
         graph.add_nodes_from((name, {**marks, **numbers.get(name, {})}) for name, marks in self.nodes(data=True))
@@ -351,18 +348,7 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     @classmethod
     def from_parts(cls, parts: GaussianParts) -> Self:
-        """Make a network of its parts, as files hold them.
-
-        Parameters
-        ----------
-        parts : GaussianParts
-            Names, precision, means, units, transforms, origin and name; checked as by `from_precision`.
-
-        Returns
-        -------
-        GaussianMarkovNetwork
-            A network with its own copy of the numbers.
-        """
+        """Make a network of its parts, as files hold them; they are checked and copied as by `from_precision`."""
         options = {key: value for key, value in parts._asdict().items() if key != "name"}
         network = cls.from_precision(**options)
         if parts.name:
@@ -370,13 +356,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         return network
 
     def parts(self) -> GaussianParts:
-        """Return what files hold of a network.
-
-        Returns
-        -------
-        GaussianParts
-            Names, precision, means, units, transforms, origin and name.
-        """
+        """Return what files hold of a network: names, precision, means, units, transforms, origin and name."""
         matrix, name = self._require_precision(), str(self.name or "")
         numbers = (matrix, self._mean, self._scale, self._transforms)
         return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)

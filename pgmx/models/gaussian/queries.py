@@ -143,10 +143,8 @@ class GaussianQueries(FixedGraph):
 
         Raises
         ------
-        TypeError
-            If the evidence is no dictionary.
-        ValueError
-            If a name is no variable, a value no finite number, or all variables are observed.
+        TypeError, ValueError
+            If the evidence is no dictionary, a name no variable, a value no finite number, or all are observed.
         """
         matrix = self._require_precision()
         observed, values = read_evidence(evidence, self._names)
@@ -276,10 +274,7 @@ class GaussianQueries(FixedGraph):
     def entropy(self) -> float:
         r"""Return the differential entropy :math:`\tfrac12 (p \log(2 \pi e) - \log |\Theta|)`, in nats.
 
-        Returns
-        -------
-        float
-            It depends on the units of the variables; that of the scores where there are `transforms`.
+        It depends on the units of the variables; with `transforms` it is that of the scores.
         """
         return 0.5 * (len(self._names) * (1.0 + np.log(2.0 * np.pi)) - self._log_det())
 

@@ -1,6 +1,7 @@
 """The correlation matrix that lies nearest to a symmetric matrix with an eigenvalue below zero."""
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 #: Steps of a line search, and of conjugate gradients for one Newton direction.
 _HALVINGS = 20
@@ -65,7 +66,7 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
     if not tol > 0 or max_iter < 1:
         raise ValueError(f"tol must be positive and max_iter at least 1, got tol={tol}, max_iter={max_iter}")
     original = _symmetrise(R)
-    if len(original) == 0 or (bool(np.all(original.diagonal() == 1.0)) and _is_bounded_below(original, floor)):
+    if len(original) == 0 or (bool(np.all(original.diagonal() == 1.0)) and is_definite(original, -floor)):
         return original, 0.0
     dual = _Dual(original, floor)
     point = _minimise(dual, tol * np.sqrt(len(original)), max_iter)
@@ -88,15 +89,13 @@ def _symmetrise(R) -> np.ndarray:
     return 0.5 * (R + R.T)
 
 
-def _is_bounded_below(R: np.ndarray, floor: float) -> bool:
-    """Return whether no eigenvalue is below the floor, by a Cholesky factor."""
-    shifted = R.copy()
-    shifted[np.diag_indices(len(R))] -= floor
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+def is_definite(matrix: np.ndarray, shift: float) -> bool:
+    """Return whether matrix + shift I is positive definite."""
+    shifted = np.array(matrix, order="F")
+    shifted[np.diag_indices_from(shifted)] += shift
+    (factorize,) = get_lapack_funcs(("potrf",), dtype=np.float64)
+    _, info = factorize(shifted, lower=True, overwrite_a=True, clean=False)
+    return info == 0
 
 
 class _Point:
@@ -229,7 +228,7 @@ def _scale_to_unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
     matrix = 0.5 * (matrix + matrix.T)
     np.fill_diagonal(matrix, 1.0)
     blend = floor
-    while floor > 0 and not _is_bounded_below(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
+    while floor > 0 and not is_definite(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
         matrix /= 1.0 + blend
         np.fill_diagonal(matrix, 1.0)
         blend *= 10.0

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
 from pgmx.checks import join_names
-from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
+from pgmx.statistics.gaussian.nearest_correlation import is_definite, nearest_correlation
 from pgmx.statistics.gaussian.pairwise_moments import PairwiseMoments
 from pgmx.statistics.gaussian.thin_factor import RowStore, make_thin_factor
 from pgmx.statistics.moments import Moments, find_constant_columns
@@ -155,15 +154,6 @@ def repair(correlation: np.ndarray) -> tuple[np.ndarray, float]:
         return correlation, 0.0
     near, _ = nearest_correlation(correlation)
     return near, float(np.abs(near - correlation).max())
-
-
-def is_definite(matrix: np.ndarray, shift: float) -> bool:
-    """Return whether matrix + shift I is positive definite."""
-    shifted = np.array(matrix, order="F")
-    shifted[np.diag_indices_from(shifted)] += shift
-    (factorize,) = get_lapack_funcs(("potrf",), dtype=np.float64)
-    _, info = factorize(shifted, lower=True, overwrite_a=True, clean=False)
-    return info == 0
 
 
 def summarise_ranks(

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import join_names
 from pgmx.data import NumericTable, open_numeric
-from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, is_definite, repair, summarise_ranks
+from pgmx.statistics.gaussian.nearest_correlation import is_definite
+from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, repair, summarise_ranks
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 
 #: Ways to estimate a correlation from rows.
@@ -27,30 +28,12 @@ class GaussianSample:
 
     Parameters
     ----------
-    names : tuple
-        Names of the columns.
-    n_rows : float or None
-        As the attribute.
-    mean, scale : ndarray of float64, shape (p,)
+    names, n_rows, mean, scale, method : tuple, float or None, ndarray, ndarray, str
         As the attributes.
-    method : str
-        As the attribute.
-    correlation : ndarray of float64, shape (p, p), optional
-        The matrix; it may be left out where there is a factor.
-    factor : ndarray of float64, shape (m, p), optional
-        As the attribute.
-    transforms : MarginalTransforms, optional
-        As the attribute.
-    repaired : float, default=0.0
-        As the attribute.
-    constant : ndarray of int64, optional
-        As the attribute.
-    table : NumericTable, optional
-        As the attribute.
-    weights : ndarray of float64, optional
-        As the attribute.
-    n_table_rows : int, optional
-        As the attribute.
+    correlation, factor : ndarray of float64, optional
+        As the attributes; one of them may be left out.
+    transforms, repaired, constant, table, weights, n_table_rows : optional
+        As the attributes.
 
     Attributes
     ----------
@@ -166,17 +149,13 @@ class GaussianSample:
         Returns
         -------
         list of GaussianSample
-            One a part, without table and transforms. A column that is constant or unknown in a part is made
-            uncorrelated there and keeps the scale that it has in the whole, so are two that are never known together.
+            One per part, without table and transforms. Columns that are constant or unknown in a part are made
+            uncorrelated there and keep their scale in the whole; so are pairs that are never known together.
 
         Raises
         ------
         ValueError
             If the sample has no table, a row number is out of range, or the table was an iterator, which is used up.
-
-        Notes
-        -----
-        A part of m distinct rows takes m p² multiplications, and p² numbers of memory, m p where m < p.
         """
         if self.table is None:
             raise ValueError("there are no rows to divide: the sample was made of a covariance matrix, or is a part")
@@ -202,13 +181,7 @@ class GaussianSample:
         ]
 
     def without_rows(self) -> "GaussianSample":
-        """Return the same sample without its table and weights.
-
-        Returns
-        -------
-        GaussianSample
-            It shares all arrays, and has no `parts`.
-        """
+        """Return the same sample without its table and weights; it shares all other arrays, and has no `parts`."""
         twin = copy(self)
         twin.table = twin.weights = None
         return twin
@@ -255,7 +228,7 @@ def gaussian_sample(
     -------
     GaussianSample
         Its correlation is positive semidefinite: where ranks or missing cells made it indefinite it is replaced by
-        the nearest correlation matrix, and `repaired` tells by how much.
+        the nearest correlation matrix, and `repaired` says by how much.
 
     Raises
     ------

@@ -53,10 +53,9 @@ def kendall_tau_matrix(X, *, missing: str = "error", n_jobs: int | None = None) 
 
     Notes
     -----
-    Counts are whole numbers, exact up to millions of rows. Up to some thousand rows, pairs of columns are compared by
-    bits of all pairs of rows: n² / 2 bits a pair of columns, about 1 µs at n = 1000 with AVX-512; ties take twice and
-    missing values four times that. Larger tables count inversions, n log n a pair. Memory: 8 n p bytes for the ranks
-    and a constant beside the result.
+    Counts are whole numbers, exact up to millions of rows. Up to some thousand rows, columns are compared by bits of
+    all pairs of rows: n² / 2 bits per pair of columns, about 1 µs at n = 1000 with AVX-512; ties take twice and missing
+    values four times that. Larger tables count inversions, n log n per pair. Memory: 8 n p bytes for the ranks.
 
     References
     ----------

@@ -49,13 +49,13 @@ class MarginalTransforms:
     starts : ndarray of int64, shape (p + 1,)
         Where the knots of the columns begin.
     knots : ndarray of float64
-        Values, rising within a column; at most 1000 a column.
+        Values, rising within a column; at most 1000 per column.
     scores : ndarray of float64
         Their scores, rising within a column.
 
     Notes
     -----
-    Cost: n log n a column to find the knots, log k a value to apply a map with k knots. Memory: 16 k bytes a column.
+    Cost: n log n per column to find the knots, log k per value to apply a map with k knots.
     A constant column has one knot, of score 0. By truncation the lowest and the highest values share one score each,
     and the way back leads to the innermost one of them.
 
@@ -118,7 +118,7 @@ class MarginalTransforms:
         Returns
         -------
         MarginalTransforms
-            One map a column; the scores of the known values have mean 0 and variance 1 (dividing by n) to rounding.
+            One map per column; the scores of the known values have mean 0 and variance 1 (dividing by n) to rounding.
 
         Raises
         ------
@@ -176,45 +176,11 @@ class MarginalTransforms:
         return self._apply(positions, values, self.knots, self.scores)
 
     def backward(self, positions: ArrayLike, scores: ArrayLike) -> np.ndarray:
-        """Map scores to values.
-
-        Parameters
-        ----------
-        positions : array_like of int, shape (k,)
-            Columns that the scores belong to.
-        scores : array_like of float, shape (m, k) or (k,)
-            Normal scores; NaN stays NaN, scores beyond the knots lead to the value of the nearest one.
-
-        Returns
-        -------
-        ndarray of float64
-            Values in the units of the data, of the shape of `scores`; a new array.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many scores in a row as positions, or no such columns.
-        """
+        """Map scores to values in the units of the data: the inverse of `forward`, with the same shapes."""
         return self._apply(positions, scores, self.scores, self.knots)
 
     def take(self, positions: ArrayLike) -> "MarginalTransforms":
-        """Return the maps of some columns, in the order of `positions`.
-
-        Parameters
-        ----------
-        positions : array_like of int, shape (k,)
-            Columns.
-
-        Returns
-        -------
-        MarginalTransforms
-            Their maps.
-
-        Raises
-        ------
-        ValueError
-            If there are no such columns.
-        """
+        """Return the maps of some columns, in the order of `positions`."""
         positions = self._check_positions(positions)
         parts = [slice(self.starts[j], self.starts[j + 1]) for j in positions]
         starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[positions])))
@@ -222,34 +188,12 @@ class MarginalTransforms:
         return MarginalTransforms(starts, knots, scores)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that a file must hold.
-
-        Returns
-        -------
-        dict of str to ndarray
-            ``starts``, ``knots`` and ``scores``, read-only.
-        """
+        """Return the read-only arrays that a file must hold: ``starts``, ``knots`` and ``scores``."""
         return {"starts": self.starts, "knots": self.knots, "scores": self.scores}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Return the maps of the arrays of :meth:`arrays`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to array_like
-            With ``starts``, ``knots`` and ``scores``; other keys are passed over.
-
-        Returns
-        -------
-        MarginalTransforms
-            Equal to the one that the arrays are of.
-
-        Raises
-        ------
-        ValueError
-            If an array is missing or they do not describe rising maps.
-        """
+        """Return the maps of the arrays of :meth:`arrays`; other keys are ignored."""
         names = ("starts", "knots", "scores")
         missing = [name for name in names if name not in arrays]
         if missing:
