@@ -113,8 +113,7 @@ ORDER = {
     "pgmx/solvers/markov": [
         "active_edges proximal",
         "penalised_loss",
-        "moment_loss pseudolikelihood",
-        "bethe_loss exact_loss",
+        "bethe_loss exact_loss pseudolikelihood",
     ],
     "pgmx/statistics": ["counts moments ranks", "gaussian pairs"],
     "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],

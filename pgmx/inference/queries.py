@@ -158,13 +158,9 @@ def joint(
 
     Raises
     ------
-    TypeError
-        For an unknown option.
-    TreewidthError
-        If ``method="exact"`` takes more memory.
-    ValueError
-        If a name is unknown, occurs twice or is observed, evidence is impossible, or belief propagation is asked for
-        variables that share no edge.
+    TypeError, TreewidthError, ValueError
+        As by :func:`marginals`, and if a name is unknown, occurs twice or is observed, or belief propagation is asked
+        for variables that share no edge.
 
     Warns
     -----
@@ -208,12 +204,8 @@ def map_assignment(
 
     Raises
     ------
-    TypeError
-        For an unknown option.
-    TreewidthError
-        If ``method="exact"`` takes more memory.
-    ValueError
-        If evidence is impossible or names an unknown variable or state.
+    TypeError, TreewidthError, ValueError
+        As by :func:`marginals`.
 
     Warns
     -----
@@ -265,12 +257,8 @@ def log_partition(
 
     Raises
     ------
-    TypeError
-        For an unknown option.
-    TreewidthError
-        If ``method="exact"`` takes more memory.
-    ValueError
-        If evidence is impossible or names an unknown variable or state.
+    TypeError, TreewidthError, ValueError
+        As by :func:`marginals`.
 
     Warns
     -----
@@ -328,12 +316,8 @@ def sample(
 
     Raises
     ------
-    TypeError
-        For an unknown option, and for a number of rows or a seed that is no integer.
-    TreewidthError
-        If ``method="exact"`` takes more memory.
-    ValueError
-        If evidence is impossible or names an unknown variable or state, no row is asked for, or the seed is negative.
+    TypeError, TreewidthError, ValueError
+        As by :func:`marginals`, and for a number of rows or a seed that is no natural number.
 
     Examples
     --------

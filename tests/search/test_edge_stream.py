@@ -29,34 +29,34 @@ def test_an_exhausted_stream_proves_that_no_edge_violates(n, seed, lam, size):
     left = np.array([tuple(pair) not in edges for pair in pairs.tolist()])
     assert (scores[left] <= lam).all()
     tests = stream.n_tests
-    assert not len(stream.next_round(score))  # and says so again, without another pass
+    assert not len(stream.choose_edges(score))  # and says so again, without another pass
     assert stream.n_tests == tests >= len(pairs)
 
 
 def test_only_edges_with_a_changed_end_are_scored_again(seed):
     n, score = 30, ChangingLoss(30, seed)
     stream = stream_of(n, seed=seed, alpha=1.0)
-    stream.next_round(score)
+    stream.choose_edges(score)
     waiting = stream.reservoir.content()[0]
     score.batches.clear()
     stream.mark_changed(np.array([3, 4]))
-    stream.next_round(score)
+    stream.choose_edges(score)
     touched = sum(bool({3, 4} & set(divmod(edge, n))) for edge in waiting.tolist())
     assert (score.batches[0] == touched) if touched else True
     assert sum(score.batches) == touched + 5  # the tests of the round
     score.batches.clear()
     stream.mark_changed(np.array([], dtype=np.int64))
-    stream.next_round(score)
+    stream.choose_edges(score)
     assert sum(score.batches) == 5  # the tests of the round
 
 
 def test_batches_stop_where_single_tests_would(seed):
     n, score = 40, ChangingLoss(40, seed)
     stream = stream_of(n, seed=seed, reservoir_size=17, max_tests=6, alpha=1.0)
-    stream.next_round(score)
+    stream.choose_edges(score)
     assert score.batches[0] == 17 and len(stream.reservoir) == 16
     score.batches.clear()
-    stream.next_round(score)
+    stream.choose_edges(score)
     assert sum(score.batches) == 6
 
 
@@ -72,7 +72,7 @@ def test_first_hit_activates_the_first_edge_that_passes():
 
     stream = stream_of(30, reservoir_size=1, max_tests=1)
     for _ in range(10):
-        (edge,) = stream.next_round(Loss()).tolist()
+        (edge,) = stream.choose_edges(Loss()).tolist()
         assert tuple(edge) == tested[-1]
         assert edge[0] % 4 == 0 and all(i % 4 for i, _ in tested[:-1])
         tested.clear()
@@ -102,7 +102,7 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_been(mode, rounds, seed):
     file.seek(0)
     other = stream_of(24, **options)
     with np.load(file) as state:
-        other.restore(dict(state))
+        other.restore(dict(state), score)
     other_score = ChangingLoss(24, seed, lam=0.2)
     other_score.degrees = score.degrees.copy()
     score.batches.clear()
@@ -115,7 +115,7 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_been(mode, rounds, seed):
 def test_pairs_that_became_active_otherwise_are_never_tested(mode, seed):
     n, score = 15, ChangingLoss(15, seed)
     stream = stream_of(n, seed=seed, mode=mode, alpha=1.0)
-    stream.next_round(score)
+    stream.choose_edges(score)
     pairs = np.array([divmod(int(stream.reservoir.content()[0][0]), n), (14, 0), (3, 9)])
     stream.add_active(pairs)
     tested = []
@@ -130,16 +130,16 @@ def test_pairs_that_became_active_otherwise_are_never_tested(mode, seed):
 def test_limits_and_deadlines():
     score = ChangingLoss(20, 0, lam=0.0)
     stream = stream_of(20)
-    assert stream.next_round(score, limit=0).shape == (0, 2) and stream.n_tests == 0
-    assert stream.next_round(score, deadline=0.0).shape == (0, 2)
+    assert stream.choose_edges(score, limit=0).shape == (0, 2) and stream.n_tests == 0
+    assert stream.choose_edges(score, deadline=0.0).shape == (0, 2)
     assert stream.n_tests == 0
-    assert len(stream.next_round(score, limit=2)) == 2
+    assert len(stream.choose_edges(score, limit=2)) == 2
 
 
 def test_nothing_to_search():
     for n in (0, 1):
         stream = stream_of(n, reservoir_size=1)
-        assert stream.next_round(ChangingLoss(n, 0)).shape == (0, 2)
+        assert stream.choose_edges(ChangingLoss(n, 0)).shape == (0, 2)
         assert stream.n_tests == 0
 
 
@@ -147,7 +147,7 @@ def test_nothing_to_search():
 def test_a_score_that_is_no_number(value):
     loss = SimpleNamespace(lam=0.1, scores=lambda pairs: np.where((pairs == (2, 7)).all(axis=1), value, 0.0))
     with pytest.raises(ValueError, match=r"the pair \(2, 7\) has the score (nan|inf)"):
-        stream_of(9).next_round(loss)
+        stream_of(9).choose_edges(loss)
 
 
 def test_memory_is_far_below_quadratic():
@@ -157,7 +157,7 @@ def test_memory_is_far_below_quadratic():
         stream = stream_of(n, reservoir_size=n, max_tests=141)
         loss = SimpleNamespace(lam=0.9, scores=lambda pairs: pairs.sum(axis=1) % 1009 / 1009)
         for _ in range(20):
-            pairs = stream.next_round(loss)
+            pairs = stream.choose_edges(loss)
             stream.mark_changed(pairs.ravel())
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -217,7 +217,6 @@ class BestChoiceEdgeGrafting(MarkovLearner):
 
     def _source(self, problem, loss, seed):
         return problem.stream_pairs(
-            self.tol,
             mode="sampled",
             seed=seed,
             alpha=float(self.alpha),
@@ -225,4 +224,5 @@ class BestChoiceEdgeGrafting(MarkovLearner):
             max_tests=self.max_tests,
             structure_heuristics=bool(self.structure_heuristics),
             hub_threshold=self.hub_threshold,
+            tol=self.tol,
         )

@@ -188,7 +188,6 @@ class FirstHitEdgeGrafting(MarkovLearner):
 
     def _source(self, problem, loss, seed):
         return problem.stream_pairs(
-            self.tol,
             mode="sampled",
             seed=seed,
             alpha=1.0,
@@ -196,4 +195,5 @@ class FirstHitEdgeGrafting(MarkovLearner):
             max_tests=1,
             structure_heuristics=bool(self.structure_heuristics),
             hub_threshold=self.hub_threshold,
+            tol=self.tol,
         )

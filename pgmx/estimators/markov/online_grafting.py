@@ -211,7 +211,6 @@ class OnlineEdgeGrafting(MarkovLearner):
 
     def _source(self, problem, loss, seed):
         return problem.stream_pairs(
-            self.tol,
             mode="all",
             seed=seed,
             alpha=float(self.alpha),
@@ -219,4 +218,5 @@ class OnlineEdgeGrafting(MarkovLearner):
             max_tests=self.max_tests,
             structure_heuristics=bool(self.structure_heuristics),
             hub_threshold=self.hub_threshold,
+            tol=self.tol,
         )

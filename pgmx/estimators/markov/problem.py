@@ -15,7 +15,7 @@ from pgmx.data.weights import check_row_weights, combine_weights, weights_of_com
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
-from pgmx.search.edges.stream import EdgeStream, StreamedEdges
+from pgmx.search.edges.stream import EdgeStream
 from pgmx.search.knowledge.pairs import PairKnowledge
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
@@ -83,14 +83,12 @@ class MarkovProblem:
         sizes = np.ones(self.n, dtype=np.int64) if by_feature else self.table.cardinalities
         return ExhaustiveEdges(sizes, weight=self.knowledge.weight, allowed=self.candidate_rule())
 
-    def stream_pairs(
-        self, tol: float, *, reservoir_size: int | None, max_tests: int | None, **options: Any
-    ) -> StreamedEdges:
+    def stream_pairs(self, *, reservoir_size: int | None, max_tests: int | None, **options: Any) -> EdgeStream:
         """Return the candidates one after another; by default the reservoir holds n edges, and a round takes √n tests.
 
         The options are those of `EdgeStream`.
         """
-        stream = EdgeStream(
+        return EdgeStream(
             self.n,
             reservoir_size=self.n if reservoir_size is None else int(reservoir_size),
             max_tests=max(1, isqrt(self.n)) if max_tests is None else int(max_tests),
@@ -99,7 +97,6 @@ class MarkovProblem:
             lookahead=64,
             **options,
         )
-        return StreamedEdges(stream, tol)
 
     def subset(self, rows: np.ndarray, n_jobs: int | None) -> "MarkovProblem":
         """Return the problem of some of the rows."""

@@ -58,13 +58,9 @@ class JunctionTree:
         for scope, table in self._factors[clique]:
             total += self.spread(clique, scope, table)
         for child in self.children[clique]:
-            total += self.spread_sepset(clique, child, messages.pop(child))
+            held = set(self.plan.sepsets[child])  # in the order of the clique
+            total += messages.pop(child).reshape([self.cards[v] if v in held else 1 for v in self.plan.cliques[clique]])
         return total.reshape(self.split[clique], -1)
-
-    def spread_sepset(self, clique: int, child: int, message: np.ndarray) -> np.ndarray:
-        """Return a vector over the states of a child's sepset so that it broadcasts against the parent's table."""
-        held = set(self.plan.sepsets[child])
-        return message.reshape([self.cards[v] if v in held else 1 for v in self.plan.cliques[clique]])
 
     def upward(self) -> Iterator[int]:
         """Yield the cliques, children before parents."""

@@ -113,12 +113,6 @@ class LogFactors:
         -------
         LogFactors
             The factors of the variables first, then those of the edges in their order.
-
-        Examples
-        --------
-        >>> from pgmx.inference import LogFactors, PairwisePotentials
-        >>> LogFactors.from_potentials(PairwisePotentials.independent([2, 3])).scopes
-        ((0,), (1,))
         """
         alone = [(i,) for i in range(potentials.n_variables)]
         joined = [(i, j) for i, j in potentials.edges.tolist()]
@@ -172,12 +166,6 @@ class LogFactors:
         Notes
         -----
         An auxiliary variable of a factor of k variables and c cells costs k tables of c times s cells.
-
-        Examples
-        --------
-        >>> from pgmx.inference import LogFactors
-        >>> LogFactors([2, 2, 3], [(0, 1, 2)], [[[[0.0] * 3] * 2] * 2]).pairwise()
-        PairwisePotentials(4 variables, 3 edges, 103 cells)
         """
         sizes = self.cardinalities.tolist()
         nodes = [np.zeros(size) for size in sizes]

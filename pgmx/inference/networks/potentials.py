@@ -130,13 +130,6 @@ class PairwisePotentials:
         ------
         ValueError
             If a shape disagrees with the cardinalities, a pair joins a variable to itself or an unknown one.
-
-        Examples
-        --------
-        >>> from pgmx.inference import PairwisePotentials
-        >>> PairwisePotentials.build([2, 3], [[0.5, 0.0], None], {(1, 0): [[1, 2], [3, 4], [5, 6]]}).table(0)
-        array([[1., 3., 5.],
-               [2., 4., 6.]])
         """
         cards = np.asarray(cardinalities, dtype=np.int64)
         sizes = cards.tolist()
@@ -184,12 +177,6 @@ class PairwisePotentials:
         -------
         PairwisePotentials
             A start for learners.
-
-        Examples
-        --------
-        >>> from pgmx.inference import PairwisePotentials
-        >>> PairwisePotentials.independent([2, 5])
-        PairwisePotentials(2 variables, 0 edges, 7 cells)
         """
         return cls.build(cardinalities)
 

@@ -29,6 +29,8 @@ class EdgeStream:
     (Chaabene and Huang, algorithms 2 to 4). An empty round proves that no edge violates its condition of optimality.
     """
 
+    is_exhaustive = False
+
     # Priorities: the smallest goes first, 0 for untested edges, in random order; up to 1 for refilled ones that failed,
     # below 0 for those that passed; 1 less for each end that became a hub meanwhile. Edges are scored in batches that
     # never hold an edge which one test after another would not reach; only `lookahead` edges, while the reservoir is
@@ -41,6 +43,7 @@ class EdgeStream:
         reservoir_size: int,
         max_tests: int,
         alpha: float,
+        tol: float,
         penalty_weight: Callable[[np.ndarray], np.ndarray] | None = None,
         structure_heuristics: bool = True,
         hub_threshold: float | None = None,
@@ -51,8 +54,8 @@ class EdgeStream:
     ):
         self.n_variables = n_variables
         self.max_tests, self.alpha, self.lookahead = max_tests, alpha, lookahead
-        self.penalty_weight = penalty_weight
-        self.n_tests = 0
+        self.penalty_weight, self._tol = penalty_weight, tol
+        self.n_tests = 0  # scores of inactive pairs, those of the reservoir and those scored ahead not counted
         self.degrees = np.zeros(n_variables, dtype=np.int64)
         self.queue = EdgeQueue(n_variables, mode=mode, seed=seed, allowed=allowed)
         self.reservoir = Reservoir(reservoir_size, n_variables)
@@ -80,9 +83,34 @@ class EdgeStream:
             self.degrees += np.bincount(pairs.ravel(), minlength=self.n_variables)
             self._model_changed = True
 
+    def largest(self, loss: PenalisedLoss) -> float:
+        """Return the largest s_e / c_e of a loss without edges; ValueError where there are too many pairs."""
+        n, weight, excluded = self.n_variables, self.penalty_weight, self.queue.excluded
+        order = RandomPairs(n, 0)
+        if len(order) > MOST_PAIRS:
+            raise ValueError(
+                f"lam_ratio is a share of the largest score of all pairs, but {n} variables have {len(order):,} pairs, "
+                f"more than {MOST_PAIRS:,}: give the penalty itself, lam=..."
+            )
+        largest = 0.0
+        for first in range(0, len(order), _BLOCK):  # nothing quadratic is stored
+            pairs = order.pair(np.arange(first, min(first + _BLOCK, len(order))))
+            pairs = pairs[~excluded.contains(id_of(pairs, n))]
+            scores = loss.scores(pairs)
+            largest = max(largest, float(np.max(scores if weight is None else scores / weight(pairs), initial=0.0)))
+        return largest
+
     # ---- rounds ----
 
-    def next_round(self, loss: PenalisedLoss, *, limit: int | None = None, deadline: float = inf) -> np.ndarray:
+    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+        """Activate at most `limit` edges and optimise around them; return how many."""
+        pairs = self.choose_edges(loss, limit=limit, deadline=run.deadline)
+        if len(pairs):
+            loss.activate(pairs)
+            self.mark_changed(loss.optimise(pairs, tol=loss.local_tol(self._tol), deadline=run.deadline))
+        return len(pairs)
+
+    def choose_edges(self, loss: PenalisedLoss, *, limit: int | None = None, deadline: float = inf) -> np.ndarray:
         """Test edges, choose at most `limit` of them for activation, and return these, int64 (m, 2).
 
         No two share a variable, the largest score is first, and they count as active from now on. There are none where
@@ -211,8 +239,11 @@ class EdgeStream:
             **self.queue.state(),
         }
 
-    def restore(self, state: Any) -> None:
-        """Go on from a state of a stream that was made with the same arguments."""
+    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+        """Go on from a state of a stream made with the same arguments, or begin with the active edges of the loss."""
+        if not state:
+            self.add_active(loss.edges)
+            return
         self.n_tests = int(state["n_tests"])
         self._filling, self._model_changed = np.asarray(state["flags"]).tolist()
         self.degrees = np.array(state["degrees"], dtype=np.int64)
@@ -238,58 +269,3 @@ def find_new_hubs(
     # the mean in whole numbers: a graph of equal degrees has no hub
     above = degrees * n_variables > total if threshold is None else degrees > threshold * (n_variables - 1)
     return np.flatnonzero(above & ~is_hub)
-
-
-class StreamedEdges:
-    """Edges from a stream, see `EdgeStream`."""
-
-    is_exhaustive = False
-
-    def __init__(self, stream: EdgeStream, tol: float):
-        self.stream = stream
-        self._tol = tol
-
-    @property
-    def n_tests(self) -> int:
-        """Scores of inactive pairs computed, those of the reservoir and those scored ahead not counted."""
-        return self.stream.n_tests
-
-    def largest(self, loss: PenalisedLoss) -> float:
-        """Return the largest s_e / c_e of a loss without edges; ValueError where there are too many pairs."""
-        n, weight, excluded = self.stream.n_variables, self.stream.penalty_weight, self.stream.queue.excluded
-        order = RandomPairs(n, 0)
-        if len(order) > MOST_PAIRS:
-            raise ValueError(
-                f"lam_ratio is a share of the largest score of all pairs, but {n} variables have {len(order):,} pairs, "
-                f"more than {MOST_PAIRS:,}: give the penalty itself, lam=..."
-            )
-        largest = 0.0
-        for first in range(0, len(order), _BLOCK):  # nothing quadratic is stored
-            pairs = order.pair(np.arange(first, min(first + _BLOCK, len(order))))
-            pairs = pairs[~excluded.contains(id_of(pairs, n))]
-            scores = loss.scores(pairs)
-            largest = max(largest, float(np.max(scores if weight is None else scores / weight(pairs), initial=0.0)))
-        return largest
-
-    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
-        """Go on where the stream was, or begin with the active edges of the loss."""
-        if state:
-            self.stream.restore(state)
-        elif len(loss.edges):
-            self.stream.add_active(loss.edges)
-
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
-        """Activate edges from the stream and optimise around them."""
-        pairs = self.stream.next_round(loss, limit=limit, deadline=run.deadline)
-        if len(pairs):
-            loss.activate(pairs)
-            self.mark_changed(loss.optimise(pairs, tol=loss.local_tol(self._tol), deadline=run.deadline))
-        return len(pairs)
-
-    def mark_changed(self, variables: np.ndarray) -> None:
-        """Let the edges of these variables in the reservoir be scored again."""
-        self.stream.mark_changed(variables)
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the stream."""
-        return self.stream.state()

@@ -3,7 +3,6 @@
 - `active_edges`: the edges that a loss has parameters for, in arrays that grow
 - `proximal`: accelerated proximal gradient descent on a smooth function plus a penalty with a known proximal step
 - `penalised_loss`: what every penalised loss of a pairwise Markov network has in common
-- `moment_loss`: what losses that compare a network's moments with the observed ones have in common
 - `pseudolikelihood`: the penalised pseudolikelihood of a pairwise Markov network, by block descent over stored
   conditionals
 - `bethe_loss`: the penalised likelihood of a pairwise Markov network under Bethe's approximation

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
-from pgmx.solvers.markov.moment_loss import MomentLoss
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 __all__ = ["BetheLoss"]
 
@@ -20,7 +20,7 @@ LEAST_VISITS = 5000
 BLOCK = 5000
 
 
-class BetheLoss(MomentLoss):
+class BetheLoss(PenalisedLoss):
     r"""Negative log-likelihood with Bethe's approximation of the partition function, and its minimisation.
 
     .. math::
@@ -118,10 +118,11 @@ class BetheLoss(MomentLoss):
         self._beliefs_then = beliefs.copy()
         return self._drift
 
-    def _gradients_at_zero(self, pairs):
+    def _gradient_cells(self, pairs):
         tables, begins = self.statistics.flat(pairs)
         begins = np.ascontiguousarray(begins, dtype=np.int64)
-        return tables, begins, _bethe.product_gradients(self._fit.node_beliefs, self._offsets, pairs, begins, tables)
+        norms = _bethe.product_gradients(self._fit.node_beliefs, self._offsets, pairs, begins, tables)
+        yield slice(None), tables, begins, norms
 
     # ---- minimisation ----
 

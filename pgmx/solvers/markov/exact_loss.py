@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgmx.solvers.markov.moment_loss import MomentLoss
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.proximal import minimise
 
 __all__ = ["ExactLoss"]
@@ -11,7 +11,7 @@ __all__ = ["ExactLoss"]
 MAX_CELLS = 2**22
 
 
-class ExactLoss(MomentLoss):
+class ExactLoss(PenalisedLoss):
     r"""Negative log-likelihood of a network with few configurations, and the state of its minimisation.
 
     .. math::
@@ -69,11 +69,11 @@ class ExactLoss(MomentLoss):
         """Evaluations of the likelihood and its gradient."""
         return self._n_evaluations
 
-    def _gradients_at_zero(self, pairs):
+    def _gradient_cells(self, pairs):
         tables, begins = self.statistics.flat(pairs)
         cells = self._pair_marginals(self._distribution()[0], pairs) - tables
         norms = np.sqrt(np.add.reduceat(cells**2, begins[:-1])) if len(pairs) else np.zeros(0)
-        return cells, begins, norms
+        yield slice(None), cells, begins, norms
 
     @property
     def drift(self) -> np.ndarray:
@@ -126,12 +126,13 @@ class ExactLoss(MomentLoss):
         cards = self.cardinalities
         return int(np.prod(cards[first:v])), int(cards[v]), int(np.prod(cards[v + 1 : end]))
 
-    def _node_marginals(self, joint: np.ndarray) -> np.ndarray:
+    def _marginals(self, joint: np.ndarray) -> np.ndarray:
+        """Return the marginals of all nodes, then those of the active edges."""
         split, n = self._split, self.n_variables
         sums = joint.sum(axis=1), joint.sum(axis=0)
         marginals = [sums[0].reshape(self._around(v, 0, split)).sum(axis=(0, 2)) for v in range(split)]
         marginals += [sums[1].reshape(self._around(v, split, n)).sum(axis=(0, 2)) for v in range(split, n)]
-        return np.concatenate(marginals)
+        return np.concatenate([*marginals, self._pair_marginals(joint, self._active.pairs)])
 
     def _pair_marginals(self, joint: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """Return the tables of pairs one after the other."""
@@ -159,13 +160,11 @@ class ExactLoss(MomentLoss):
         n_node, active = len(self._nodes), self._active
         observed = np.concatenate([self._observed, active.tables])
         start = np.concatenate([self._nodes, self._tables])
-        pairs_of_tables = active.pairs
 
         def value_and_gradient(x):
             joint, log_partition = self._enumerate(x[:n_node], x[n_node:])
-            moments = np.concatenate([self._node_marginals(joint), self._pair_marginals(joint, pairs_of_tables)])
             value = log_partition - float(x @ observed) + 0.5 * self.l2 * float(x @ x)
-            return value, moments - observed + self.l2 * x
+            return value, self._marginals(joint) - observed + self.l2 * x
 
         result = minimise(
             value_and_gradient,
@@ -238,9 +237,8 @@ class ExactLoss(MomentLoss):
     def kkt_residual(self) -> float:
         """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
         joint, _ = self._distribution()
-        moments = np.concatenate([self._node_marginals(joint), self._pair_marginals(joint, self._active.pairs)])
         x = np.concatenate([self._nodes, self._tables])
-        gradient = moments - np.concatenate([self._observed, self._active.tables]) + self.l2 * x
+        gradient = self._marginals(joint) - np.concatenate([self._observed, self._active.tables]) + self.l2 * x
         return float(self._distances(x, gradient).max())
 
 
