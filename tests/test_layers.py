@@ -80,7 +80,7 @@ ORDER = {
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": ["networks", "exact sampling", "problem", "approximate", "engines", "queries"],
     "pgmx/inference/approximate": ["decoding gibbs", "loopy", "imputation"],
-    "pgmx/inference/exact": ["elimination", "family_marginals junction_tree", "tree_paths", "exact"],
+    "pgmx/inference/exact": ["elimination", "family_marginals junction_tree", "exact"],
     "pgmx/inference/networks": ["bayesian log_tables", "potentials", "factors", "evidence"],
     "pgmx/metrics": ["graphs likelihood", "divergence", "curve"],
     "pgmx/models": ["bayesian files names", "fixed_graph", "gaussian markov", "any_model network_files"],

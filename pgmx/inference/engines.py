@@ -15,15 +15,6 @@ from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagat
 from pgmx.inference.exact.exact import MostProbable
 from pgmx.inference.problem import Problem
 
-__all__ = [
-    "BELIEF_OPTIONS",
-    "GIBBS_OPTIONS",
-    "BeliefEngine",
-    "Engine",
-    "SampleEngine",
-    "warn_unconverged",
-]
-
 #: Options that belief propagation and Gibbs sampling take.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")

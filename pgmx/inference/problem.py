@@ -17,8 +17,6 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
-__all__ = ["InferenceCost", "Marginals", "NetworkLike", "Problem", "check_method", "check_options"]
-
 #: Most bytes of a junction tree that ``method="auto"`` builds.
 AUTO_MEMORY = 2**28
 #: Most bytes that ``method="exact"`` takes by default.

@@ -29,8 +29,6 @@ from pgmx.inference.problem import InferenceCost, Marginals, NetworkLike, Proble
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
-__all__ = ["estimate_cost", "joint", "log_partition", "map_assignment", "marginals", "sample"]
-
 Evidence = Mapping[Hashable, Hashable]
 
 

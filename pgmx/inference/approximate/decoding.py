@@ -10,8 +10,6 @@ import numpy as np
 from pgmx.inference.networks.log_tables import take_logs
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["decode"]
-
 #: Sweeps over all variables after which the improvement of a configuration ends at the latest.
 MAX_SWEEPS = 100
 

@@ -14,8 +14,6 @@ from pgmx.inference.networks.evidence import Network, check_evidence
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["gibbs_sample"]
-
 
 class _Conditionals(NamedTuple):
     """Tables of a network copied for each of their variables; the kernel's first arguments, in its order."""

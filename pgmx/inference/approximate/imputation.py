@@ -14,8 +14,6 @@ from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import check_method
 
-__all__ = ["impute"]
-
 #: Configurations of connected missing variables up to which all are tried, for all rows at once.
 MAX_CONFIGURATIONS = 4096
 #: Cells of the scores of configurations that are held at a time.

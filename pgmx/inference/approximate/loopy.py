@@ -12,8 +12,6 @@ from pgmx._ext import _belief
 from pgmx.inference.networks.evidence import check_evidence
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["BeliefResult", "loopy_belief_propagation"]
-
 #: Damping that is tried, in turn, when messages do not settle.
 DAMPINGS = (0.5, 0.8, 0.95)
 #: Sweeps within which the residual must halve.

@@ -4,7 +4,6 @@
   allocated
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors
-- `junction_tree`: sums, maxima and conditional tables over the cliques of a junction tree
-- `tree_paths`: joint distributions of variables that no single clique of a junction tree holds
+- `junction_tree`: sums, maxima, conditional tables and joint distributions over the cliques of a junction tree
 - `exact`: exact inference in discrete Markov networks of small treewidth, by a calibrated junction tree
 """

@@ -12,8 +12,6 @@ import numpy as np
 
 from pgmx.checks import read_only
 
-__all__ = ["EliminationGraph", "EliminationPlan", "TreewidthError", "min_fill_order", "too_wide"]
-
 #: Bytes of a cell.
 CELL = 8
 

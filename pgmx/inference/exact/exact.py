@@ -11,11 +11,14 @@ import numpy as np
 
 from pgmx.checks import check_natural, check_seed, read_only
 from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, min_fill_order, too_wide
-from pgmx.inference.exact.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
-from pgmx.inference.exact.tree_paths import joint_over_cliques
+from pgmx.inference.exact.junction_tree import (
+    JunctionTree,
+    draw,
+    joint_over_cliques,
+    log_partition_and_conditionals,
+    most_probable,
+)
 from pgmx.inference.networks.evidence import Network, ReducedNetwork, describe_impossible
-
-__all__ = ["ExactInference", "MostProbable", "elimination_plan"]
 
 #: Memory that exact inference may take unless the caller says otherwise: 2 GB.
 MEMORY = 2**31

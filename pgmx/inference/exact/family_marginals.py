@@ -11,8 +11,6 @@ import numpy as np
 from pgmx.inference.exact.elimination import EliminationGraph
 from pgmx.inference.networks.bayesian import BayesianArrays
 
-__all__ = ["FamilyMarginals", "QueryPlan", "plan_query"]
-
 #: Cells of the distributions that are kept for later questions: 32 MiB.
 CACHE_CELLS = 2**22
 

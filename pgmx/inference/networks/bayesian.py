@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-__all__ = ["BayesianArrays"]
-
 
 class BayesianArrays(NamedTuple):
     """A discrete Bayesian network by position, variables in the order of its nodes.

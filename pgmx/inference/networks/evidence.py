@@ -10,8 +10,6 @@ import numpy as np
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-__all__ = ["Network", "ReducedNetwork", "check_evidence", "describe_impossible"]
-
 Network = LogFactors | PairwisePotentials
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pgmpy.factors.discrete import DiscreteFactor
     from pgmpy.models import DiscreteMarkovNetwork
 
-__all__ = ["LogFactors", "NamedFactors", "read_network"]
-
 
 @dataclass(frozen=True, eq=False)
 class LogFactors:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["log_sum_exp", "take_logs"]
-
 
 def take_logs(table: np.ndarray) -> np.ndarray:
     """Return natural logarithms, minus infinity for 0."""

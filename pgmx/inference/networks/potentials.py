@@ -11,8 +11,6 @@ import numpy as np
 from pgmx.checks import freeze, read_only
 from pgmx.inference.networks.log_tables import log_sum_exp
 
-__all__ = ["PairwisePotentials"]
-
 #: Cells of the largest temporary array that `pseudo_log_likelihood` makes: 8 MB.
 CHUNK_CELLS = 2**20
 

@@ -15,16 +15,6 @@ from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
-__all__ = [
-    "Scaling",
-    "compute_scaling",
-    "junction_tree",
-    "make_factor_graph",
-    "make_factors",
-    "measure_strengths",
-    "scale_potentials",
-]
-
 
 class Scaling(NamedTuple):
     """What is taken off the log-potentials so that Z = 1; not `is_exact` under Bethe's approximation.

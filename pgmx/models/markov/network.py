@@ -18,8 +18,6 @@ from pgmx.models.markov.factors import make_factors, measure_strengths, scale_po
 from pgmx.models.markov.pgmpy_face import PgmpyFace
 from pgmx.models.names import check_names
 
-__all__ = ["PairwiseMarkovNetwork"]
-
 
 class PairwiseMarkovNetwork(PgmpyFace):
     r"""A discrete pairwise Markov network, given by log-potentials.
@@ -253,31 +251,14 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     @classmethod
     def from_parts(cls, parts: MarkovParts) -> Self:
-        """Make a network of its parts, as files hold them.
-
-        Parameters
-        ----------
-        parts : MarkovParts
-            Names, states, log-potentials, and the name of the network; checked as by `from_potentials`.
-
-        Returns
-        -------
-        PairwiseMarkovNetwork
-            A network that shares the potentials.
-        """
+        """Make a network of its parts, as files hold them; they are checked as by `from_potentials`."""
         network = cls.from_potentials(parts.names, parts.states, parts.potentials)
         if parts.name:
             network.graph["name"] = parts.name
         return network
 
     def parts(self) -> MarkovParts:
-        """Return what files hold of a network.
-
-        Returns
-        -------
-        MarkovParts
-            Names, states, log-potentials, the name of the network, and the strengths of its edges.
-        """
+        """Return what files hold of a network: names, states, log-potentials, its name, the strengths of its edges."""
         potentials = self._require_potentials()
         return MarkovParts(self._names, self._states, potentials, str(self.name or ""), measure_strengths(potentials))
 

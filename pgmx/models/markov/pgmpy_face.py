@@ -13,8 +13,6 @@ from pgmx.models.markov.factors import NamedFactorGraph, junction_tree, make_fac
 from pgmx.models.markov.queries import MarkovQueries
 from pgmx.models.markov.views import list_independencies, make_bayesian_network, make_chordal_graph
 
-__all__ = ["PgmpyFace"]
-
 
 class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     """A pgmpy network whose factors are made of log-potentials when they are asked for.

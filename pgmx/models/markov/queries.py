@@ -24,8 +24,6 @@ from pgmx.inference.problem import Problem
 from pgmx.models.markov.factors import Scaling, compute_scaling
 from pgmx.models.markov.rows import code_rows
 
-__all__ = ["MarkovQueries"]
-
 
 class MarkovQueries:
     """Mixin of a network that has `inference_problem()` and a dictionary `_cache` for answers that do not change."""
@@ -150,18 +148,12 @@ class MarkovQueries:
         """
         names = [variables] if not joint and isinstance(variables, str) else variables
         if joint:
-            return self._factor(
-                names, joint_distribution(self.inference_problem(), names, evidence, method=method, **options)
-            )
-        return {
-            name: self._factor(
-                [name], joint_distribution(self.inference_problem(), [name], evidence, method=method, **options)
-            )
-            for name in names
-        }
+            return self._factor(names, evidence, method=method, **options)
+        return {name: self._factor([name], evidence, method=method, **options) for name in names}
 
-    def _factor(self, names: Sequence[Hashable], values: np.ndarray) -> DiscreteFactor:
+    def _factor(self, names: Sequence[Hashable], evidence: Mapping | None, **options) -> DiscreteFactor:
         problem = self.inference_problem()
+        values = joint_distribution(problem, names, evidence, **options)
         states = {name: list(problem.states[problem.position(name)]) for name in names}
         return DiscreteFactor(list(names), values.shape, values, states)
 

@@ -16,8 +16,6 @@ from pgmx.data.sources import open_piece
 from pgmx.inference.problem import Problem
 from pgmx.models.names import check_columns, check_complete
 
-__all__ = ["Rows", "code_rows"]
-
 
 class Rows(NamedTuple):
     """Coded rows: codes, 0 where missing, and which cells are, both of shape (n_variables, n_rows).

@@ -10,8 +10,6 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
-__all__ = ["list_independencies", "make_bayesian_network", "make_chordal_graph"]
-
 
 def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
     """Return a Bayesian network with the same distribution, tables included; TreewidthError where they take too much.

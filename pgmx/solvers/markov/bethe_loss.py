@@ -8,8 +8,6 @@ from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-__all__ = ["BetheLoss"]
-
 #: (share of the old in a new message, factor on the curvatures) that are tried in turn.
 CAUTION = ((0.0, 1.0), (0.5, 1.0), (0.8, 2.0))
 #: Visits of each variable before the next of these is tried.

@@ -5,8 +5,6 @@ import numpy as np
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.proximal import minimise
 
-__all__ = ["ExactLoss"]
-
 #: Largest number of configurations: 32 MB for their probabilities.
 MAX_CELLS = 2**22
 

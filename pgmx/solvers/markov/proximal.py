@@ -7,8 +7,6 @@ from time import perf_counter
 
 import numpy as np
 
-__all__ = ["ProximalResult", "minimise"]
-
 #: Growth of the reciprocal step where it proved too small, and its decay at each iteration.
 GROWTH, DECAY = 2.0, 0.9
 #: Largest reciprocal step: beyond it differences of the function are rounding errors.
