@@ -27,19 +27,21 @@ class MissingCellsError(ValueError):
     writes that option.
     """
 
-    def __init__(self, names, choices=("drop", "category", "pairwise"), option="missing={!r}"):
+    #: The choices there are, and what each is for.
+    purposes = {
+        "drop": "to leave out the rows that have them",
+        "category": "to make them a state",
+        "pairwise": "to score families on their complete rows",
+    }
+
+    def __init__(self, names, choices=None, option="missing={!r}"):
         self.names = names
-        self.choices = tuple(choices)
+        self.choices = tuple(self.purposes if choices is None else choices)
         self.option = option
         super().__init__(names, self.choices, option)
 
     def __str__(self):
-        purposes = {
-            "drop": "to leave out the rows that have them",
-            "category": "to make them a state",
-            "pairwise": "to score families on their complete rows",
-        }
-        ways = [f"{self.option.format(choice)} {purposes[choice]}" for choice in self.choices]
+        ways = [f"{self.option.format(choice)} {self.purposes[choice]}" for choice in self.choices]
         return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
 
     def among(self, choices):

@@ -70,13 +70,7 @@ class Frame:
         return tuple(name for name, values in zip(self.names, self.columns, strict=True) if is_float_column(values))
 
     def list_known_floats(self) -> tuple:
-        """Return the columns of floats in which some cell is not missing.
-
-        Returns
-        -------
-        tuple
-            Their names, in order.
-        """
+        """Return the names of the columns of floats in which some cell is not missing, in order."""
         columns = dict(zip(self.names, self.columns, strict=True))
         masks = {name: missing_mask(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
@@ -84,13 +78,7 @@ class Frame:
     known_floats = FormerName("list_known_floats")
 
     def missing_columns(self) -> tuple:
-        """Return the columns with missing cells.
-
-        Returns
-        -------
-        tuple
-            Their names, in order.
-        """
+        """Return the names of the columns with missing cells, in order."""
         masks = zip(self.names, map(missing_mask, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
@@ -190,17 +178,8 @@ class Frame:
     def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
         """Code every column into its row of `codes`; errors come in the order of the columns.
 
-        Parameters
-        ----------
-        codes : ndarray of uint8, shape (n_columns, n_rows), C-contiguous
-            Receives the codes of columns with at most 255 states.
-        n_jobs : int, optional
-            Threads over the columns; None means 1.
-
-        Returns
-        -------
-        list of pgmx.data.columns.kinds.Coded
-            One per column.
+        `codes`, uint8 of shape (n_columns, n_rows) and C-contiguous, receives the codes of columns with at most 255
+        states; `n_jobs` threads share the columns.
         """
         n_workers = 1
         if n_jobs is not None and n_jobs != 1:
@@ -250,13 +229,7 @@ class Frame:
         raise FloatColumnsError(names, hints)
 
     def complete_mask(self) -> np.ndarray:
-        """Mark the rows without missing cells.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
-            True where every cell is known.
-        """
+        """Return which rows have no missing cell, bool of shape (n_rows,)."""
         keep = np.ones(self.n_rows, dtype=bool)
         for mask in map(missing_mask, self.columns):
             if mask is not None:
@@ -264,28 +237,11 @@ class Frame:
         return keep
 
     def rows(self, keep: np.ndarray) -> Frame:
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (n_rows,)
-            Which ones.
-
-        Returns
-        -------
-        Frame
-            Maybe without rows.
-        """
+        """Return the rows where `keep`, bool of shape (n_rows,), is True, maybe none."""
         return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
 
     def complete_rows(self) -> Frame:
-        """Return the rows without missing cells.
-
-        Returns
-        -------
-        Frame
-            Maybe without rows.
-        """
+        """Return the rows without missing cells, maybe none."""
         return self.rows(self.complete_mask())
 
     def _enough_complete_rows(self) -> Frame:

@@ -221,8 +221,8 @@ def open_any(
             return open_frame(path)
     if is_iterator(X):
         first = next(X, None)
-        if first is not None and Frame(*open_piece(first)).list_known_floats():
-            return Frame(*join_frames(first, X))
+        if first is not None and open_piece(first).list_known_floats():
+            return join_frames(first, X)
         return stream_to_table(chain([] if first is None else [first], X), **options)
     return open_frame(X)
 
@@ -261,15 +261,15 @@ def open_frame(X: Any) -> Frame:
     if isinstance(X, Frame):
         return X
     if isinstance(X, pd.DataFrame):
-        return Frame(*open_source(X))
+        return open_source(X)
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):
-        return Frame(*open_source(read_whole(Path(X))))
+        return open_source(read_whole(Path(X)))
     if is_iterator(X):
         first = next(X, None)
-        return Frame(*join_frames(first, X))
-    return Frame(*open_source(X))
+        return join_frames(first, X)
+    return open_source(X)
 
 
 def _is_plane_file(X) -> bool:

@@ -2,31 +2,20 @@
 
 import sys
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pgmx.checks import join_names
+from pgmx.data.frame import Frame
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
 ACCEPTED_PIECES = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
 
 
-class Source(NamedTuple):
-    """An input as columns."""
-
-    names: tuple
-    #: 1-D numpy arrays, pandas extension arrays or Arrow chunked arrays.
-    columns: list
-    n_rows: int
-    #: The whole input where it is one array of integers or booleans, shape (n_rows, n_columns).
-    block: np.ndarray | None = None
-
-
-def open_source(X) -> Source:
+def open_source(X) -> Frame:
     """Return the columns of an input, its cells neither copied nor changed; those of an array are named x0, x1, ...
 
     Raise TypeError where this kind of input is not accepted, ValueError where it is not two-dimensional, has no
@@ -39,9 +28,9 @@ def open_source(X) -> Source:
     return source
 
 
-def open_piece(X) -> Source:
+def open_piece(X) -> Frame:
     """Return the columns of a piece of a table, which may have any number of rows; raises as `open_source` does."""
-    if isinstance(X, Source):
+    if isinstance(X, Frame):
         source = X
     elif isinstance(X, (list, tuple)):
         raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
@@ -74,10 +63,10 @@ def _check_names(names):
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
 
 
-def _split_columns(X) -> Source:
+def _split_columns(X) -> Frame:
     """Return the columns of an input, by its type."""
     if isinstance(X, pd.DataFrame):
-        return Source(tuple(X.columns), _pandas_columns(X), len(X))
+        return Frame(tuple(X.columns), _pandas_columns(X), len(X))
     if isinstance(X, np.ndarray):
         return _from_array(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
@@ -117,7 +106,7 @@ def _unwrap(values):
     return values.__arrow_array__() if isinstance(values.dtype, pd.ArrowDtype) else values
 
 
-def _from_array(X) -> Source:
+def _from_array(X) -> Frame:
     """Return the columns of a numpy array."""
     if X.dtype.names is not None:
         raise ValueError("a structured array is not a 2-D table: use pandas.DataFrame(X)")
@@ -139,10 +128,10 @@ def _from_array(X) -> Source:
             )
     X = np.asarray(X)
     block = X if X.dtype.kind in "iub" and X.size else None
-    return Source(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
+    return Frame(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
 
 
-def _from_rows(rows) -> Source:
+def _from_rows(rows) -> Frame:
     """Return the columns of a list of rows; the cells stay the Python objects that they are."""
     if len(rows) and len(getattr(rows[0], "shape", ())) == 2 and not isinstance(rows[0], np.ndarray):
         raise TypeError(
@@ -163,13 +152,13 @@ def _from_rows(rows) -> Source:
     return _from_array(cells)
 
 
-def _from_arrow(X) -> Source:
+def _from_arrow(X) -> Frame:
     """Return the columns of an Arrow table."""
     table = X if isinstance(X, pa.Table) else pa.table(X)
-    return Source(tuple(table.column_names), list(table.columns), table.num_rows)
+    return Frame(tuple(table.column_names), list(table.columns), table.num_rows)
 
 
-def _from_protocol(X) -> Source:
+def _from_protocol(X) -> Frame:
     """Return the columns of what narwhals, the Arrow stream protocol or numpy can read."""
     import narwhals as nw
 

@@ -1,17 +1,4 @@
-"""The graph of a Markov equivalence class: what data and knowledge can say about the directions of a DAG.
-
-Two DAGs are Markov equivalent when they have the same skeleton and the same v-structures (a → c ← b with a and b not
-adjacent) [1]_. The class is drawn as a partially directed graph, the CPDAG: an edge is directed when it points the
-same way in every member [3]_. With background knowledge (edges whose direction is given) the members that contradict
-it are left out, and more edges may be directed. Either graph is the closure of v-structures and known edges under
-Meek's rules [2]_.
-
-References
-----------
-.. [1] T. Verma, J. Pearl. Equivalence and synthesis of causal models. UAI 1990, theorem 1.
-.. [2] C. Meek. Causal inference and causal explanation with background knowledge. UAI 1995, theorems 3 and 4.
-.. [3] D. M. Chickering. Learning equivalence classes of Bayesian-network structures. JMLR 2, 2002.
-"""
+"""The graph of a Markov equivalence class: what data and knowledge can say about the directions of a DAG."""
 
 from collections.abc import Iterable
 
@@ -25,8 +12,9 @@ def cpdag(
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the directed and the undirected edges of the equivalence class of a DAG.
 
-    An edge is directed when all DAGs with the same skeleton, the same v-structures and the ``compelled`` edges agree on
-    its direction. Meek's rules orient, from what is directed already (``→``) and what is not (``-``):
+    DAGs are equivalent when they have the same skeleton and v-structures (a → c ← b with a and b not adjacent) [1]_. An
+    edge is directed when all those that have the ``compelled`` edges agree on its direction [3]_. Meek's rules [2]_
+    orient, from what is directed already (``→``) and what is not (``-``):
 
     - R1: a → b - c, a and c not adjacent: b → c
     - R2: a → b → c, a - c: a → c
@@ -63,9 +51,9 @@ def cpdag(
 
     References
     ----------
-    C. Meek. Causal inference and causal explanation with background knowledge. UAI 1995, figure 1.
-
-    D. M. Chickering. Learning equivalence classes of Bayesian-network structures. JMLR 2, 2002.
+    .. [1] T. Verma, J. Pearl. Equivalence and synthesis of causal models. UAI 1990, theorem 1.
+    .. [2] C. Meek. Causal inference and causal explanation with background knowledge. UAI 1995, figure 1.
+    .. [3] D. M. Chickering. Learning equivalence classes of Bayesian-network structures. JMLR 2, 2002.
 
     Examples
     --------

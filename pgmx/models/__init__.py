@@ -6,22 +6,23 @@
 - `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
-- `network_files`: Markov networks, discrete and Gaussian, to files and back
 - `any_model`: any graph or network to a file and back, the class chosen by what the file holds
 """
 
 from pgmx.graphs.equivalence import cpdag
-from pgmx.models.any_model import read_json, read_model, save_model
+from pgmx.models.any_model import (
+    load_gaussian_network,
+    load_markov_network,
+    read_json,
+    read_model,
+    save_gaussian_network,
+    save_markov_network,
+    save_model,
+)
 from pgmx.models.bayesian.networks import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork
-from pgmx.models.network_files import (
-    load_gaussian_network,
-    load_markov_network,
-    save_gaussian_network,
-    save_markov_network,
-)
 
 __all__ = [
     "GaussianMarkovNetwork",

@@ -1,17 +1,4 @@
-"""Any graph or fitted network to a file, for other programs or for reading back.
-
-========  =====================================  ==========================================================
-format    holds                                  keeps
-========  =====================================  ==========================================================
-bif       a fitted discrete network              structure, parameters; names and states as text
-xmlbif    a fitted discrete network              the same
-graphml   any graph                              structure, weights; names as text, states in an attribute
-json      any graph, discrete and Gaussian       all of it, with the types of names and states
-          networks, fitted or not
-npz, uai  a ``PairwiseMarkovNetwork``            see `files.markov`, which also writes its graphml and json
-npz       a ``GaussianMarkovNetwork``            see `files.gaussian`, which also writes its graphml and json
-========  =====================================  ==========================================================
-"""
+"""Any graph or fitted network to a file, for other programs or for reading back."""
 
 import os
 from pathlib import Path
@@ -29,7 +16,15 @@ from pgmx.models.files.markov import MARKOV_WRITERS, parse_markov
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 
-__all__ = ["read_json", "read_model", "save_model"]
+__all__ = [
+    "load_gaussian_network",
+    "load_markov_network",
+    "read_json",
+    "read_model",
+    "save_gaussian_network",
+    "save_markov_network",
+    "save_model",
+]
 
 #: Formats that `save_model` writes; each is also a file suffix.
 FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
@@ -207,3 +202,147 @@ def read_json(path: str | Path) -> nx.Graph:
         if document["type"] == GaussianMarkovNetwork.__name__:
             return GaussianMarkovNetwork.from_parts(parse_gaussian(document))
         return build_graph(document)
+
+
+def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+    """Write a pairwise Markov network to a file.
+
+    Parameters
+    ----------
+    network : PairwiseMarkovNetwork
+        The network; it is not changed.
+    path : str or path
+        Where to write; an existing file is replaced.
+    format : {"npz", "json", "graphml", "uai"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ValueError, TypeError, FileNotFoundError
+        As `save_model` does.
+
+    Notes
+    -----
+    npz and json keep every bit of the log-potentials, which graphml does too; a cell of probability zero is null in
+    the last two. uai holds exponentials in plain decimals, as pgmpy's reader wants them. Attributes of the graph are
+    left out but for its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmx.datasets import grid_network
+    >>> from pgmx.models import load_markov_network, save_markov_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_markov_network(save_markov_network(grid_network(3, 3), f"{folder}/grid.npz"))
+    PairwiseMarkovNetwork(9 variables, 12 edges)
+    """
+    return network.save(path, format)
+
+
+def load_markov_network(path: str | os.PathLike, format: str | None = None) -> PairwiseMarkovNetwork:
+    """Read a pairwise Markov network from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of `save_markov_network`, or any UAI file of the type MARKOV with factors of one and two variables.
+    format : {"npz", "json", "graphml", "uai"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    PairwiseMarkovNetwork
+        Names and states as saved; from a UAI file of other programs "var_0", "var_1", ... with the states 0, 1, ...
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `read_model` does.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pgmx.models import load_markov_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.uai")
+    ...     _ = path.write_text("MARKOV 2 2 2 1 2 0 1 4 3 1 1 3")
+    ...     load_markov_network(path).marginals({"var_0": 1})["var_1"]
+    {0: 0.25, 1: 0.75}
+    """
+    return PairwiseMarkovNetwork.load(path, format)
+
+
+def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+    """Write a Gaussian Markov network to a file.
+
+    Parameters
+    ----------
+    network : GaussianMarkovNetwork
+        The network; it is not changed.
+    path : str or path
+        Where to write; an existing file is replaced.
+    format : {"npz", "json", "graphml"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ValueError, TypeError, FileNotFoundError
+        As `save_model` does.
+
+    Notes
+    -----
+    All three keep every bit of precision, scale, mean and transforms. Attributes of the graph are left out but for its
+    name, those of nodes and edges too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmx.datasets import gaussian_chain_network
+    >>> from pgmx.models import load_gaussian_network, save_gaussian_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
+    GaussianMarkovNetwork(5 variables, 4 edges)
+    """
+    return network.save(path, format)
+
+
+def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:
+    """Read a Gaussian Markov network from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of `save_gaussian_network`.
+    format : {"npz", "json", "graphml"} or None, default=None
+        None: the suffix of ``path``.
+
+    Returns
+    -------
+    GaussianMarkovNetwork
+        Names as saved; as text from graphml.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `read_model` does.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmx.models import GaussianMarkovNetwork, load_gaussian_network
+    >>> network = GaussianMarkovNetwork.from_covariance(["a", "b"], [[2.0, 1.0], [1.0, 2.0]], mean=[5.0, 0.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_gaussian_network(network.save(f"{folder}/two.json")).mean.to_dict()
+    {'a': 5.0, 'b': 0.0}
+    """
+    return GaussianMarkovNetwork.load(path, format)

@@ -123,20 +123,9 @@ class FixedGraph(UndirectedGraph):
         return self.parts()
 
     def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
-        """Write the network to a file.
+        """Write the network to a file and return its path; `format` is the suffix of ``path`` by default.
 
-        Parameters
-        ----------
-        path : str or path
-            Where to write; an existing file is replaced.
-        format : str or None, default=None
-            As for :func:`pgmx.models.save_markov_network` and :func:`pgmx.models.save_gaussian_network`, which say what
-            each keeps; None: the suffix of ``path``.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
+        :func:`pgmx.models.save_markov_network` and :func:`pgmx.models.save_gaussian_network` say what each keeps.
         """
         path, format = check_target(path, format, self._writers)
         raw = self._writers[format](self._parts_for(format))
@@ -146,20 +135,7 @@ class FixedGraph(UndirectedGraph):
 
     @classmethod
     def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
-        """Read a network from a file.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        format : str or None, default=None
-            As for `save`.
-
-        Returns
-        -------
-        PairwiseMarkovNetwork or GaussianMarkovNetwork
-            The network, of this class.
-        """
+        """Read a network of this class from a file; `format` as for `save`."""
         path, format = choose_format(path, format, cls._readers)
         raw = path.read_bytes()
         with explain_unreadable(path, f"{cls._description} in {format} form"):

@@ -1,7 +1,6 @@
 """One run of a learner: its clock, limits, callback, history and checkpoint.
 
 - `progress`: what a callback receives, a named tuple per family of learners
-- `fingerprint`: a text that stands for the data and the options of a run
-- `checkpoint`: snapshots of a run in a file, from which a killed run goes on
+- `checkpoint`: snapshots of a run in a file, from which a killed run goes on, and the fingerprint of a run
 - `run`: the run itself, and the progress bar
 """

@@ -39,28 +39,9 @@ class CompiledScore(BaseStructureScore, ABC):
         """Return what scores the families, on ids."""
 
     def local_score(self, variable: Hashable, parents: Iterable[Hashable]) -> float:
-        """Return the score of one family.
+        """Return the score of one family in nats; each is scored once, and the order of `parents` does not matter.
 
-        Parameters
-        ----------
-        variable : hashable
-            The child.
-        parents : iterable of hashable
-            Its parents; their order does not matter.
-
-        Returns
-        -------
-        float
-            In nats.
-
-        Raises
-        ------
-        ValueError
-            If a name is not a column of the data, a parent is listed twice, or the child is its own parent.
-
-        Notes
-        -----
-        Each family is scored once.
+        Raises ValueError for names that are no columns of the data, equal parents, and a child that is its own parent.
         """
         parents = tuple(parents)
         family = (self._id(variable), tuple(sorted(self._id(parent) for parent in parents)))

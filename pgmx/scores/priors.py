@@ -94,18 +94,7 @@ class EdgePrior(StructurePrior):
         return log(self.c), -log(self.c), 0.0
 
     def log_prior(self, n_edges: int) -> float:
-        """Return the log prior of a graph with so many edges.
-
-        Parameters
-        ----------
-        n_edges : int
-            Edges of the graph.
-
-        Returns
-        -------
-        float
-            In nats, up to a constant.
-        """
+        """Return the log prior of a graph with so many edges, in nats, up to a constant."""
         return n_edges * log(self.c)
 
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from pgmx.estimators import BootstrapStructure, EdgeGrafting, HillClimbSearch, OnlineEdgeGrafting
-from pgmx.runs.fingerprint import FREE_OPTIONS, RUN_OPTIONS, describe, fingerprint
+from pgmx.runs.checkpoint import FREE_OPTIONS, RUN_OPTIONS, describe, fingerprint
 from pgmx.scores import BDeu, EdgePrior, UniformPrior
 
 
@@ -123,7 +123,7 @@ def test_estimators_by_their_options():
 
 SCRIPT = """
 from pgmx.estimators import HillClimbSearch
-from pgmx.runs.fingerprint import fingerprint
+from pgmx.runs.checkpoint import fingerprint
 from pgmx.scores import EdgePrior
 options = {"forbidden_edges": {("a", "b"), ("b", "c"), ("c", "d")}, "structure_prior": EdgePrior(0.5)}
 print(fingerprint(HillClimbSearch(root_nodes={"x", "y", "z"}, state_names={"b": {1, 2}, "a": "u"}, **options)))

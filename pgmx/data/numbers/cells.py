@@ -16,16 +16,10 @@ _NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
 class MissingNumbersError(MissingCellsError):
     """Columns of numbers with missing cells where none may be; the arguments are those of the base."""
 
-    def __init__(self, names, choices=("drop", "pairwise"), option="missing={!r}"):
-        super().__init__(names, choices, option)
-
-    def __str__(self):
-        purposes = {
-            "drop": "to leave out the rows that have them",
-            "pairwise": "to use for each pair of columns the rows that are known in both",
-        }
-        ways = [f"{self.option.format(choice)} {purposes[choice]}" for choice in self.choices]
-        return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
+    purposes = {
+        "drop": "to leave out the rows that have them",
+        "pairwise": "to use for each pair of columns the rows that are known in both",
+    }
 
 
 class NotNumbersError(TypeError, ValueError):

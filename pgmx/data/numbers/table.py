@@ -296,10 +296,9 @@ def _from_table(X, missing):
     if isinstance(X, Frame):
         frame = X
     else:
-        source = open_source(X)
+        frame = open_source(X)
         if isinstance(X, np.ndarray) and X.dtype.kind in "fiu":
-            return NumericTable(source.names, missing, block=np.require(np.asarray(X), np.float64, ["C", "A"]))
-        frame = Frame(*source)
+            return NumericTable(frame.names, missing, block=np.require(np.asarray(X), np.float64, ["C", "A"]))
     raise_of_states(frame.names, kinds_of_states(frame))
     return NumericTable(frame.names, missing, block=float_rows(frame))
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pgmx.checks import check_same_names
 from pgmx.data.files.readers import UNREADABLE, csv_header, is_csv, is_path, read_csv_pieces, table_files, unreadable
 from pgmx.data.frame import Frame
-from pgmx.data.sources import Source, open_piece, open_source
+from pgmx.data.sources import open_piece, open_source
 
 #: Rows of a file that are read at a time, fewer where the table is so wide that they hold more cells than the second.
 CHUNK_ROWS = 65_536
@@ -45,8 +45,8 @@ def parquet_has_floats(path):
     return any(pa.types.is_floating(field.type) for file in table_files(path) for field in _read_schema(file))
 
 
-def join_frames(first, rest) -> Source:
-    """Return the rows of frames of one kind that came one by one as a Source; `first` is None where there is none."""
+def join_frames(first, rest) -> Frame:
+    """Return the rows of frames of one kind that came one by one as one Frame; `first` is None where there is none."""
     if first is None:
         raise _no_frame()
     if isinstance(first, np.ndarray):
@@ -65,7 +65,7 @@ def _align_columns(pieces) -> Iterator[Frame]:
     """Yield the pieces as frames with the columns of the first."""
     names = None
     for number, piece in enumerate(pieces, 1):
-        frame = Frame(*open_piece(piece))
+        frame = open_piece(piece)
         if names is None:
             names = frame.names
         elif frame.names != names:
@@ -119,9 +119,9 @@ def _parquet_pieces(path, chunk_rows):
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
         kept = [i for i, name in enumerate(schema.names) if name not in stored]
         names = _names(schema, kept)
-        yield Source(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
+        yield Frame(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
         for batch in file.iter_batches(batch_size=rows_at_a_time(chunk_rows, len(kept))):
-            yield Source(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)
+            yield Frame(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)
 
 
 def _names(schema, kept):

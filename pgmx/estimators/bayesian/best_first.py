@@ -33,8 +33,8 @@ class BestFirstSearch(SearchLearner):
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     scoring_method : str or BaseStructureScore, default=None
-        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data.
-        None takes BIC for columns of states, Gaussian BIC for floats, conditional Gaussian BIC for both.
+        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data;
+        BIC by default, in its Gaussian or conditional Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
     width : int, default=10
@@ -45,19 +45,16 @@ class BestFirstSearch(SearchLearner):
     max_open : int, default=10_000
         Graphs that wait to be expanded; the worst ones beyond are forgotten.
     start_dag : DAG or {"tree", "random"}, default=None
-        First graph: a DAG over the same variables, a Chow-Liu forest of the score, or a random graph; by default one
-        without edges.
+        First graph: a DAG, a Chow-Liu forest of the score, or a random graph; without edges by default.
     max_indegree : int, default=None
         Most parents that a move may give a node; unlimited by default.
     max_candidates : int, default=None
-        Each variable keeps so many best partners by pair score as candidate parents, and those that chose it. It makes
-        thousands of variables feasible; all pairs are candidates by default.
+        Best partners by pair score that each variable keeps as candidate parents, beside those that chose it; all by
+        default.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object; it is not changed. It holds together with the next five options, contradictions are an error.
-    required_edges : collection of (tail, head), default=None
-        Edges that the graph must have.
-    forbidden_edges : collection of (tail, head), default=None
-        Edges that it must not have.
+        pgmpy's object. It holds together with the next five options; contradictions are an error.
+    required_edges, forbidden_edges : collection of (tail, head), default=None
+        Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
         Groups of variables from the earliest to the latest; no edge leads to an earlier group.
     root_nodes : collection, default=None
@@ -69,24 +66,23 @@ class BestFirstSearch(SearchLearner):
     epsilon : float, default=1e-4
         A move that gains less, in nats, is no improvement.
     max_iter : int, default=1_000_000
-        Most moves, those on trial (of restarts and reinsertions) among them; may be infinite.
+        Most moves, those on trial among them; may be infinite.
     max_time : float, default=None
-        Seconds after which the best graph so far is returned; coding the data and counting pairs are not interrupted.
+        Seconds after which the best graph so far is returned; coding and counting are not interrupted.
     checkpoint : path-like, default=None
-        File for snapshots of the search. Where it exists, ``fit`` resumes from it, to the same graph as without the
-        interruption; it is deleted when the search has converged.
+        File of snapshots, from which ``fit`` resumes to the same graph; it is deleted when the search has converged.
     checkpoint_every : float, default=60.0
         Seconds between two snapshots; 0 takes one per move.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
     callback : callable, default=None
-        Called with (n_iter, score, n_edges, seconds), a named tuple, after each move and each trial that led to a
-        better graph; a true answer ends the search. Its own time is not counted.
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each move and each trial that led to a
+        better graph; a true answer ends the search.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
-        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``; or each family
-        is scored on the rows that are complete in it (BIC, AIC and log-likelihood, by the node average).
+        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
+        rows that are complete in them (BIC, AIC and log-likelihood, by the node average).
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -94,8 +90,8 @@ class BestFirstSearch(SearchLearner):
 
     Attributes
     ----------
-    graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
-        The learned graph; `causal_graph_` is the same object.
+    graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
+        The learned graph, as `return_type` says.
     dag_ : pgmpy.base.DAG
         The learned DAG, whatever `return_type`.
     model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
@@ -104,20 +100,16 @@ class BestFirstSearch(SearchLearner):
         Score of `dag_`, in nats, the log prior of the graph included.
     n_iter_ : int
         Moves made, those on trial among them.
-    converged_ : bool
-        Whether the search came to its end.
-    stopped_by_ : str
-        Why it ended: ``"converged"``, ``"max_iter"``, ``"max_time"`` or ``"callback"``.
+    converged_, stopped_by_ : bool, str
+        Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time" or "callback".
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`.
-    variables_ : list
-        Names of the columns.
     adjacency_matrix_ : DataFrame
         Of `graph_`, made on access.
-    n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+    variables_, n_features_in_, feature_names_in_ : list, int, ndarray
+        Names of the columns, and scikit-learn's forms of them.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Sequence
 from math import fsum
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import networkx as nx
@@ -14,7 +14,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import Interval, StrOptions, random_draws
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
+from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs
 from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
@@ -49,11 +49,9 @@ class ChowLiuForest(DagLearner):
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object; it is not changed. It holds together with the next five options, contradictions are an error.
-    required_edges : collection of (tail, head), default=None
-        Edges that the graph must have.
-    forbidden_edges : collection of (tail, head), default=None
-        Edges that it must not have.
+        pgmpy's object. It holds together with the next five options; contradictions are an error.
+    required_edges, forbidden_edges : collection of (tail, head), default=None
+        Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
         Groups of variables from the earliest to the latest; no edge leads to an earlier group.
     root_nodes : collection, default=None
@@ -65,8 +63,8 @@ class ChowLiuForest(DagLearner):
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
-        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``; or each family
-        is scored on the rows that are complete in it (BIC, AIC and log-likelihood, by the node average).
+        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
+        rows that are complete in them (BIC, AIC and log-likelihood, by the node average).
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -88,12 +86,10 @@ class ChowLiuForest(DagLearner):
         Weights of the arcs in nats; of an arc from the class, what it gains alone.
     score_ : float
         Score of `dag_`, in nats.
-    variables_ : list
-        Names of the columns.
     adjacency_matrix_ : DataFrame
         Of `graph_`, made on access.
-    n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+    variables_, n_features_in_, feature_names_in_ : list, int, ndarray
+        Names of the columns, and scikit-learn's forms of them.
 
     Raises
     ------
@@ -146,12 +142,7 @@ class ChowLiuForest(DagLearner):
         "class_node": "no_validation",
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
         "prior_network": "no_validation",  # judged by BDe
-        **KNOWLEDGE_OPTIONS,
-        "return_type": [str],  # any case, judged by _check_return_type
-        "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state", np.random.Generator],
+        **DagLearner._parameter_constraints,
     }
 
     def __init__(

@@ -1,6 +1,7 @@
 """The bases of the learners of directed acyclic graphs: their results, and what is known of the edges."""
 
 from collections.abc import Collection, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import check_same_names
 from pgmx.data import open_frame
-from pgmx.estimators.base import BaseStructureLearner, get_metrics
+from pgmx.estimators.base import BaseStructureLearner, StrOptions, get_metrics
 from pgmx.models import cpdag, to_dag, to_pdag
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     pass
 
 
-#: The options of what is known of the edges, for `_parameter_constraints`.
-KNOWLEDGE_OPTIONS: dict[str, Any] = {
-    "expert_knowledge": "no_validation",
-    "required_edges": "no_validation",
-    "forbidden_edges": "no_validation",
-    "tiers": "no_validation",
-    "root_nodes": "no_validation",
-    "candidate_edges": "no_validation",
-}
+#: The options of what is known of the edges; `read_constraints` checks them.
+KNOWLEDGE_OPTIONS = (
+    "expert_knowledge",
+    "required_edges",
+    "forbidden_edges",
+    "tiers",
+    "root_nodes",
+    "candidate_edges",
+)
 
 
 class NetworkResults(BaseStructureLearner):
@@ -116,9 +117,18 @@ class NetworkResults(BaseStructureLearner):
 class DagLearner(NetworkResults):
     """Base of the learners of one directed acyclic graph.
 
-    A subclass has the option `return_type` and those of `KNOWLEDGE_OPTIONS`, calls `_check_return_type` first and
-    `_set_graph` last in its `_fit`.
+    A subclass has the options that are declared here, calls `_check_return_type` first and `_set_graph` last in its
+    `_fit`.
     """
+
+    _parameter_constraints: dict[str, Any] = {
+        **dict.fromkeys(KNOWLEDGE_OPTIONS, "no_validation"),
+        "return_type": [str],  # any case, judged by _check_return_type
+        "state_names": [dict, None],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
 
     return_type: str
 

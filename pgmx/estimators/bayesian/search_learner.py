@@ -45,8 +45,7 @@ class SearchLearner(DagLearner):
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
         "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
-        **KNOWLEDGE_OPTIONS,
-        "return_type": [str],  # any case, judged by _check_return_type
+        **DagLearner._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -54,10 +53,6 @@ class SearchLearner(DagLearner):
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "show_progress": ["boolean"],
         "callback": [callable, None],
-        "state_names": [dict, None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     scoring_method: str | BaseStructureScore | None

@@ -1,12 +1,6 @@
 """Gaussian Markov networks in files: npz and json without loss, graphml for other programs.
 
-========  ===================================================================================
-format    keeps
-========  ===================================================================================
-npz       all of it; names must be text, numbers or booleans
-json      the same, as text; numbers in full precision
-graphml   the same: numbers as attributes of nodes and edges; names as text
-========  ===================================================================================
+graphml holds numbers as attributes of nodes and edges, and text for names.
 """
 
 import json

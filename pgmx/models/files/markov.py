@@ -1,13 +1,7 @@
 """Pairwise Markov networks in files: npz and json without loss, uai and graphml for other programs.
 
-========  ===================================================================================
-format    keeps
-========  ===================================================================================
-npz       all of it; names and states must be text, numbers, booleans or None
-json      the same, as text; log-potentials in full precision
-graphml   the same: log-potentials as attributes of nodes and edges; names and states as text
-uai       the exponentials of the log-potentials; names and states in a comment at the end, for us alone
-========  ===================================================================================
+graphml holds log-potentials as attributes of nodes and edges, and text for names and states; uai the exponentials of
+the log-potentials, with names and states in a comment at the end, for us alone.
 """
 
 import json

@@ -71,7 +71,7 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
-    frame = X if isinstance(X, Frame) else Frame(*open_piece(X))
+    frame = X if isinstance(X, Frame) else open_piece(X)
     raise_of_states(frame.names, kinds_of_states(frame))
     columns = frame.names
     if isinstance(X, np.ndarray):
