@@ -235,23 +235,7 @@ class DiscreteTable:
         return planes
 
     def index(self, name: Hashable) -> int:
-        """Return the position of a variable.
-
-        Parameters
-        ----------
-        name : hashable
-            A variable name.
-
-        Returns
-        -------
-        int
-            Its index into `columns`, `states` and `codes`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such variable.
-        """
+        """Return the position of a variable in `columns`, `states` and `codes`; ValueError where there is none."""
         try:
             return self._positions[name]
         except (KeyError, TypeError):

@@ -10,16 +10,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = [
-    "Marks",
-    "PairCounts",
-    "average_edges",
-    "count_pairs",
-    "estimate_threshold",
-    "extend_to_dag",
-    "make_marks",
-]
-
 
 class Marks(NamedTuple):
     """The edges of one graph, as ids: arcs (tail, head) and undirected edges, int32 of shapes (m, 2) and (k, 2)."""

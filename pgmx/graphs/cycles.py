@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["find_cycle"]
-
 
 def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
     """Return the nodes of one directed cycle of edges (tail, head), its smallest id first; None for an acyclic graph.

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from pgmx.graphs.cycles import find_cycle
 
-__all__ = ["cpdag"]
-
 
 def cpdag(
     n: int, edges: Iterable[tuple[int, int]], *, compelled: Iterable[tuple[int, int]] = ()

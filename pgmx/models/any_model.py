@@ -16,16 +16,6 @@ from pgmx.models.files.markov import MARKOV_WRITERS, parse_markov
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 
-__all__ = [
-    "load_gaussian_network",
-    "load_markov_network",
-    "read_json",
-    "read_model",
-    "save_gaussian_network",
-    "save_markov_network",
-    "save_model",
-]
-
 #: Formats that `save_model` writes; each is also a file suffix.
 FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
 

@@ -13,8 +13,6 @@ from pgmx.atomic import replace_file
 from pgmx.checks import join_names
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 
-__all__ = ["FixedGraph"]
-
 
 class FixedGraph(UndirectedGraph):
     """An undirected graph whose nodes and edges cannot be changed once it has numbers.

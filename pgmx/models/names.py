@@ -5,8 +5,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from pgmx.checks import join_names
 from pgmx.data.table import python_scalar
 
-__all__ = ["check_columns", "check_complete", "check_names"]
-
 
 def check_names(names: Iterable[Hashable]) -> tuple:
     """Return names as Python scalars in a tuple, or raise where they cannot be the distinct nodes of a graph."""

@@ -26,18 +26,7 @@ class StructurePrior:
         return 0.0
 
     def log_prior(self, n_edges: int) -> float:
-        """Return the part of the log prior that goes by the number of edges.
-
-        Parameters
-        ----------
-        n_edges : int
-            Edges of the graph.
-
-        Returns
-        -------
-        float
-            In nats, up to a constant.
-        """
+        """Return the part of the log prior that goes by the number of edges, in nats, up to a constant."""
         return 0.0
 
 

@@ -112,12 +112,9 @@ class NumericTable:
         return None if self._block is None else bool(missing_columns(self._block).any())
 
     def rows(self) -> np.ndarray:
-        """Return all rows.
+        """Return all rows, float64 of shape (n_rows, n_columns), C-contiguous; those of a file are read.
 
-        Returns
-        -------
-        ndarray of float64, shape (n_rows, n_columns), C-contiguous
-            A read-only view for a table in memory; a file is read whole.
+        Those of a table in memory are a read-only view.
         """
         if self._block is not None:
             return self._block
@@ -140,30 +137,16 @@ class NumericTable:
         return (rows for _, rows in self.chunks_with_numbers())
 
     def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the rows in pieces, each with its row numbers in the input.
+        """Yield the row numbers in the input, int64 (m,), and the rows, float64 (m, n_columns), of each piece.
 
-        Yields
-        ------
-        tuple of (ndarray of int64, shape (m,), ndarray of float64, shape (m, n_columns))
-            Row numbers in the input, counting the rows that missing="drop" leaves out, and the rows.
+        Rows that missing="drop" leaves out are counted.
         """
         return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
 
     numbered_chunks = FormerName("chunks_with_numbers")
 
     def check_weights(self, weights: ArrayLike) -> np.ndarray:
-        """Return row weights for the rows that are kept, or raise.
-
-        Parameters
-        ----------
-        weights : array_like of shape (n_rows_in_the_input,)
-            Finite, not negative, not all zero.
-
-        Returns
-        -------
-        ndarray of float64
-            A copy, one number for each row of the input.
-        """
+        """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
         weights = np.array(weights, dtype=np.float64)
         if weights.ndim != 1:
             raise ValueError(f"weights must be one number per row, got the shape {weights.shape}")

@@ -19,8 +19,6 @@ from pgmx.data.table import DiscreteTable
 from pgmx.graphs.cycles import find_cycle
 from pgmx.statistics import Moments
 
-__all__ = ["fit_discrete", "fit_linear_gaussian", "to_dag", "to_linear_gaussian", "to_pdag"]
-
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27
 

@@ -7,8 +7,6 @@ import pandas as pd
 
 from pgmx.graphs.consensus import PairCounts
 
-__all__ = ["MAX_MATRIX_VARIABLES", "make_direction_matrix", "make_strength_matrix", "make_strength_table"]
-
 #: Most variables for which a dense matrix of all pairs is made (128 MB).
 MAX_MATRIX_VARIABLES = 4000
 

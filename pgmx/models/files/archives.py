@@ -11,8 +11,6 @@ import numpy as np
 
 from pgmx.models.files.formats import check_marks
 
-__all__ = ["has_type", "read_archive", "write_archive"]
-
 #: What comes of files that are no archive, of damaged ones, and (a TypeError) of a single array.
 _NOT_AN_ARCHIVE = (BadZipFile, zlib.error, NotImplementedError, AttributeError, TypeError)
 

@@ -9,8 +9,6 @@ from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 from pgmx.checks import join_names
 from pgmx.models.files.formats import decode, encode_all
 
-__all__ = ["read_bif", "write_bif"]
-
 _NAME_MARKS = frozenset("-.")
 
 

@@ -13,8 +13,6 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.models.files.formats import MARKS, check_marks
 
-__all__ = ["build_graph", "describe_graph", "make_document", "plain", "read_document", "write_document"]
-
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
     kind.__name__: kind

@@ -19,8 +19,6 @@ from pgmx.models.files.formats import MARKS, check_marks, encode_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 
-__all__ = ["GAUSSIAN_READERS", "GAUSSIAN_WRITERS", "GaussianParts", "is_gaussian_npz", "parse_gaussian"]
-
 _TYPE = "GaussianMarkovNetwork"
 _TRANSFORM = "transform_"
 

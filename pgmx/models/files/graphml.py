@@ -10,8 +10,6 @@ from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.models.files.formats import encode_all
 
-__all__ = ["write_graph", "write_graphml"]
-
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

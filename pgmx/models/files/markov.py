@@ -19,8 +19,6 @@ from pgmx.models.files.documents import make_document, plain, read_document, wri
 from pgmx.models.files.formats import MARKS, check_marks, encode_all
 from pgmx.models.files.graphml import write_graphml
 
-__all__ = ["MARKOV_READERS", "MARKOV_WRITERS", "MarkovParts", "parse_markov"]
-
 _COMMENT = "# pgmx "
 
 

@@ -9,15 +9,6 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, sol
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = [
-    "Blocks",
-    "compute_smallest_eigenvalue",
-    "fill_scores",
-    "invert_factor",
-    "marginalize_precision",
-    "scale_to_unit_diagonal",
-]
-
 #: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
 DENSE_UP_TO = 2048
 

@@ -6,8 +6,6 @@ from scipy.sparse import csr_array, issparse
 from pgmx.checks import join_names, read_only
 from pgmx.models.gaussian.blocks import compute_smallest_eigenvalue
 
-__all__ = ["check_column", "check_precision", "explain_not_positive", "split_covariance"]
-
 #: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
 ASYMMETRY = 1e-8
 

@@ -8,8 +8,6 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
 
-__all__ = ["make_linear_gaussian_network"]
-
 #: Partial correlations not above this are rounding errors of zero, and no arcs.
 ROUNDING = 1e-12
 

@@ -22,8 +22,6 @@ from pgmx.models.gaussian.queries import GaussianQueries
 from pgmx.models.names import check_names
 from pgmx.statistics import MarginalTransforms
 
-__all__ = ["GaussianMarkovNetwork"]
-
 
 class GaussianMarkovNetwork(GaussianQueries):
     r"""A multivariate normal distribution, given by its precision matrix, and the graph of that matrix's zeros.

@@ -16,8 +16,6 @@ from pgmx.models.gaussian.linear_gaussian import make_linear_gaussian_network
 from pgmx.models.gaussian.rows import read_evidence, read_rows
 from pgmx.statistics import MarginalTransforms
 
-__all__ = ["GaussianQueries"]
-
 #: Partial correlations of a marginal distribution not above this are rounding errors of zero.
 _ROUNDING = 1e-12
 

@@ -15,8 +15,6 @@ from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.sources import open_piece
 from pgmx.models.names import check_columns, check_complete
 
-__all__ = ["NumericRows", "read_evidence", "read_rows"]
-
 
 class NumericRows(NamedTuple):
     """Rows in the order of a network, with their labels.

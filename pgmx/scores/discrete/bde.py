@@ -102,18 +102,7 @@ class BDe(DiscreteScore):
         self._network = _align_prior(network, self.variables, self.table.states)
 
     def formula(self, table: DiscreteTable) -> PriorCounts:
-        """Return what scores the families of a table of the same variables from their cells.
-
-        Parameters
-        ----------
-        table : DiscreteTable
-            Its columns and states may come in another order than those of the score's own.
-
-        Returns
-        -------
-        PriorCounts
-            With ``score(child, parents, cells, counts)``.
-        """
+        """Return what scores families by their cells in a table of the same variables and states, in any order."""
         network = _align_prior(self._network, table.columns, table.states)
         return PriorCounts(network, float(self.equivalent_sample_size))
 

@@ -75,32 +75,10 @@ class BDs(DiscreteScore):
         )
 
     def structure_prior(self, model: nx.DiGraph) -> float:
-        """Return the log prior of a graph: no arc between two variables has probability 1/2, either arc 1/4.
-
-        Parameters
-        ----------
-        model : DAG
-            The graph.
-
-        Returns
-        -------
-        float
-            In nats.
-        """
+        """Return the log prior of a graph: no arc between two variables has probability 1/2, either arc 1/4."""
         n = model.number_of_nodes()
         return -(model.number_of_edges() + n * (n - 1) / 2) * log(2.0)
 
     def structure_prior_ratio(self, operation: Literal["+", "-", "flip"]) -> float:
-        """Return what a move changes in the log prior.
-
-        Parameters
-        ----------
-        operation : {"+", "-", "flip"}
-            Addition, deletion or reversal of an arc.
-
-        Returns
-        -------
-        float
-            In nats.
-        """
+        """Return what an addition "+", deletion "-" or reversal "flip" of an arc changes in the log prior."""
         return {"+": -log(2.0), "-": log(2.0)}.get(operation, 0.0)

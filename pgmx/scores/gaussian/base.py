@@ -145,20 +145,7 @@ class GaussianScore(CompiledScore):
 
     @classmethod
     def from_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
-        """Return the score of columns that are known by their moments alone.
-
-        Parameters
-        ----------
-        sample_moments : Moments
-            Means and cross-products; no column constant.
-        names : sequence
-            Names of the columns.
-
-        Returns
-        -------
-        GaussianScore
-            Its `data` is None.
-        """
+        """Return the score of columns that are known by their moments alone, none constant; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None
         score.variables = list(names)

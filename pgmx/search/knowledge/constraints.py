@@ -15,8 +15,6 @@ import numpy as np
 from pgmx.checks import join_names
 from pgmx.graphs.cycles import find_cycle
 
-__all__ = ["EdgeConstraints", "read_constraints"]
-
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 _EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
 _SHOWN = 8  # names that an error message lists
