@@ -8,7 +8,7 @@
 - `learn`: the work of ``pgmx learn``, one module per family of models
 - `resample`: the work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are
 - `evaluate`: the work of ``pgmx score`` and ``pgmx compare``
-- `report`: lines of the reports
+- `report`: what all families share once a learner is made: fitting it, lines of the report, writing files
 - `console`: what the user sees when something is wrong: one line on standard error, exit status 2, no traceback
 """
 

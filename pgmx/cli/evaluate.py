@@ -104,8 +104,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     values = _structure_scores(network, table, names, missing)
     likelihood = _likelihood(network, table, missing)
 
-    line("data", f"{title}: {table.n_rows} rows, {len(network)} variables")
-    line("graph", f"{network.number_of_edges()} edges")
+    _report_sizes(title, table.n_rows, network)
     for name, value in values:
         line("score", f"{value:.4f} ({name}, parameters fitted to these rows)")
     _report_likelihood(likelihood)
@@ -124,8 +123,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
             raise ValueError(f"column {str(name)!r} has the state {str(extra[0])!r}, which the network does not have")
     likelihood, pseudo = network.log_likelihood(table), network.pseudo_log_likelihood(table)
 
-    line("data", f"{title}: {table.n_rows} rows, {len(network)} variables")
-    line("graph", f"{network.number_of_edges()} edges")
+    _report_sizes(title, table.n_rows, network)
     how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{how}")
     line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} per row (log pseudolikelihood)")
@@ -140,9 +138,13 @@ def _score_gaussian(network, model: str, source: str, names: Sequence[str], miss
     rows = with_names_of(network, read_numbers(path, missing))
     likelihood = network.log_likelihood(rows)
 
-    line("data", f"{title}: {len(rows)} rows, {len(network)} variables")
-    line("graph", f"{network.number_of_edges()} edges")
+    _report_sizes(title, len(rows), network)
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{of_scores(network)}")
+
+
+def _report_sizes(title: str, n_rows: int, network) -> None:
+    line("data", f"{title}: {n_rows} rows, {len(network)} variables")
+    line("graph", f"{network.number_of_edges()} edges")
 
 
 def _refuse_scores(names: Sequence[str], model: str, what: str) -> None:

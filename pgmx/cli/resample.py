@@ -8,10 +8,9 @@ import click
 from pgmx.atomic import replace_file
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
-from pgmx.cli.learn.results import fit_timed
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
-from pgmx.cli.report import data_line, edge_count, edges_of, line, strength_lines
+from pgmx.cli.report import data_line, edge_count, edges_of, fit_timed, line, strength_lines
 
 
 def run(

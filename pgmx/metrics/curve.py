@@ -81,14 +81,9 @@ def learning_curve(
 
     Raises
     ------
-    TypeError
-        If `network` is no discrete Bayesian network, or `learners` is no mapping of learners and graphs.
-    ValueError
-        If a number is out of range, a graph has other variables, or a result is no DAG.
-
-    Notes
-    -----
-    One fit and one divergence per row of the result; joint distributions of `network` are computed once.
+    TypeError, ValueError
+        If `network` is no discrete Bayesian network, `learners` is no mapping of learners and graphs, a number is out
+        of range, a graph has other variables, or a result is no DAG.
 
     References
     ----------

@@ -78,16 +78,13 @@ def held_out_log_likelihood(
 
     Raises
     ------
-    TypeError
-        If `model` is neither kind of network.
-    ValueError
-        If the columns are not the variables, cells are missing or infinite, a node has no parameters, a standard
-        deviation is not positive, or a column's states are text in the network only.
+    TypeError, ValueError
+        If `model` is neither kind of network, the columns are not the variables, cells are missing or infinite, a node
+        has no parameters, a standard deviation is not positive, or a column's states are text in the network only.
 
     Notes
     -----
-    One table look-up per cell: 100,000 rows of the 37 variables of ALARM take about 0.05 s after coding. Distributions
-    are scaled to the sum 1, since files hold rounded decimals.
+    One table look-up per cell. Distributions are scaled to the sum 1, since files hold rounded decimals.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Pictures of learned graphs and of learning, with matplotlib alone.
 
 - `crossings`: crossing reduction between the layers of a layered drawing
-- `marks`: nodes and edges of any graph of pgmx, pgmpy or networkx, as integers
 - `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
 - `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, with their legends
 - `history`: curves of learning: quality against time, edges or tests, one line for each learner

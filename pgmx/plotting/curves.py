@@ -42,10 +42,8 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
 
     Raises
     ------
-    TypeError
-        If `curve` is no such table.
-    ValueError
-        If it is empty or lacks a column, or `measure` is unknown.
+    TypeError, ValueError
+        If `curve` is no such table, is empty or lacks a column, or `measure` is unknown.
 
     Examples
     --------

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pgmx.atomic import replace_file
+from pgmx.checks import check_same_names
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layout import compute_layout
-from pgmx.plotting.marks import read_marks
 from pgmx.plotting.shapes import MARGIN, draw_edges, draw_nodes, prepare_axes, route_curves
 from pgmx.plotting.strengths import read_strengths
 
@@ -29,6 +29,14 @@ _LARGEST_PNG = 6000  # pixels on the longer side
 _SUFFIXES = (".svg", ".png")
 
 
+class Marks(NamedTuple):
+    """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted."""
+
+    names: list
+    directed: list
+    undirected: list
+
+
 def plot_graph(
     graph: Graph,
     ax: Axes | None = None,
@@ -38,8 +46,7 @@ def plot_graph(
 ) -> Axes:
     """Draw a directed, partially directed or undirected graph in layers.
 
-    Arrows point down wherever no cycle forbids it; the undirected edges of a PDAG have no head; isolated nodes stand
-    in rows of their own at the bottom.
+    Arrows point down wherever no cycle forbids it; isolated nodes are in rows of their own at the bottom.
 
     Parameters
     ----------
@@ -53,11 +60,9 @@ def plot_graph(
         the reference, or (dashed) only in the reference.
     strengths : mapping, DataFrame or str, optional
         Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
-        ``strengths_`` of ``BootstrapStructure``, in either direction, or the name of an attribute of the edges, such as
-        the ``"weight"`` in the `graph_` of a learner of Markov networks: the stronger an edge, the wider and (without
-        `reference`) the darker it is drawn, with a legend. Where some are negative, as partial correlations are, the
-        size sets the width, and edges of negative ones are dashed and (without `reference`) red. Edges that are not
-        given are dotted.
+        ``strengths_`` of ``BootstrapStructure``, or the name of an attribute of the edges, such as ``"weight"``: the
+        stronger an edge, the wider and (without `reference`) the darker it is drawn, with a legend. Edges of negative
+        strength are dashed and (without `reference`) red, edges without a strength dotted.
 
     Returns
     -------
@@ -66,15 +71,13 @@ def plot_graph(
 
     Raises
     ------
-    TypeError
-        If `graph` or `reference` is no graph, or `strengths` is neither mapping, table nor text.
-    ValueError
-        If `graph` has no nodes, `reference` has other nodes, a strength is not finite, or no edge has the attribute.
+    TypeError, ValueError
+        If `graph` or `reference` is no graph, `graph` has no nodes, `reference` has other nodes, or `strengths` is none
+        of the above.
 
     Notes
     -----
-    Takes well below a second for a hundred nodes. Labels are cut at 28 characters; above 150 nodes they are half as
-    large, and where they would be smaller than 1.5 points on the given `ax` they are left out.
+    Labels are cut at 28 characters; above 150 nodes they are half as large, and below 1.5 points they are left out.
 
     Examples
     --------
@@ -124,10 +127,8 @@ def save_picture(
         What to draw.
     path : str or path-like
         Where to write; the suffix is ``.svg`` or ``.png``.
-    reference : pgmpy or networkx graph, optional
-        A graph on the same nodes to compare with.
-    strengths : mapping, DataFrame or str, optional
-        Strengths of the edges, as in :func:`plot_graph`.
+    reference, strengths : optional
+        As for :func:`plot_graph`.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
 
@@ -181,6 +182,23 @@ def check_picture_path(path: str | PathLike[str]) -> Path:
     if path.suffix.lower() not in _SUFFIXES:
         raise ValueError(f"a picture is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
     return path
+
+
+def read_marks(graph: Graph, names: list | None = None) -> Marks:
+    """Return the marks of a graph, the nodes in the order of `names` where given.
+
+    In a directed graph two opposite edges are one undirected edge, as in pgmpy's ``PDAG``.
+    """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")
+    names = list(graph.nodes()) if names is None else list(names)
+    number = {name: v for v, name in enumerate(names)}
+    check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
+    arcs = {(number[u], number[v]) for u, v in graph.edges() if u != v}
+    if not graph.is_directed():
+        arcs |= {(v, u) for u, v in arcs}
+    both = {(u, v) for u, v in arcs if (v, u) in arcs}
+    return Marks(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
 
 
 def _scales(graph, strengths):

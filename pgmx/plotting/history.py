@@ -70,8 +70,8 @@ def plot_history(
 def plot_history(learners, ax=None, *, measures=None, against="seconds", below_best=False):
     """Draw the quality that learners reached against the time they took.
 
-    Each line keeps its height until the next figure is known; the mark is the end of a run. The line of a score is the
-    best one so far; where a learner also walks through worse graphs, its current score is drawn faintly behind it.
+    The mark is the end of a run. The line of a score is the best one so far; where a learner also visits worse graphs,
+    its current score is drawn faintly behind it.
 
     Parameters
     ----------
@@ -90,9 +90,7 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
         computed or pair tables counted.
     below_best : bool, default=False
         Whether to draw how many nats each score lies below the best of all, and each objective above the least, on a
-        logarithmic axis: differences at the end show, which the long way from the start hides otherwise. The best
-        itself, and what differs from it by less than a nat (and a ten-thousandth) on a long way, is drawn at the lower
-        end.
+        logarithmic axis, which shows differences near the end. The best itself is drawn at the lower end.
 
     Returns
     -------
@@ -102,11 +100,9 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
 
     Raises
     ------
-    TypeError
-        If an object has no history, that is, is no fitted learner of this kind.
-    ValueError
-        If there are no learners, none has made a move, a measure is unknown or was not recorded, or there is not one
-        axes for each measure.
+    TypeError, ValueError
+        If an object has no history, there are no learners, none has made a move, a measure is unknown or was not
+        recorded, or there is not one axes for each measure.
 
     Examples
     --------

@@ -41,10 +41,8 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    TypeError
-        If `path` is neither a path nor a learner that kept one.
-    ValueError
-        If the path has no penalties.
+    TypeError, ValueError
+        If `path` is neither a path nor a learner that kept one, or has no penalties.
 
     Notes
     -----

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.forests import best_weight
-from pgmx.search.forest.branching import find_maximum_branching
 from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
+from pgmx.search.forest.spanning_forest import check_forest_constraints, find_maximum_branching, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 

@@ -36,10 +36,7 @@ def read_edges(path: Path, columns: Sequence) -> list[tuple]:
 
     Empty lines are skipped, and so is a first line ``from,to`` (or source,target or tail,head).
     """
-    rows = _rows(path, "edge file")
-    known = {str(name) for name in columns}
-    if rows and {field.lower() for field in rows[0][1]} in _HEADERS and not set(rows[0][1]) <= known:
-        del rows[0]
+    rows, _ = _rows(path, "edge file", _HEADERS, columns)
     edges = []
     for line, row in rows:
         if len(row) != 2:
@@ -54,13 +51,8 @@ def read_tiers(path: Path, columns: Sequence) -> list[list]:
     Lines are ``variable,tier`` with integer tiers, the smallest being the earliest (a first line ``variable,tier`` is
     skipped), or one tier per line, the earliest first, its variables separated by commas.
     """
-    rows = _rows(path, "tier file")
+    rows, has_header = _rows(path, "tier file", _TIER_HEADERS, columns)
     known = {str(name) for name in columns}
-    has_header = (
-        bool(rows) and {field.lower() for field in rows[0][1]} in _TIER_HEADERS and not set(rows[0][1]) <= known
-    )
-    if has_header:
-        del rows[0]
     if not rows:
         raise ValueError(f"tier file {path} is empty")
     if not has_header and not all(len(row) == 2 and _is_integer(row[1]) and row[1] not in known for _, row in rows):
@@ -73,8 +65,8 @@ def read_tiers(path: Path, columns: Sequence) -> list[list]:
     return [tiers[number] for number in sorted(tiers)]
 
 
-def _rows(path: Path, kind: str) -> list[tuple[int, list[str]]]:
-    """Return the lines that are not empty, with their numbers."""
+def _rows(path: Path, kind: str, headers: Sequence, columns: Sequence) -> tuple[list[tuple[int, list[str]]], bool]:
+    """Return the lines that are not empty, with their numbers, and whether there was a header, which is left out."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, skipinitialspace=True)
@@ -83,7 +75,10 @@ def _rows(path: Path, kind: str) -> list[tuple[int, list[str]]]:
         raise ValueError(f"no such {kind}: {path}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{kind} {path} is no UTF-8 CSV file: {error}") from None
-    return [(line, row) for line, row in rows if any(row)]
+    rows = [(line, row) for line, row in rows if any(row)]
+    names = set(rows[0][1]) if rows else set()
+    has_header = {name.lower() for name in names} in headers and not names <= {str(name) for name in columns}
+    return rows[has_header:], has_header
 
 
 def _is_integer(text: str) -> bool:

@@ -1,7 +1,6 @@
 """The command ``pgmx learn``, one module per family of models.
 
 - `query`: one question to the fitted network, asked only when exact inference is cheap
-- `results`: what all families of models share once a learner is made: fitting it, listing edges, writing files
 - `bayesian`: Bayesian networks: learn, report, ask, write
 - `gaussian`: Gaussian graphs: learn, report, predict, write
 - `markov`: Markov networks: learn, report, ask, write

@@ -11,9 +11,9 @@ from pgmx.cli.inputs.paths import (
     check_writable,
 )
 from pgmx.cli.inputs.sources import load, open_source
-from pgmx.cli.learn.results import Targets
 from pgmx.cli.learners import check_method
 from pgmx.cli.methods import GAUSSIAN_METHODS, MARKOV_METHODS
+from pgmx.cli.report import Targets
 
 
 def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **options) -> None:

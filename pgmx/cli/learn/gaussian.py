@@ -1,16 +1,18 @@
 """The work of ``pgmx learn`` for Gaussian graphs: learn, report, predict, write."""
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from pgmx.cli import report
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.learn.query import target_and_neighbour
-from pgmx.cli.learn.results import LABEL_WIDTH, Targets, check_held_out, fit_timed, list_edges, write_results
 from pgmx.cli.learners import make_learner
-from pgmx.cli.report import line, penalty_text, save_figure
+
+_line = partial(report.line, width=report.LABEL_WIDTH)
 
 #: Edges that are listed; files hold all of them.
 MOST_EDGES = 40
@@ -37,32 +39,28 @@ class Prediction(NamedTuple):
     after: tuple[float, ...]
 
 
-def learn_gaussian(where: Source, options: dict, targets: Targets, quiet: bool) -> None:
+def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
     """Learn a Gaussian graph from a file, and report and write what was learned."""
-    path, complete = check_held_out(options), "error" if options["missing"] == "error" else "drop"
+    path, complete = report.check_held_out(options), "error" if options["missing"] == "error" else "drop"
     held_out = None if path is None else read_numbers(path, complete)
     learner = make_learner(options, {})
     with warnings.catch_warnings():
         # The report says both in words of this command.
         warnings.filterwarnings("ignore", ".* ended before its tolerance", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
-        seconds = fit_timed(learner, where.path)
+        seconds = report.fit_timed(learner, where.path)
     model, graph = learner.model_, learner.graph_
 
     _report(where, learner, options, seconds)
     if held_out is not None:
         mean = model.log_likelihood(with_names_of(model, held_out)).mean()
-        line(
-            "held-out",
-            f"{mean:.4f} nats per row (log-likelihood of {len(held_out)} rows{of_scores(model)})",
-            LABEL_WIDTH,
-        )
+        _line("held-out", f"{mean:.4f} nats per row (log-likelihood of {len(held_out)} rows{of_scores(model)})")
     if not quiet:
-        list_edges(graph, "partial correlation", MOST_EDGES)
+        report.list_edges(graph, "partial correlation", MOST_EDGES)
     _report_prediction(predict(model, *target_and_neighbour(graph, model.names)))
     signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
     note = f" (edges wide where they are strong{signs})"
-    write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
+    report.write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
 
 
 def read_numbers(path: Path, missing: str):
@@ -91,18 +89,18 @@ def of_scores(model) -> str:
 def _report(where: Source, learner, options: dict, seconds: float) -> None:
     model, method = learner.model_, options["method"]
     least = " or more behind each pair" if options["missing"] == "pairwise" else ""
-    line("data", f"{where.name}: {int(model.n_samples)} rows{least}, {len(model.names)} variables", LABEL_WIDTH)
-    line("method", f"{method}{_details(options)}", LABEL_WIDTH)
+    _line("data", f"{where.name}: {int(model.n_samples)} rows{least}, {len(model.names)} variables")
+    _line("method", f"{method}{_details(options)}")
     if learner.repaired_ > 0:
         changed = f"correlations changed by up to {learner.repaired_:.2g}, which made them positive semidefinite"
-        line("repaired", changed, LABEL_WIDTH)
-    line("objective", f"{learner.objective_:.6f} ({_OBJECTIVES[method]})", LABEL_WIDTH)
-    line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({_ending(learner, options, seconds)})", LABEL_WIDTH)
-    line("lam", penalty_text(learner, options["select"]), LABEL_WIDTH)
+        _line("repaired", changed)
+    _line("objective", f"{learner.objective_:.6f} ({_OBJECTIVES[method]})")
+    _line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({_ending(learner, options, seconds)})")
+    _line("lam", report.penalty_text(learner, options["select"]))
     n_pairs = len(model.names) * (len(model.names) - 1) // 2
-    line("edges", f"{learner.graph_.number_of_edges()} of {n_pairs} pairs", LABEL_WIDTH)
-    line("model", model.estimated_by, LABEL_WIDTH)
-    line("seconds", f"{seconds:.3f}{_path_ending(learner)}", LABEL_WIDTH)
+    _line("edges", f"{learner.graph_.number_of_edges()} of {n_pairs} pairs")
+    _line("model", model.estimated_by)
+    _line("seconds", f"{seconds:.3f}{_path_ending(learner)}")
 
 
 def _details(options: dict) -> str:
@@ -162,7 +160,7 @@ def _figures(network) -> tuple[float, ...]:
 def _report_prediction(prediction: Prediction) -> None:
     click.echo()
     condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {prediction.value:.4g}"
-    line("query", f"{prediction.target}{condition}", LABEL_WIDTH)
+    _line("query", f"{prediction.target}{condition}")
     click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
     rows = [("before", prediction.before)] + ([] if prediction.evidence is None else [("after", prediction.after)])
     for name, figures in rows:
@@ -172,4 +170,4 @@ def _report_prediction(prediction: Prediction) -> None:
 def _save_path(learner, path: Path) -> None:
     from pgmx.plotting import plot_path
 
-    save_figure(plot_path(learner).figure, path)
+    report.save_figure(plot_path(learner).figure, path)

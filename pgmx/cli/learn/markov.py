@@ -1,21 +1,25 @@
 """The work of ``pgmx learn`` for Markov networks: learn, report, ask, write."""
 
+from functools import partial
 from typing import Any
 
 import click
 
+from pgmx.cli import report
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.sources import Data
 from pgmx.cli.learn.query import Answer, target_and_neighbour
-from pgmx.cli.learn.results import LABEL_WIDTH, Targets, check_held_out, fit_timed, list_edges, write_results
 from pgmx.cli.learners import make_learner
-from pgmx.cli.report import answer_lines, data_line, line, penalty_text, save_history
+
+_line = partial(report.line, width=report.LABEL_WIDTH)
 
 #: Bytes of a junction tree that a query may build; more is left to belief propagation, as are more edges than this.
 MAX_BYTES, MAX_EDGES = 2**25, 20_000
 
 
-def learn_markov(where: Source, data: Data, knowledge: dict, options: dict, targets: Targets, quiet: bool) -> None:
+def learn_markov(
+    where: Source, data: Data, knowledge: dict, options: dict, targets: report.Targets, quiet: bool
+) -> None:
     """Learn a Markov network, and report and write what was learned."""
     from pgmx.data import open_any
 
@@ -23,32 +27,32 @@ def learn_markov(where: Source, data: Data, knowledge: dict, options: dict, targ
     truth = None if data.truth is None else moral_graph(data.truth)
     if truth is not None:
         arguments["true_graph"] = truth
-    path = check_held_out(options)
+    path = report.check_held_out(options)
     if path is not None:
         held_out = open_any(path, missing=options["missing"], n_jobs=options["n_jobs"])
         arguments["held_out"] = held_out
     learner = make_learner(options, arguments)
-    seconds = fit_timed(learner, data.table)
+    seconds = report.fit_timed(learner, data.table)
 
-    data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], LABEL_WIDTH)
+    report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], report.LABEL_WIDTH)
     _report(learner, data, options, seconds)
     if truth is not None:
         _report_truth(learner, truth)
     if held_out is not None:
         score = learner.score(held_out)
-        line("held-out", f"{score:.4f} nats per row (log pseudolikelihood of {held_out.n_rows} rows)", LABEL_WIDTH)
+        _line("held-out", f"{score:.4f} nats per row (log pseudolikelihood of {held_out.n_rows} rows)")
     if not quiet:
-        list_edges(learner.graph_, "strength")
+        report.list_edges(learner.graph_, "strength")
     _report_query(learner)
     colours = "" if truth is None else ", coloured by whether the moral graph of the true network has them"
     note = f" (edges wide where they are strong{colours})"
     measures = [name for name in ("objective", "recall", "held_out") if name in learner.history_]
-    write_results(
+    report.write_results(
         targets,
         learner.model_,
         learner.graph_,
         note,
-        lambda file: save_history(learner, file, measures),
+        lambda file: report.save_history(learner, file, measures),
         reference=truth,
         strengths="weight",
     )
@@ -67,14 +71,14 @@ def moral_graph(truth):
 def _report(learner, data: Data, options: dict, seconds: float) -> None:
     potentials = learner.model_.potentials
     what = "entries of tables" if options["method"] in ("feature-grafting", "grafting-light") else "edges"
-    line("method", f"{options['method']} ({data.score})", LABEL_WIDTH)
-    line("objective", f"{learner.objective_:.6f} nats per row", LABEL_WIDTH)
-    line("lam", penalty_text(learner, options["select"]), LABEL_WIDTH)
-    line("edges", f"{learner.graph_.number_of_edges()} ({learner.n_activated_} {what} activated)", LABEL_WIDTH)
-    line("nonzero", f"{potentials.n_edges} tables, {int((potentials.edge_values != 0).sum())} entries", LABEL_WIDTH)
-    line("kkt", f"{learner.kkt_residual_:.1e}", LABEL_WIDTH)
-    line("tests", f"{learner.n_tests_} scores of {learner.n_tables_} pair tables", LABEL_WIDTH)
-    line("seconds", f"{seconds:.3f}{_ending(learner.stopped_by_)}", LABEL_WIDTH)
+    _line("method", f"{options['method']} ({data.score})")
+    _line("objective", f"{learner.objective_:.6f} nats per row")
+    _line("lam", report.penalty_text(learner, options["select"]))
+    _line("edges", f"{learner.graph_.number_of_edges()} ({learner.n_activated_} {what} activated)")
+    _line("nonzero", f"{potentials.n_edges} tables, {int((potentials.edge_values != 0).sum())} entries")
+    _line("kkt", f"{learner.kkt_residual_:.1e}")
+    _line("tests", f"{learner.n_tests_} scores of {learner.n_tables_} pair tables")
+    _line("seconds", f"{seconds:.3f}{_ending(learner.stopped_by_)}")
 
 
 def _ending(stopped_by: str) -> str:
@@ -92,17 +96,17 @@ def _report_truth(learner, truth) -> None:
 
     scores = skeleton_scores(truth, learner.graph_)
     text = f"precision {scores.precision:.3f}, recall {scores.recall:.3f} against the moral graph of the true network"
-    line("pairs", f"{text}; {truth.number_of_edges()} true pairs", LABEL_WIDTH)
+    _line("pairs", f"{text}; {truth.number_of_edges()} true pairs")
 
 
 def _report_query(learner) -> None:
     click.echo()
     if learner.stopped_by_ == "unsettled":
-        line("query", "left out: parameters that did not converge have no meaning yet (see --l2, --lam)", LABEL_WIDTH)
+        _line("query", "left out: parameters that did not converge have no meaning yet (see --l2, --lam)")
         return
     model, graph = learner.model_, learner.graph_
     answer, how = ask(model, *target_and_neighbour(graph, model.names))
-    answer_lines(answer, how, LABEL_WIDTH)
+    report.answer_lines(answer, how, report.LABEL_WIDTH)
 
 
 def ask(model, target, evidence) -> tuple[Answer, str]:

@@ -5,9 +5,9 @@
 - `path`: a path of penalties of a Gaussian learner, stored sparsely
 - `results`: results of learners of Gaussian graphical models
 - `learner`: what all learners of Gaussian graphical models share: options, reading of data, paths
-- `clime`: CLIME: constrained l1 minimisation, one linear programme a variable
+- `clime`: CLIME: constrained l1 minimisation, one linear programme per variable
 - `graphical_lasso`: the graphical lasso: penalised Gaussian maximum likelihood
-- `neighborhood_lasso`: neighbourhood selection: one lasso a variable
+- `neighborhood_lasso`: neighbourhood selection: one lasso per variable
 - `wrapping`: learners of Gaussian graphical models that wrap another one
 - `nonparanormal`: Gaussian graphical models of unknown monotone functions of the variables
 """

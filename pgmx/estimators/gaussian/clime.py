@@ -1,4 +1,4 @@
-"""CLIME: constrained l1 minimisation, one linear programme a variable."""
+"""CLIME: constrained l1 minimisation, one linear programme per variable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +120,6 @@ class CLIME(GaussianLearner):
     Notes
     -----
     `precision_` may be indefinite, as the method allows; `model_` is then that of maximum likelihood under the graph.
-    Splitting R into blocks of large correlations is exact for the graphical lasso and not for CLIME, so R is not split.
     Cost of the path: about k p multiplications for each of about k pivots of a column with k non-zeros; of ADMM: 2 p²
     multiplications (4 n p where p > n) for each of some hundreds of iterations per column. Columns are independent of
     each other, and can be solved on several machines (``joblib.parallel_config``).

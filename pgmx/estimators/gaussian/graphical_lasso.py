@@ -98,11 +98,10 @@ class GraphicalLasso(GaussianLearner):
     Notes
     -----
     Block coordinate ascent on the dual, one column of the covariance W at a time, each an exact lasso on its active
-    set. W starts positive definite within :math:`|W - R| \le \lambda` and every step keeps it so and raises its
-    determinant: the oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective
-    throughout, which gives the duality gap. Components of :math:`|R_{ij}| > \lambda` are solved separately, which is
-    exact [2]_. Cost: about k p multiplications for a column with k neighbours in each of 5 to 10 sweeps, and two
-    Cholesky factors of order p for a gap. Memory: three p x p matrices.
+    set. Every step keeps W positive definite within :math:`|W - R| \le \lambda` and raises its determinant, so the
+    oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective. Components of
+    :math:`|R_{ij}| > \lambda` are solved separately, which is exact [2]_. Cost: about k p multiplications for a column
+    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory: three p x p matrices.
 
     References
     ----------

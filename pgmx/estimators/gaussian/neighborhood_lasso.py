@@ -1,4 +1,4 @@
-"""Neighbourhood selection: one lasso a variable."""
+"""Neighbourhood selection: one lasso per variable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

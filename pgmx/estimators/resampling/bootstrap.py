@@ -52,11 +52,9 @@ class BootstrapStructure(NetworkResults):
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
-        Called with (n_iter, seconds), a named tuple, after each resample; a true answer ends the run with the resamples
-        done. Its own time is not counted.
+        Called with (n_iter, seconds) after each resample; True ends the run. Its own time is not counted.
     n_jobs : int, default=None
-        Resamples that run at the same time, through joblib and its backends; the result is the same for any number and
-        any backend.
+        Resamples that run at the same time, through joblib; the result is the same for any number and backend.
     random_state : int, RandomState, Generator or None, default=0
         Resample b draws its rows from ``numpy.random.default_rng([random_state, b])``; of a generator, a seed is drawn
         first.
@@ -85,16 +83,12 @@ class BootstrapStructure(NetworkResults):
         In how many resamples the edge is u → v, v → u, and undirected.
     n_resamples_ : int
         Resamples done.
-    converged_ : bool
-        Whether all were done.
-    stopped_by_ : str
-        ``"converged"`` when all resamples are done, else ``"max_time"`` or ``"callback"``.
+    converged_, stopped_by_ : bool, str
+        Whether all resamples were done; ``"converged"`` then, else ``"max_time"`` or ``"callback"``.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
-    variables_ : list
-        Names of the columns.
-    adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
         As in scikit-learn.
 
@@ -105,16 +99,14 @@ class BootstrapStructure(NetworkResults):
 
     Notes
     -----
-    The table is coded once. A resample draws integer weights of the rows and learns from the coded table with each row
-    repeated as often as its weight says, at about the cost of one run of the learner. With `sample_weight` the rows are
-    drawn in proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
+    The table is coded once; a resample costs about one run of the learner. With `sample_weight` the rows are drawn in
+    proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
 
-    Without a backend of your own (``joblib.parallel_config``), large problems run in threads, since the kernels
-    release Python's lock, and very many short ones in processes. On a cluster (``parallel_config(backend="dask")``,
-    the extra ``[cluster]``) a worker that dies is replaced and its resamples are run again; a block of resamples under
-    which four workers died is an error (``distributed.scheduler.allowed-failures``). A table above 1 MB is sent as the
-    path of a plane file: pass one that all machines see (:func:`pgmx.data.write_table`), or let the environment
-    variable ``JOBLIB_TEMP_FOLDER`` name such a folder.
+    Without a backend of your own (``joblib.parallel_config``), large problems run in threads, and very many short ones
+    in processes. On a cluster (``parallel_config(backend="dask")``, the extra ``[cluster]``) a worker that dies is
+    replaced and its resamples are run again; four such deaths are an error. A table above 1 MB is sent as the path of
+    a plane file: pass one that all machines can read (:func:`pgmx.data.write_table`), or let the environment variable
+    ``JOBLIB_TEMP_FOLDER`` name such a folder.
 
     References
     ----------

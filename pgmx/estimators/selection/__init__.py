@@ -1,6 +1,5 @@
 """The choice of a penalty for Gaussian graphical models.
 
-- `part_paths`: paths of a Gaussian learner over parts of the rows, by parallel workers
 - `criteria`: criteria that choose a penalty from a path: EBIC, held-out likelihood, stability of edges
 - `selected_graph`: a Gaussian graphical model whose penalty is chosen from a path
 """

@@ -110,17 +110,13 @@ class SelectedGraph(WrappingLearner):
 
     Notes
     -----
-    EBIC takes the maximum of the likelihood under each graph, as it is defined; the likelihood of the penalised
-    estimate would choose far too many edges. Graphs without a maximum (dense ones, for p >= n) are left out; where the
-    correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt n`. ``"cv"``
-    compares the estimates themselves, which predict well, but have too many edges for the graphical lasso without
-    ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the graph. ``"cv"`` and
-    ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost: one path, and n_folds
-    or n_subsamples more of them with their correlations; these end once edges are unstable, or the loss has risen over
-    four penalties.
-
-    EBIC and StARS choose a graph. At its penalty the parameters of the graphical lasso are shrunk: for prediction take
-    ``GraphicalLasso(refit=True)``, or ``"cv"``.
+    EBIC takes the maximum of the likelihood under each graph. Graphs without a maximum (dense ones, for p >= n) are
+    left out; where the correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`,
+    :math:`t = 1 / \sqrt n`. ``"cv"`` compares the estimates themselves, which predict well, but have too many edges for
+    the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the
+    graph. ``"cv"`` and ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost:
+    one path, and n_folds or n_subsamples more of them; these end once edges are unstable, or the loss has risen over
+    four penalties. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
 
     References
     ----------

@@ -52,18 +52,16 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     Notes
     -----
-    The nodes stand in the order of the variables and bear the user's names, the edges in lexicographic order of the
-    positions. Each edge has the attribute ``weight``, the partial correlation -Θ_ij / √(Θ_ii Θ_jj) of its ends given
-    all others, and ``strength``, its absolute value.
+    Nodes are in the order of the variables, edges in lexicographic order of their positions. Edges have the attributes
+    ``weight``, the partial correlation -Θ_ij / √(Θ_ii Θ_jj) of their ends, and ``strength``, its absolute value.
 
     All computations scale the precision to unit diagonal first, so that units may differ by many orders of magnitude.
-    Factors are of connected components: O(Σ c³) time for components of c variables, once.
+    Connected components of c variables are factorised once, in O(Σ c³) time.
 
     With `transforms` the network is over normal scores: mean, covariance, precision, entropy and likelihood are those
-    of the scores, while `predict`, `simulate` and `conditional` take and give values in the units of the data.
+    of the scores, while `predict`, `simulate` and `conditional` take and return values in the units of the data.
 
-    pgmpy 1.1 has no inference for undirected Gaussian models: ask the network itself, or `to_linear_gaussian_bn`, which
-    gives a network that pgmpy samples from and predicts with.
+    pgmpy 1.1 has no inference for undirected Gaussian models: query the network itself, or `to_linear_gaussian_bn`.
 
     References
     ----------

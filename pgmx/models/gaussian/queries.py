@@ -102,10 +102,6 @@ class GaussianQueries(FixedGraph):
         ValueError
             If a column is no variable or holds other things than numbers, or rows lack different cells where the
             covariance is asked for.
-
-        Notes
-        -----
-        One sparse product, and one factorisation for each pattern of missing cells.
         """
         self._require_precision()
         rows = read_rows(X, self._names, allow_missing=True)
@@ -218,14 +214,8 @@ class GaussianQueries(FixedGraph):
 
         Raises
         ------
-        TypeError
-            If `n_samples` or `random_state` is no integer.
-        ValueError
-            If one is negative, or for evidence as `conditional` has it.
-
-        Notes
-        -----
-        O(n_samples Σ c²) time for components of c variables.
+        TypeError, ValueError
+            If a number is no integer or negative, or for evidence as `conditional` has it.
         """
         self._require_precision()
         n = check_natural(n_samples, "n_samples", 0)
@@ -309,10 +299,9 @@ class GaussianQueries(FixedGraph):
 
         Notes
         -----
-        Eliminating variables from the last to the first, each is regressed on those of its neighbours that are left,
-        which become neighbours of each other; partial correlations up to 1e-12 are taken for zero. O(p³) time, O(p²)
-        memory. The CPDs are exact, but pgmpy 1.1 rounds to 8 decimals when it joins them (``to_joint_gaussian``, and
-        with it ``simulate``, ``predict`` and ``log_likelihood``): variables of tiny units lose digits there.
+        Partial correlations up to 1e-12 are taken for zero. O(p³) time. The CPDs are exact, but pgmpy 1.1 rounds to 8
+        decimals when it joins them (``to_joint_gaussian``, and with it ``simulate``, ``predict`` and
+        ``log_likelihood``): variables of tiny units lose digits there.
         """
         self._require_precision()
         if order is not None:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx._ext import _spanning
-from pgmx.search.forest.branching import find_maximum_branching
+from pgmx._ext import _branching, _spanning
 from pgmx.search.forest.pair_weights import PairWeightSource
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
-__all__ = ["Forest", "check_forest_constraints", "find_spanning_forest"]
+__all__ = ["Forest", "check_forest_constraints", "find_maximum_branching", "find_spanning_forest"]
+
+_ROOT = 0  # column of a virtual root, from which an arc of weight 0 leads to every variable
 
 #: Bits between the scale of a source and the smallest weight that counts: some hundred rounding errors.
 RESOLUTION_BITS = 46
@@ -166,3 +167,23 @@ def _find_best_branching(
     weights = np.array([source.rows(heads[i : i + 1], tail_of[heads[i : i + 1]])[0, 0] for i in range(len(heads))])
     weights[weights == -np.inf] = 0.0  # a required arc at a variable of one state changes no score
     return Forest(np.column_stack([tail_of[heads], heads]), weights)
+
+
+def find_maximum_branching(weights: np.ndarray, required: np.ndarray | None = None) -> np.ndarray:
+    """Return the parent of each variable, int64 (n,), -1 for a root, in the rooted forest of largest weight.
+
+    ``weights[head, tail]`` is float64; -inf bars an arc. An arc that has no positive weight is used only where
+    ``required[head]`` (int64, -1 for none) names it. Among equal arcs the smaller tail wins, and no arc over any arc.
+    O(n²) time (Edmonds' algorithm in Tarjan's dense form, see the kernel), 12 n² bytes beside the weights.
+    """
+    n = len(weights)
+    entering = np.full((n + 1, n + 1), -np.inf)
+    entering[1:, 1:] = weights
+    np.fill_diagonal(entering, -np.inf)
+    entering[1:, _ROOT] = 0.0
+    for head, tail in enumerate([] if required is None else required.tolist()):
+        if tail >= 0:
+            entering[head + 1] = -np.inf
+            weight = weights[head, tail]
+            entering[head + 1, tail + 1] = weight if np.isfinite(weight) else 0.0
+    return _branching.maximum_branching(entering)[1:] - 1

@@ -6,5 +6,5 @@
   precision
 - `clime`: columns of the CLIME estimator
 - `likelihood`: the Gaussian maximum likelihood with zeros where a graph has no edges
-- `neighborhood`: neighbourhoods of variables: one lasso a column, along a path of penalties
+- `neighborhood`: neighbourhoods of variables: one lasso per column, along a path of penalties
 """

@@ -10,7 +10,7 @@ __all__ = ["ColumnEstimates", "assemble_columns"]
 
 @dataclass(frozen=True, eq=False)
 class ColumnEstimates:
-    """Solutions of one problem a column, for every penalty of a path.
+    """Solutions of one problem per column, for every penalty of a path.
 
     Parameters
     ----------
@@ -23,26 +23,11 @@ class ColumnEstimates:
     gaps : ndarray of float64, shape (k, m)
         Absolute duality gaps from feasible dual points, at least 0 up to rounding; NaN where none was computed.
     violations : ndarray of float64, shape (k, m)
-        By how much the largest constraint is exceeded, at most 0 where the solution is feasible; 0 for problems without
-        constraints.
+        Largest excess over a constraint, at most 0 where the solution is feasible; 0 without constraints.
     converged : ndarray of bool, shape (k, m)
         Whether the solution is as good as the tolerance asked for.
     n_iter : ndarray of int64, shape (m,)
         Steps taken for each column, over all penalties.
-
-    Examples
-    --------
-    >>> estimates = ColumnEstimates(
-    ...     lams=np.array([0.5]),
-    ...     columns=np.array([1]),
-    ...     coefficients=[sparse.csc_array(([0.2], ([0], [0])), shape=(3, 1))],
-    ...     gaps=np.zeros((1, 1)),
-    ...     violations=np.zeros((1, 1)),
-    ...     converged=np.ones((1, 1), dtype=bool),
-    ...     n_iter=np.array([4]),
-    ... )
-    >>> estimates.coefficients[0].toarray().ravel().tolist()
-    [0.2, 0.0, 0.0]
     """
 
     lams: np.ndarray

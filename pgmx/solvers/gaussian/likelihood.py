@@ -70,9 +70,8 @@ def maximum_likelihood_precision(
     Notes
     -----
     Every column of W = Θ⁻¹ in turn is set to the regression of its variable on its neighbours, which raises log det W
-    and keeps W positive definite. A sweep takes O(Σ d³/6 + |E| p) time for degrees d; memory is that of two p × p
-    arrays. The maximum is taken not to exist when a variable's conditional variance falls below 10⁻⁶ of its variance,
-    or when the sweeps do not converge: t is raised then until they do.
+    and keeps W positive definite: O(Σ d³/6 + |E| p) per sweep for degrees d. Where a conditional variance falls below
+    10⁻⁶ of the variance, or the sweeps do not converge, there is no maximum, and t is raised until there is.
 
     References
     ----------

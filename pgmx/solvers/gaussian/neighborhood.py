@@ -1,4 +1,4 @@
-"""Neighbourhoods of variables: one lasso a column, along a path of penalties."""
+"""Neighbourhoods of variables: one lasso per column, along a path of penalties."""
 
 from math import inf
 from time import perf_counter
@@ -63,10 +63,9 @@ def neighborhood_columns(
     Notes
     -----
     Coordinate descent on the active set, with the equations of its signs solved directly where that is slow; one pass
-    over k rows of R, O(k p), finds what violates optimality. Memory: that of the solutions. For λ = 0 all columns are
-    read off the inverse of R, or of R with a ridge where it is singular to working precision, and refined: O(p³ + m p²)
-    time, O(p² + m p) memory; the least squares are not unique there, and have no zeros. The compiled part runs
-    without the interpreter's lock, so that blocks of columns may run in threads; results do not depend on the blocks.
+    over k rows of R, O(k p), finds what violates optimality. For λ = 0 all columns are taken from the inverse of R, or
+    of R with a ridge where it is singular to working precision, and refined: O(p³ + m p²) time. The compiled part
+    releases the GIL; results do not depend on the blocks of columns.
 
     References
     ----------

@@ -81,12 +81,8 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
 
     Parameters
     ----------
-    X : array_like of float, shape (n, p)
-        At least 2 rows; numbers of which only the order matters.
-    missing : {"error", "pairwise"}, default="error"
-        Whether NaN is refused, or each pair of columns is ranked over the rows that are known in both.
-    n_jobs : int or None, default=None
-        Threads, as in joblib; the result is the same for any number.
+    X, missing, n_jobs : array_like of float of shape (n, p), {"error", "pairwise"}, int or None
+        As for `kendall_tau_matrix`.
 
     Returns
     -------
@@ -100,9 +96,8 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
 
     Notes
     -----
-    Cost: p sorts and one product of n p² operations; pairs of columns with missing values are ranked one by one,
-    about 20 ns per row and pair. Sums of ranks are whole numbers, exact up to 200,000 rows, so that the order of rows
-    does not matter. Memory: 16 n p bytes beside the result.
+    p sorts and one product of n p² operations; pairs of columns with missing values are ranked one by one, about 20 ns
+    per row and pair. Sums of ranks are whole numbers, exact up to 200,000 rows. Memory: 16 n p bytes.
 
     References
     ----------
@@ -138,15 +133,11 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
 
     Parameters
     ----------
-    X : array_like of float, shape (n, p)
-        At least 2 rows.
+    X, missing, n_jobs : array_like of float of shape (n, p), {"error", "pairwise"}, int or None
+        As for `kendall_tau_matrix`.
     method : {"kendall", "spearman", "shrinkage", "truncation"}
         By Kendall's tau, by Spearman's rho, or by normal scores, of r / (n + 1) (``"shrinkage"``) or of r / n cut off
         at delta and 1 - delta (``"truncation"``), see :func:`~pgmx.statistics.ranks.transforms.normal_scores`.
-    missing : {"error", "pairwise"}, default="error"
-        Whether NaN is refused, or each pair of columns is taken over the rows that are known in both.
-    n_jobs : int or None, default=None
-        Threads, as in joblib; the result is the same for any number.
 
     Returns
     -------

@@ -76,9 +76,8 @@ def clime_columns(
 
     Notes
     -----
-    Cost of the path: see `homotopy_path`; of ADMM: 4 p² operations per iteration of a column. Columns do not depend on
-    each other: blocks of them may be solved in threads or on other machines, with the same result. The path runs
-    without the GIL.
+    Cost of the path: see `homotopy_path`; of ADMM: 4 p² operations per iteration of a column. Results do not depend on
+    the blocks of columns. The path releases the GIL.
 
     References
     ----------
@@ -170,11 +169,6 @@ def clime_lam_max(R: np.ndarray, ridge: float = 0.0) -> float:
     -------
     float
         0 for the identity and for p = 1.
-
-    Notes
-    -----
-    A column :math:`a e_j` is feasible when :math:`|1 - (1 + \rho) a| \le \lambda` and :math:`a |R_{ij}| \le \lambda`;
-    the smallest such a is a solution. Cost p².
 
     Examples
     --------

@@ -117,10 +117,6 @@ def graphical_lasso_certificate(
         At least 0 up to rounding; from the inverse of the precision clipped to the box, and where that is not positive
         definite from a point between it and R with shrunk correlations. Infinite where no dual point is found.
 
-    Notes
-    -----
-    Three factorisations and two products: O(p³) time, O(p²) memory.
-
     References
     ----------
     .. [1] Banerjee, O., El Ghaoui, L. and d'Aspremont, A. (2008). Model selection through sparse maximum likelihood

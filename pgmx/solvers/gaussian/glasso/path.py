@@ -96,18 +96,14 @@ def graphical_lasso_path(
 
     Notes
     -----
-    The variables fall into the connected components of |R_ij| > λ, exactly (Witten et al. 2011; Mazumder and Hastie
-    2012). Within one, the dual W is raised column by column from a positive definite start inside the box, which every
-    exact step keeps; from one penalty to the next R + (W − R) λ'/λ is inside the new box and positive definite again.
-    So nothing oscillates, whatever R. A sweep takes O(p |E|) time; the certificate one Cholesky factorisation, O(p³/3).
-    Memory: three p × p arrays beside R.
+    The connected components of |R_ij| > λ are solved separately, which is exact [2]_ [3]_. Within one, the dual W is
+    raised column by column from a positive definite start inside the box, which every exact step keeps; so is the start
+    at the next penalty, R + (W − R) λ'/λ. A sweep takes O(p |E|) time, the certificate one Cholesky factorisation.
+    Memory: three p × p arrays beside R. A precision that is not positive definite, or worse than no edges, is moved
+    towards its diagonal until it is.
 
-    Where the precision that the columns make up is not positive definite, or worse than no edges, it is moved towards
-    its diagonal until it is.
-
-    For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, there is no solution,
-    or none distinct from rounding errors: the best that small penalties give is returned, never as converged,
-    and the gap takes the eigenvalues of R for p times the unit of rounding at least.
+    For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, the best solution of
+    small penalties is returned, never as converged.
 
     References
     ----------
