@@ -18,10 +18,7 @@ def _one_line(text):
 
 @contextmanager
 def user_errors(missing=()):
-    """Turn the errors by which pgmx refuses input into one line, and warnings into lines on standard error.
-
-    `missing` are the values of --missing that let missing cells in.
-    """
+    """Turn errors of pgmx into one line, warnings into lines on standard error; `missing` as --missing takes it."""
     with warnings.catch_warnings():
         # Only warnings meant for the user: those about other packages' futures are for programmers.
         warnings.simplefilter("ignore")

@@ -14,10 +14,7 @@ from pgmx.cli.report import line
 
 
 def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
-    """Print what differs between two networks, files or names of bundled ones.
-
-    `classes`: the edges listed are those of the equivalence classes; `quiet`: no edges are listed.
-    """
+    """Print what differs between two networks, or with `classes` between their equivalence classes."""
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
     a, b = (with_text_names(read_network(text), text) for text in (reference, other))
@@ -82,10 +79,7 @@ def _list_differences(differences, reference: str, other: str) -> None:
 
 
 def score_model(model: str, source: str, *, scores: Sequence[str], missing: str) -> None:
-    """Print the scores of a network's structure on a table, and the log-likelihood of its parameters.
-
-    Without `scores` the usual one is printed; `missing` is "error" or "drop".
-    """
+    """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
     from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
@@ -168,10 +162,7 @@ def _open(path, names: Sequence[str], missing: str):
 
 
 def _match_columns(opened, network) -> Any:
-    """Return the data with the variables and states of the network in place of their texts, or columns as they are.
-
-    States of the data that the network does not have come behind its own.
-    """
+    """Return the data with the variables and states of the network; states that only the data have come last."""
     from pgmx.data import DiscreteTable
 
     coded = isinstance(opened, DiscreteTable)

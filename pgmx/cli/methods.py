@@ -32,10 +32,7 @@ N_RESAMPLES, LAM_MIN_RATIO = 100, 0.1
 
 
 class Parameter(NamedTuple):
-    """The parameter that an option sets in the learners of some methods; without a name it is no parameter of theirs.
-
-    Help shows `text` in place of the default, after `scope`.
-    """
+    """The parameter that an option sets in some learners, none without a name; help shows `text` as its default."""
 
     methods: Iterable[str]
     name: str = ""

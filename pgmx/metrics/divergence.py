@@ -135,10 +135,7 @@ def _align(other: BayesianArrays, true: BayesianArrays) -> BayesianArrays:
 def compute_divergence(
     marginals: FamilyMarginals, other: BayesianArrays, n_samples: int, random_state: int
 ) -> Divergence:
-    """Return the divergence of the network of `marginals` from another one in the same order.
-
-    Rows are drawn for the variables whose families are too large.
-    """
+    """Return the divergence of the network of `marginals` from another one, large families by sampling."""
     true = marginals.arrays
     nats, impossible, sampled = 0.0, [], []
     for v in range(len(true.names)):

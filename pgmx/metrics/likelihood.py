@@ -109,10 +109,7 @@ def held_out_log_likelihood(
 
 
 def look_up_logs(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
-    """Return the cell of a table of logarithms for each row: float64 of shape (n_rows,).
-
-    ``codes[k]`` holds the states of the variable on axis k, of shape (n_rows,).
-    """
+    """Return the cell of a table of logs for each row, float64 (n_rows,); ``codes[k]`` are the states on axis k."""
     cell = codes[0].astype(np.intp)
     for parent, card in zip(codes[1:], logs.shape[1:], strict=True):
         cell *= card
@@ -121,10 +118,7 @@ def look_up_logs(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
 
 
 class _DiscreteTerms:
-    """The terms of one variable after the other, for any slice of the rows of a coded table.
-
-    Codes are translated slice by slice, so that a table in a file is not brought into memory whole.
-    """
+    """The terms of a variable for a slice of rows, whose codes alone are translated: a file is not read whole."""
 
     def __init__(self, arrays: BayesianArrays, table) -> None:
         self._families = [(v, *parents) for v, parents in enumerate(arrays.parents)]

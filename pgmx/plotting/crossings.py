@@ -8,10 +8,7 @@ _SWAP_LIMIT = 600  # points above which swapping neighbours is left out
 
 
 def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int]) -> int:
-    """Return how many pairs of links (upper, lower) between two layers cross; those that share an end do not.
-
-    `position` is the place of every point in its layer.
-    """
+    """Return how many links (upper, lower) between two layers cross; `position` is that of a point in its layer."""
     seen: list[int] = []
     crossings = 0
     for _, lower in sorted((position[u], position[v]) for u, v in links):
@@ -21,9 +18,8 @@ def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int
 
 
 def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> None:
-    """Reorder each layer in place so that few links cross.
+    """Reorder each layer in place so that few links cross, by barycentre sweeps and swaps of neighbours.
 
-    Barycentre sweeps down and up, each followed by swaps of neighbours while they help; the best order met is kept.
     Links join neighbouring layers, or are longer and then count as if their layers were neighbours.
     """
     up: dict[int, list[int]] = {v: [] for row in layers for v in row}

@@ -185,10 +185,7 @@ def check_picture_path(path: str | PathLike[str]) -> Path:
 
 
 def read_marks(graph: Graph, names: list | None = None) -> Marks:
-    """Return the marks of a graph, the nodes in the order of `names` where given.
-
-    In a directed graph two opposite edges are one undirected edge, as in pgmpy's ``PDAG``.
-    """
+    """Return the marks of a graph; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")
     names = list(graph.nodes()) if names is None else list(names)

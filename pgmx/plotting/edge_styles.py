@@ -24,11 +24,7 @@ _VERDICTS: dict[str, tuple[str, Any, str]] = {
 
 
 def line_style(verdict: str, strength: float, scales: Strengths | None, coloured: bool) -> tuple[Any, Any, float]:
-    """Return colour, dashes and width in points of an edge, as matplotlib takes them.
-
-    `verdict` is how it compares with the reference ("shared" without one), `strength` is NaN where it is not known;
-    `coloured`: colours show strengths, and not verdicts.
-    """
+    """Return colour, dashes and width in points of an edge; `coloured`: colours show strengths, not verdicts."""
     colour, dashes, _ = _VERDICTS[verdict]
     if scales is None or verdict == "missing":
         return colour, dashes, 1.0
@@ -57,8 +53,7 @@ def draw_strengths(
 ) -> None:
     """Draw sample lines of the range, above the other legend where there is one.
 
-    `strengths` are those of the edges, NaN where not known; `scale` is in points per unit of the axes, `row` the height
-    of a legend in these units; `coloured`: colours show strengths, and not verdicts.
+    `scale` is in points per unit of the axes, `row` the height of a legend in these units.
     """
     from matplotlib.lines import Line2D
 

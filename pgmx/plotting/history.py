@@ -19,11 +19,7 @@ _LEGEND_COLUMNS = 5  # of a legend above several panels
 
 
 class _Measure(NamedTuple):
-    """How a figure of the history is drawn.
-
-    `sign` turns it so that more is better, and is 0 where it has no distance from the best; `option` is what a learner
-    needs to record it.
-    """
+    """How a figure is drawn: `sign` is that of better, or 0; `option` is what a learner needs to record it."""
 
     label: str
     sign: int = 0

@@ -144,8 +144,7 @@ def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterab
 def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
     """Return the layers that minimise the total length of the edges; in `order` tails come before heads.
 
-    The longest paths from the top decide which layers exist; the minimum is a linear programme whose matrix is totally
-    unimodular, so that its vertices are integers. Should the solver fail, the longest paths themselves are returned.
+    A linear programme with a totally unimodular matrix; the longest paths where the solver fails.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array

@@ -21,10 +21,7 @@ _FACE, _REST, _WEAK, _LINE = "#2f6ea5", "#b7cfe6", "#d5dae0", "#c8323c"
 
 
 class Strengths(NamedTuple):
-    """Strengths by ordered pair ``(u, v)``, and the range that widths and colours run through.
-
-    ``low < high`` are the ends of the range: from 0, or, where some are negative, as far below 0 as above.
-    """
+    """Strengths by ordered pair ``(u, v)``, and the ends ``low < high`` of the range of widths and colours."""
 
     of: dict
     low: float
@@ -60,11 +57,9 @@ class Strengths(NamedTuple):
 
 
 def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
-    """Read strengths from a mapping ``{(u, v): number}``, or from a table with the columns from, to and strength.
+    """Read strengths from a mapping ``{(u, v): number}``, or a table with the columns from, to and strength.
 
-    A table of shares between 0 and 1 has the range 0 to 1; else the range goes from 0 to the greatest, or, where some
-    are negative, from minus the greatest size to it. Raise TypeError or ValueError where a strength is no finite
-    number.
+    The range of shares in a table is 0 to 1, else 0 to the greatest, or symmetric where some are negative.
     """
     table = hasattr(strengths, "columns")
     if table:

@@ -10,11 +10,7 @@ _TIER_HEADERS = ({"variable", "tier"}, {"name", "tier"}, {"node", "tier"})
 
 
 def learner_knowledge(options: dict, columns: Sequence) -> dict:
-    """Return as arguments of a learner what the options say of the columns, and only that.
-
-    Columns whose names are no strings are matched by their text. Raise ValueError for unknown names and bad files,
-    naming file and line, or the option.
-    """
+    """Return what the options say of the columns as arguments of a learner; columns are matched by their text."""
     arguments: dict[str, Any] = {}
     if options["required"] is not None:
         arguments["required_edges"] = read_edges(options["required"], columns)
@@ -32,10 +28,7 @@ def learner_knowledge(options: dict, columns: Sequence) -> dict:
 
 
 def read_edges(path: Path, columns: Sequence) -> list[tuple]:
-    """Read edges between columns from a CSV file of two fields per line, and raise ValueError where a line is wrong.
-
-    Empty lines are skipped, and so is a first line ``from,to`` (or source,target or tail,head).
-    """
+    """Read edges between columns from a CSV file of two fields per line, with or without a header ``from,to``."""
     rows, _ = _rows(path, "edge file", _HEADERS, columns)
     edges = []
     for line, row in rows:
@@ -46,11 +39,7 @@ def read_edges(path: Path, columns: Sequence) -> list[tuple]:
 
 
 def read_tiers(path: Path, columns: Sequence) -> list[list]:
-    """Read tiers of variables from a CSV file, the earliest first, and raise ValueError where a line is wrong.
-
-    Lines are ``variable,tier`` with integer tiers, the smallest being the earliest (a first line ``variable,tier`` is
-    skipped), or one tier per line, the earliest first, its variables separated by commas.
-    """
+    """Read tiers, the earliest first, from a CSV file of lines ``variable,tier``, or of one tier per line."""
     rows, has_header = _rows(path, "tier file", _TIER_HEADERS, columns)
     known = {str(name) for name in columns}
     if not rows:

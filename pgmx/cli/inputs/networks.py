@@ -9,11 +9,7 @@ _READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
 
 
 def read_network(text: str) -> Any:
-    """Read a graph or a network: the name of a bundled one, or a file.
-
-    A .graphml file holds a graph alone unless it is that of a Markov network or a Gaussian one. Raise ValueError where
-    the text is neither, or the file cannot be read.
-    """
+    """Read a graph or a network, bundled or from a file; .graphml may hold a graph alone."""
     from pgmx.datasets import list_networks, load_network
 
     names = list_networks()

@@ -21,10 +21,7 @@ class Source(NamedTuple):
 
 
 def find_source(text: str) -> Source:
-    """Return the bundled network or the file that a text names; a bundled name wins, ``./alarm`` is always a file.
-
-    Raise ValueError where it is neither, FileNotFoundError for a folder without Parquet files.
-    """
+    """Return the bundled network or the file that a text names; a bundled name wins, ``./alarm`` is always a file."""
     from pgmx.datasets import list_networks
 
     names = list_networks()
@@ -49,10 +46,7 @@ def check_targets(
     suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES,
     history: Path | None = None,
 ) -> None:
-    """Refuse files that could not be written, before the learning, and one file named twice.
-
-    `suffixes` are those that `out` may have; `plot` and `history` are pictures.
-    """
+    """Refuse files that could not be written and files named twice; `suffixes` are those that `out` may have."""
     targets = {"--out": out, "--plot": plot, "--plot-history": history}
     options: dict[Path, str] = {}
     for option, path in targets.items():

@@ -132,10 +132,7 @@ def _path_ending(learner) -> str:
 
 
 def predict(model, target, evidence) -> Prediction:
-    """Return what a network predicts of `target`, before and after seeing `evidence` one standard deviation above mean.
-
-    Without evidence `after` equals `before`.
-    """
+    """Return what is predicted of `target` before and after `evidence` one standard deviation above its mean."""
     columns = ("mean", "sd") if model.transforms is None else ("median", "16 %", "84 %")
     before = _figures(model.marginal([target]))
     if evidence is None:

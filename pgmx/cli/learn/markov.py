@@ -110,10 +110,7 @@ def _report_query(learner) -> None:
 
 
 def ask(model, target, evidence) -> tuple[Answer, str]:
-    """Return the distribution of `target` before and after seeing the likeliest state of `evidence`, and the method.
-
-    Without evidence `posterior` equals `prior`; the text about the method is empty where the answer is exact.
-    """
+    """Return the distribution of `target` before and after the likeliest state of `evidence`, and the method."""
     options: dict[str, Any] = {"method": "loopy"}
     if model.potentials.n_edges <= MAX_EDGES:
         options = {"method": "auto", "memory": MAX_BYTES}

@@ -65,11 +65,7 @@ def choose_question(
 
 
 def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> Answer:
-    """Compute the distribution of `target`, before and after seeing the likeliest state of `evidence`.
-
-    Both are positions among the nodes of the model, as `choose_question` returns them; without evidence the posterior
-    is the prior.
-    """
+    """Compute the distribution of `target`, by position, before and after the likeliest state of `evidence`."""
     arrays = BayesianArrays.from_model(model).normalise()
     joint = FamilyMarginals(arrays, MAX_CELLS).of([target] if evidence is None else [target, evidence])
     assert joint is not None  # choose_question made sure
@@ -84,10 +80,7 @@ def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> An
 
 
 def target_and_neighbour(graph: nx.Graph, names: Sequence[Hashable]) -> tuple[Hashable, Hashable | None]:
-    """Choose what to ask an undirected graph: the last variable with an edge, and its neighbour of largest |weight|.
-
-    The first neighbour by name among equals; the last variable and None where there are no edges.
-    """
+    """Choose the last variable with an edge and its neighbour of largest |weight|; the last, None without edges."""
     ends = [name for name in names if graph.degree(name)]
     if not ends:
         return names[-1], None

@@ -45,10 +45,7 @@ class ColumnTask:
 def solve_columns(
     solve: ColumnSolver, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
 ) -> ColumnEstimates:
-    """Return the estimates of all columns in order; where the callback ended the run, others are zero, not converged.
-
-    The deadline is checked by the solver, the callback after each block.
-    """
+    """Return the estimates of all columns in order; those after the callback ended the run are zero."""
     n_workers = count_workers(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
     task = ColumnTask(solve, n_columns, block)

@@ -65,11 +65,7 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
-    """Return a positive definite precision on the correlation scale, and how it was estimated.
-
-    It is the method's own where that is positive definite and `refit` is False; else that of maximum likelihood under
-    the graph.
-    """
+    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
     if estimate.precision is not None and not refit and is_positive_definite(estimate.precision.toarray()):
         return estimate.precision, "penalised"
     likelihood = maximum_likelihood_precision(sample.correlation, estimate.edges, n_rows=sample.n_rows)
@@ -123,11 +119,7 @@ def compute_loss(precision: csr_array, covariance: np.ndarray) -> float:
 
 
 def compute_held_out_loss(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
-    """Return the loss of held-out rows under a precision that was learned from a sample.
-
-    Their covariances are taken about the mean of the sample and in its units; for normal scores they are the held-out
-    correlations.
-    """
+    """Return the loss of held-out rows under a precision, about the mean and in the units of the learned sample."""
     if sample.method != "pearson":
         return compute_loss(precision, held_out.correlation)
     ratio = held_out.scale / sample.scale

@@ -61,10 +61,7 @@ class Resampler:
         return _read_edges(learner)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw rows with replacement, as many as the weights add up to, and return how often each was drawn, int64.
-
-        Rows are drawn in proportion to their weights: integer weights give the counts that repeated rows would.
-        """
+        """Draw rows with replacement in proportion to their weights; return how often each was drawn, int64."""
         if self.weights is None:
             return np.bincount(rng.integers(self.n_rows, size=self.n_rows), minlength=self.n_rows)
         sums = np.cumsum(self.weights)

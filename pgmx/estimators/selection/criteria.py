@@ -99,10 +99,9 @@ def is_incomplete(estimate: GaussianEstimate, run: Run) -> bool:
 
 
 class _OverParts(ABC):
-    """Base of the criteria that learn from parts of the rows, a few penalties at a time.
+    """Base of the criteria that learn from parts of the rows, a few penalties at a time, until one is best.
 
-    Graphs beyond the best penalty are dense and costly, and need not be learned. A subclass makes `_parts` and
-    implements `_compute`, `_is_decided` and `_choose`.
+    A subclass makes `_parts` and implements `_compute`, `_is_decided` and `_choose`.
     """
 
     _parts: list[GaussianSample]
@@ -212,10 +211,7 @@ class Stability(_OverParts):
 def learn_paths_of_parts(
     leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> dict[int, list[GaussianEstimate]]:
-    """Return the estimates for descending penalties of each part, by the number of the part.
-
-    The deadline of the run leaves out parts not begun, but never all, and ends paths early.
-    """
+    """Return the estimates of each part by its number; the deadline ends paths, and leaves out parts, but not all."""
     arrays = {}
     for k, part in enumerate(parts):
         arrays[f"mean{k}"], arrays[f"scale{k}"] = part.mean, part.scale

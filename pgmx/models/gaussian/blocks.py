@@ -19,9 +19,8 @@ LEAST_PIVOT = 8 * np.finfo(np.float64).eps
 class Blocks:
     r"""Cholesky factors :math:`K_{CC} = L L^T` of the connected components C of a symmetric matrix with unit diagonal.
 
-    `factors` holds positions and lower factor of each component of two variables or more, in O(Σ c³) time for
-    components of c variables. Raises `scipy.linalg.LinAlgError` if the matrix is not positive definite to working
-    precision.
+    `factors` holds positions and lower factor of each component of two variables or more. Raises LinAlgError if the
+    matrix is not positive definite to working precision.
     """
 
     def __init__(self, matrix: csr_array) -> None:

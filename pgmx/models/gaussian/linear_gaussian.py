@@ -15,10 +15,9 @@ ROUNDING = 1e-12
 def make_linear_gaussian_network(
     names: tuple, scaled: csr_array, mean: np.ndarray, units: np.ndarray, order: Sequence[int] | None
 ) -> LinearGaussianBayesianNetwork:
-    """Make a fitted Bayesian network of a precision with unit diagonal, of deviations from the mean divided by `units`.
+    """Make a fitted Bayesian network of a precision with unit diagonal, of deviations divided by `units`.
 
-    `order` holds all positions, parents first; None for the reverse of a minimum-degree elimination. Parents stand in
-    the order of `names`.
+    `order` holds all positions, parents first; None for the reverse of a minimum-degree elimination.
     """
     model = LinearGaussianBayesianNetwork()
     model.add_nodes_from(names)

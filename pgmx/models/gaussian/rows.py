@@ -17,10 +17,7 @@ from pgmx.models.names import check_columns, check_complete
 
 
 class NumericRows(NamedTuple):
-    """Rows in the order of a network, with their labels.
-
-    The values have the shape (n_rows, n_variables), NaN where missing; `known` says which variables have a column.
-    """
+    """Rows (n_rows, n_variables), NaN where missing, their labels, and which variables have a column."""
 
     values: np.ndarray
     known: np.ndarray
@@ -28,10 +25,9 @@ class NumericRows(NamedTuple):
 
 
 def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
-    """Bring rows into the order of a network, columns in any order, those of an array in the order of the variables.
+    """Return rows in the order of a network; columns are in any order, those of an array in that of the variables.
 
-    A mapping gives a number, or a sequence of them, for each name. Raises if a column is no variable or holds other
-    things than finite numbers, or where something is missing that must not be.
+    Raises if a column is no variable or holds anything but finite numbers, or where cells must not be missing.
     """
     columns, cells, index = _read_cells(X, names)
     check_columns(columns, names, allow_missing)

@@ -24,10 +24,7 @@ COUNTED = (scores.LogLikelihood, scores.BIC, scores.AIC, scores.BDeu)
 
 
 class PairScores(NamedTuple):
-    """Weights between the variables asked for, by position, and family scores before any of the pairs is joined.
-
-    `scores` has the class as a parent where there is one, `alone` has no parents; both of shape (n,).
-    """
+    """Weights of pairs by position, and scores (n,) before joining: `scores` given the class, `alone` without it."""
 
     source: PairWeightSource
     scores: np.ndarray

@@ -57,10 +57,7 @@ def find_spanning_forest(
 
 
 def check_forest_constraints(constraints: EdgeConstraints, names, *, root: int | None = None) -> None:
-    """Raise ValueError where a variable has two required parents, or `root` has one: no rooted forest holds both.
-
-    Nothing else can be wrong with acyclic arcs: an undirected cycle of arcs has a variable with two parents.
-    """
+    """Raise ValueError where a variable has two required parents, or `root` has one."""
     parent_of: dict[int, int] = {}
     for tail, head in constraints.required.tolist():
         if head in parent_of:

@@ -42,10 +42,7 @@ class ColumnEstimates:
 def assemble_columns(
     places: np.ndarray, values: np.ndarray, counts: np.ndarray, n_variables: int
 ) -> list[sparse.csc_array]:
-    """Return one matrix of shape (n_variables, m) per penalty from non-zeros listed by column and then by penalty.
-
-    `counts`, of shape (m, k), says how many each column has under each penalty.
-    """
+    """Return one matrix (n_variables, m) per penalty from non-zeros by column and penalty; `counts` is (m, k)."""
     m, k = counts.shape
     penalties = np.repeat(np.tile(np.arange(k), m), counts.ravel())
     matrices = []

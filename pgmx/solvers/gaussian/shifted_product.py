@@ -13,8 +13,7 @@ LANCZOS_STEPS, MARGIN = 40, 1.02
 class ShiftedProduct:
     """rows @ S for S = R + ridge I, S symmetric.
 
-    R is given, or read off a thin factor with R = factor.T @ factor: products then cost 4 n p instead of 2 p² per row,
-    R is never formed, and the factor may be mapped from a file. A copy in single precision is made on first use.
+    With a thin factor, R = factor.T @ factor, products cost 4 n p instead of 2 p² per row and R is never formed.
     """
 
     def __init__(self, R: np.ndarray | None = None, *, factor: np.ndarray | None = None, ridge: float = 0.0):

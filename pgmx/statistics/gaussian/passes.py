@@ -38,10 +38,7 @@ class PassResult(NamedTuple):
 
 
 class CompletePass:
-    """Pass over rows without missing cells: they are stored until as many as columns, then reduced to moments.
-
-    `n_expected` is the number of rows to come, None where it is not known; `on_disk` stores rows in a file.
-    """
+    """Pass over complete rows: stored until as many as columns, in a file if `on_disk`, then reduced to moments."""
 
     def __init__(self, n_columns: int, n_expected: int | None, on_disk: bool):
         self._n_columns = n_columns

@@ -205,8 +205,7 @@ def _classify(ranked: RankedColumns) -> np.ndarray:
 def _has_many_rows(ranked: RankedColumns) -> bool:
     """Return whether inversions, whose time grows as n, are faster than planes, whose time grows as n².
 
-    They take the same time at MANY_ROWS[k] for a pair whose worse column is of kind k; over all pairs this is the
-    harmonic mean of these numbers.
+    They take the same time at MANY_ROWS[k] for a pair whose worse column is of kind k, on average the harmonic mean.
     """
     p, n = ranked.codes.shape
     up_to = np.cumsum(np.bincount(_classify(ranked), minlength=len(_ranks.MANY_ROWS))) / p
@@ -275,10 +274,7 @@ def _all_ones(begin: int, end: int, offset: np.ndarray, n_words: int) -> np.ndar
 def _in_blocks(
     task: Callable[[int, int], None], size: int, work: int, n_jobs: int | None, triangle: bool = True
 ) -> None:
-    """Run task(first, last) over [0, size), in threads where that pays.
-
-    `work` is that of a pair i <= j below size, or, without a triangle, of one i.
-    """
+    """Run task(first, last) over [0, size), in threads where that pays; `work` is that of a pair, or of one i."""
     n_threads = count_workers(n_jobs)
     total = work * size * size // 2 if triangle else work * size
     if n_threads == 1 or size < 2 or total < _THREADS_PAY:

@@ -52,10 +52,9 @@ class Certificates:
 
 
 def find_vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
-    """Return which rows lie beside an optimal vertex, and the vertices: q and y, zero where there is none.
+    """Return which rows are next to an optimal vertex, and the vertices: q and y, zero where there is none.
 
-    The active sets are the largest entries of both, as many as the one with fewer has. Cost k³ for the system and two
-    products per row for its certificate.
+    The active sets are the largest entries of both, as many as the one with fewer has: k³ for the system.
     """
     q, y = np.zeros(points.shape), np.zeros(points.shape)
     solved = np.zeros(len(columns), dtype=bool)

@@ -26,10 +26,7 @@ NEAR = 0.5
 
 
 def compute_log_determinant(matrix: np.ndarray, *, overwrite: bool = False) -> float | None:
-    """Return the log determinant of a symmetric matrix, None where Cholesky says that it is not positive definite.
-
-    `overwrite` allows the diagonal and the upper triangle to be destroyed.
-    """
+    """Return the log determinant, None where not positive definite; `overwrite` destroys the upper triangle."""
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=int(overwrite))
     return None if failed else 2.0 * float(np.log(factor.diagonal()).sum())
 
@@ -145,10 +142,7 @@ def graphical_lasso_certificate(
 
 
 def compute_clipped_gap(R: np.ndarray, lam: float, theta: np.ndarray, dual: np.ndarray) -> float:
-    """Return the duality gap at a point of the box, or at the first positive definite point from it towards R.
-
-    It is infinite where no such point is found.
-    """
+    """Return the gap at a point of the box, or at the first positive definite one towards R; ∞ without one."""
     gap = compute_gap(R, lam, theta, dual)
     if gap is None:
         share = find_box_shrinkage(R, lam)

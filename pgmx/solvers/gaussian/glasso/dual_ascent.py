@@ -118,10 +118,7 @@ class DualAscent:
     # ---- sweeps ----
 
     def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool]) -> None:
-        """Sweep until the gap is at most `tol` times max(1, |objective|), or `max_iter` sweeps at this penalty.
-
-        `watch` is called after each sweep with its number and the edges so far; True stops.
-        """
+        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`."""
         if self.n_iter and self.gap <= tol * max(1.0, abs(self.objective)):
             return
         unchecked, proved, scale = 0, 0, float(len(self.nodes))

@@ -287,8 +287,7 @@ class _Path:
     def _solve_singular(self, lam: float) -> GraphicalLassoSolution:
         """Take the best of the solutions for small penalties that rounding allows.
 
-        The dual point is R with shrunk correlations. Its eigenvalues below the rounding of R are raised to that,
-        without which there would be no bound for a penalty of zero.
+        The dual point is R with shrunk correlations, its eigenvalues raised to the rounding of R.
         """
         R = self._R + lam * self._penalize_diagonal * np.eye(len(self._R))
         best, sweeps = self._solve(self._largest), 0  # no edges
