@@ -133,11 +133,13 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
 
     Parameters
     ----------
-    X, missing, n_jobs : array_like of float of shape (n, p), {"error", "pairwise"}, int or None
-        As for `kendall_tau_matrix`.
+    X : array_like of float, shape (n, p)
+        At least 2 rows.
     method : {"kendall", "spearman", "shrinkage", "truncation"}
         By Kendall's tau, by Spearman's rho, or by normal scores, of r / (n + 1) (``"shrinkage"``) or of r / n cut off
         at delta and 1 - delta (``"truncation"``), see :func:`~pgmx.statistics.ranks.transforms.normal_scores`.
+    missing, n_jobs : {"error", "pairwise"}, int or None
+        As for `kendall_tau_matrix`.
 
     Returns
     -------
