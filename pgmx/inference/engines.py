@@ -45,7 +45,7 @@ class BeliefEngine:
     def __init__(self, problem: Problem, codes: Mapping[int, int], options: Mapping[str, Any]) -> None:
         self.problem = problem
         self.codes = codes
-        self.potentials = problem.pairwise()
+        self.potentials = problem.pairwise
         self.beliefs = loopy_belief_propagation(self.potentials, evidence=codes, **options)
         self.converged = self.beliefs.converged
         warn_unconverged(self.beliefs)

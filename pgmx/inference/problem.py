@@ -122,12 +122,9 @@ class Problem:
                 return None
             raise error.with_engines(alternative) from None
 
-    def pairwise(self) -> PairwisePotentials:
-        """Return the network as pairs; auxiliary variables come after its own."""
-        return self._pairwise
-
     @cached_property
-    def _pairwise(self) -> PairwisePotentials:
+    def pairwise(self) -> PairwisePotentials:
+        """The network as pairs; auxiliary variables come after its own."""
         return self.model.pairwise() if isinstance(self.model, LogFactors) else self.model
 
 

@@ -157,13 +157,8 @@ def joint(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`, and if a name is unknown, occurs twice or is observed, or belief propagation is asked
-        for variables that share no edge.
-
-    Warns
-    -----
-    RuntimeWarning
-        If belief propagation did not converge.
+        As by :func:`marginals`, which also says when there is a warning; and if a name is unknown, occurs twice or is
+        observed, or belief propagation is asked for variables that share no edge.
 
     Examples
     --------
@@ -203,12 +198,7 @@ def map_assignment(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`.
-
-    Warns
-    -----
-    RuntimeWarning
-        If belief propagation did not converge.
+        As by :func:`marginals`, which also says when there is a warning.
 
     Notes
     -----
@@ -256,12 +246,7 @@ def log_partition(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`.
-
-    Warns
-    -----
-    RuntimeWarning
-        If belief propagation did not converge.
+        As by :func:`marginals`, which also says when there is a warning.
 
     References
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.checks import freeze, read_only
 from pgmx.inference.networks.log_tables import take_logs
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks.potentials import PairwisePotentials, check_codes
 
 if TYPE_CHECKING:
     from pgmpy.factors.discrete import DiscreteFactor
@@ -138,14 +138,9 @@ class LogFactors:
         Raises
         ------
         ValueError
-            If the shape disagrees.
+            If the shape disagrees or a code has no state.
         """
-        codes = np.asarray(codes)
-        if codes.ndim != 2 or len(codes) != self.n_variables or codes.dtype.kind not in "iu":
-            raise ValueError(
-                f"codes must be a 2-D integer array with one row for each of {self.n_variables} variables, "
-                f"got shape {codes.shape} of {codes.dtype}"
-            )
+        codes = check_codes(codes, self.cardinalities)
         total = np.zeros(codes.shape[1])
         for scope, table in zip(self.scopes, self.tables, strict=True):
             total += table[tuple(codes[v] for v in scope)]

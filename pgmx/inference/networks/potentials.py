@@ -252,7 +252,7 @@ class PairwisePotentials:
         ValueError
             If the shape disagrees or a code has no state.
         """
-        codes = self._check_codes(codes)
+        codes = check_codes(codes, self.cardinalities)
         total = np.zeros(codes.shape[1])
         for i in range(self.n_variables):
             total += self.node(i)[codes[i]]
@@ -279,7 +279,7 @@ class PairwisePotentials:
         ValueError
             If the shape disagrees or a code has no state.
         """
-        codes = self._check_codes(codes)
+        codes = check_codes(codes, self.cardinalities)
         return [self._field(i, codes) for i in range(self.n_variables)]
 
     def pseudo_log_likelihood(self, codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -306,7 +306,7 @@ class PairwisePotentials:
         -----
         Costs the sum over edges of N (s_i + s_j), in chunks of rows of at most 8 MB.
         """
-        codes = self._check_codes(codes)
+        codes = check_codes(codes, self.cardinalities)
         n_rows = codes.shape[1]
         total = np.zeros(n_rows)
         step = max(1, CHUNK_CELLS // int(self.cardinalities.max()))
@@ -333,23 +333,6 @@ class PairwisePotentials:
             field += np.take(table if i < j else table.T, codes[j], axis=1)
         return field
 
-    def _check_codes(self, codes: np.ndarray) -> np.ndarray:
-        codes = np.asarray(codes)
-        if codes.ndim != 2 or len(codes) != self.n_variables or codes.dtype.kind not in "iu":
-            raise ValueError(
-                f"codes must be a 2-D integer array with one row for each of {self.n_variables} variables, "
-                f"got shape {codes.shape} of {codes.dtype}"
-            )
-        if codes.shape[1]:
-            wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= self.cardinalities))
-            if len(wrong):
-                i = wrong[0]
-                raise ValueError(
-                    f"codes of variable {i} must lie in 0..{self.cardinalities[i] - 1}, "
-                    f"got {codes[i].min()}..{codes[i].max()}"
-                )
-        return codes
-
 
 def _items(tables) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
     if tables is None:
@@ -375,3 +358,21 @@ def _check_edges(edges: np.ndarray, n: int) -> None:
 def _offsets(sizes: np.ndarray) -> np.ndarray:
     """Return where blocks of k sizes laid end to end begin, and where the last one ends: read-only int64 (k + 1,)."""
     return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+
+
+def check_codes(codes: np.ndarray, cardinalities: np.ndarray) -> np.ndarray:
+    """Return state codes (n, N) as an array, or raise ValueError."""
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or len(codes) != len(cardinalities) or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"codes must be a 2-D integer array with one row for each of {len(cardinalities)} variables, "
+            f"got shape {codes.shape} of {codes.dtype}"
+        )
+    if codes.shape[1]:
+        wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
+        if len(wrong):
+            i = wrong[0]
+            raise ValueError(
+                f"codes of variable {i} must lie in 0..{cardinalities[i] - 1}, got {codes[i].min()}..{codes[i].max()}"
+            )
+    return codes

@@ -58,7 +58,7 @@ def compute_scaling(problem: Problem) -> Scaling:
     variables of each connected part. Products of some of the factors then stay far from overflow. Exact where a
     junction tree fits into the memory of the method "auto".
     """
-    potentials = problem.pairwise()
+    potentials = problem.pairwise
     n = potentials.n_variables
     shifts = np.empty(n + potentials.n_edges)
     shifts[:n] = [log_sum_exp(potentials.node(v)) for v in range(n)]

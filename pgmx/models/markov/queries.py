@@ -193,7 +193,7 @@ class MarkovQueries:
             Minus infinity for an impossible row; shifted by a constant unless `partition_is_exact`.
         """
         rows = code_rows(X, self.inference_problem())
-        return self.inference_problem().pairwise().log_score(rows.codes) - self.log_partition_
+        return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
 
     def pseudo_log_likelihood(self, X) -> np.ndarray:
         """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
@@ -208,7 +208,7 @@ class MarkovQueries:
         ndarray of float64, shape (n_samples,)
             Needs no log-partition; its negative mean is the NPLL of the literature.
         """
-        return self.inference_problem().pairwise().pseudo_log_likelihood(code_rows(X, self.inference_problem()).codes)
+        return self.inference_problem().pairwise.pseudo_log_likelihood(code_rows(X, self.inference_problem()).codes)
 
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Fill missing cells and columns given the others of the row.
@@ -236,7 +236,7 @@ class MarkovQueries:
         """
         problem = self.inference_problem()
         rows = code_rows(X, problem, allow_missing=True)
-        codes = impute(problem.pairwise(), rows.codes, rows.missing, method=method, inference=inference)
+        codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table has rows: one that is cut off again brings the columns
             codes = np.zeros((len(codes), 1), dtype=codes.dtype)

@@ -146,11 +146,11 @@ class _AllPairs:
 
     def largest(self, loss: PenalisedLoss) -> float:
         """Return the largest s_e / c_e of a loss without edges."""
-        return self._largest(loss)
-
-    def _largest(self, scored: ScoredLoss) -> float:
-        _, ratios = self._edges.best(scored, 0.0)
+        _, ratios = self._edges.best(self._scored(loss), 0.0)
         return float(ratios[0]) if len(ratios) else 0.0
+
+    def _scored(self, loss: PenalisedLoss) -> ScoredLoss:
+        return loss
 
     def mark_changed(self, variables: np.ndarray) -> None:
         """Do nothing: the drift of the loss bounds how far scores have moved."""
@@ -202,13 +202,12 @@ class BestFeature(_AllPairs):
         self._max_sweeps = max_sweeps
         self._active: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def largest(self, loss: PenalisedLoss) -> float:
-        """Return the largest derivative over c_e of a loss without edges."""
-        return self._largest(FeatureScores(loss, self._active))
+    def _scored(self, loss: PenalisedLoss) -> ScoredLoss:
+        return FeatureScores(loss, self._active)
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate the best feature and optimise around it."""
-        pairs, _ = self._edges.best(FeatureScores(loss, self._active), loss.lam)
+        pairs, _ = self._edges.best(self._scored(loss), loss.lam)
         if not len(pairs):
             return 0
         pair = (int(pairs[0, 0]), int(pairs[0, 1]))
