@@ -71,7 +71,7 @@ def learn(source, **options):
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
-    Printed are the score, the edges ("a -> b"; "a -- b" where the data cannot tell the direction), the time, and the
+    Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
     Gaussian graph the same with partial correlations, and one prediction. A bundled network is sampled first and the
     result compared with it (a Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and

@@ -72,6 +72,6 @@ def _swap_neighbours(row, up, down, position):
 
 
 def _gain(near_a, near_b, position):
-    """Return the crossings of a's links with b's when a stands left of b, minus those when it stands right."""
+    """Return the crossings of a's links with b's when a is left of b, minus those when it is right of it."""
     places = [position[v] for v in near_b]
     return sum((position[u] > p) - (position[u] < p) for u in near_a for p in places)

@@ -37,11 +37,11 @@ class Strengths(NamedTuple):
         return self.low < 0
 
     def share(self, strength: float) -> float:
-        """Return where the size of a strength stands in the range, between 0 and 1."""
+        """Return the size of a strength as a share of the highest, between 0 and 1."""
         return float(min(abs(strength) / self.high, 1.0))
 
     def width(self, strength: float) -> float:
-        """Return the width of a line in points; a little more than proportional, so that strong edges stand out."""
+        """Return the width of a line in points; a little more than proportional, to emphasise strong edges."""
         return _THINNEST + (_WIDEST - _THINNEST) * self.share(strength) ** 1.5
 
     def colour(self, strength: float) -> tuple[float, float, float]:
@@ -109,7 +109,7 @@ def plot_strengths(
     strengths : DataFrame
         With the columns ``from``, ``to``, ``strength`` (share of resamples that join the two) and, if known,
         ``direction`` (of these, the share directed from ``from`` to ``to``); such as the ``strengths_`` of
-        ``BootstrapStructure``. A pair that stands there in both orders is drawn once, in its more frequent direction.
+        ``BootstrapStructure``. A pair that is there in both orders is drawn once, in its more frequent direction.
     threshold : float, optional
         Where an edge is strong enough; drawn as a line, weaker bars are grey.
     ax : matplotlib.axes.Axes, optional

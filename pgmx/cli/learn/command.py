@@ -1,4 +1,4 @@
-"""The work of ``pgmx learn``: check the options, load the data, hand over to the family of models."""
+"""The work of ``pgmx learn``: check the options, load the data, call the family of models."""
 
 from pathlib import Path
 

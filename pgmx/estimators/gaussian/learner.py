@@ -138,7 +138,7 @@ class GaussianLearner(ContinuousLearner):
     callback: Callable[[SolverProgress], bool | None] | None
     n_jobs: int | None
 
-    #: What a call of the callback stands for.
+    #: What a call of the callback reports on.
     _unit = "sweeps"
 
     #: Advice where the tolerance was not reached.

@@ -170,7 +170,7 @@ class GaussianQueries(FixedGraph):
         Raises
         ------
         ValueError
-            If there are none, one is no variable, or stands twice.
+            If there are none, one is no variable, or is named twice.
         """
         self._require_precision()
         if isinstance(variables, str):
@@ -284,7 +284,7 @@ class GaussianQueries(FixedGraph):
         Parameters
         ----------
         order : sequence of hashable, optional
-            All names; each variable's parents stand before it. By default an order that keeps the parents few: the
+            All names, the parents of each variable before it. By default an order that keeps the parents few: the
             reverse of a minimum-degree elimination.
 
         Returns

@@ -1,6 +1,6 @@
 """Columns of the CLIME estimator.
 
-- `homotopy_path`: the exact path of CLIME columns, and what a column hands over that is too dense for it
+- `homotopy_path`: the exact path of CLIME columns, and the state of columns that are too dense for it
 - `projection`: CLIME columns by an alternating direction method whose projections on {S q = z} are exact
 - `vertices`: certificates of CLIME columns, and the exact vertices that supports of q and y point at
 - `admm`: CLIME columns by a linearised alternating direction method of multipliers, ended by exact vertices
