@@ -6,7 +6,7 @@
 - `columns`: coding of single columns: values to state codes
 - `files`: tables in files
 - `memory`: estimate of the memory that a run will need
-- `sources`: accepted inputs: every kind of table as names and columns, without a copy of the cells
+- `sources`: accepted inputs: every other kind of table as a frame, without a copy of the cells
 - `weights`: weights of rows, checked, and those of the rows that `missing` keeps
 - `frame`: a table of any accepted kind as columns, and its coding
 - `pieces`: tables that arrive in pieces, or are larger than memory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -11,14 +12,7 @@ import pandas as pd
 
 from pgmx.checks import FormerName, caller_level, count_workers, join_names
 from pgmx.data.columns.declared import check_state_names, recode_column
-from pgmx.data.columns.kinds import (
-    Coded,
-    code_column,
-    code_integers,
-    column_kind,
-    float_cells,
-    is_float_column,
-)
+from pgmx.data.columns.kinds import Coded, code_column, code_integers, column_kind, float_cells, is_float_column
 from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.table import DiscreteTable
@@ -61,6 +55,29 @@ class Frame:
         self.n_columns = len(names)
         self.columns = columns
         self._block = block
+
+    @classmethod
+    def from_pandas(cls, X: pd.DataFrame) -> Frame:
+        """Return the columns of a pandas frame, which are neither copied nor changed."""
+        # The public ways to a column cost ten times as much, which shows on wide frames.
+        arrays = X._iter_column_arrays() if hasattr(X, "_iter_column_arrays") else (s.array for _, s in X.items())
+        columns = [values if isinstance(values, np.ndarray) else _unwrap(values) for values in arrays]
+        return cls(tuple(X.columns), columns, len(X))
+
+    def check_shape(self, *, is_piece: bool = False) -> Frame:
+        """Return the frame itself, or raise ValueError for no columns, equal names, or, of a whole, under two rows."""
+        if not self.names:
+            raise ValueError(
+                f"0 feature(s) (shape=({self.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
+            )
+        if not is_piece:
+            check_rows(self.n_rows, self.n_columns)
+        if len(set(self.names)) < len(self.names):
+            twice = [name for name, count in Counter(self.names).items() if count > 1]
+            raise ValueError(
+                f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name"
+            )
+        return self
 
     @cached_property
     def float_columns(self) -> tuple:
@@ -251,6 +268,13 @@ class Frame:
         return complete
 
 
+def _unwrap(values):
+    """Return the array inside a pandas wrapper that adds nothing to it."""
+    if isinstance(values, pd.arrays.NumpyExtensionArray):
+        return values.to_numpy()
+    return values.__arrow_array__() if isinstance(values.dtype, pd.ArrowDtype) else values
+
+
 def _join_parts(parts):
     """Put the parts of the coding together, or raise the error of the first column that has one."""
     coded = []
@@ -276,6 +300,15 @@ def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
     """Refuse an unknown value of the option `missing`."""
     if missing not in options:
         raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
+
+
+def check_rows(n_rows, n_columns):
+    """Refuse a table of fewer than two rows."""
+    if n_rows < 2:
+        raise ValueError(
+            f"{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a table with "
+            "at least two rows"
+        )
 
 
 def check_rows_left(n_left, n_rows, missing_columns):

@@ -261,7 +261,7 @@ def open_frame(X: Any) -> Frame:
     if isinstance(X, Frame):
         return X
     if isinstance(X, pd.DataFrame):
-        return open_source(X)
+        return Frame.from_pandas(X).check_shape()
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):

@@ -1,7 +1,6 @@
-"""Accepted inputs: every kind of table as names and columns, without a copy of the cells."""
+"""Accepted inputs: every kind of table as a frame, without a copy of the cells."""
 
 import sys
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -21,52 +20,21 @@ def open_source(X) -> Frame:
     Raise TypeError where this kind of input is not accepted, ValueError where it is not two-dimensional, has no
     columns, fewer than two rows, or a column name that occurs twice.
     """
-    source = _split_columns(X)
-    _check_has_columns(source)
-    check_rows(source.n_rows, len(source.names))
-    _check_names(source.names)
-    return source
+    return _split_columns(X).check_shape()
 
 
 def open_piece(X) -> Frame:
     """Return the columns of a piece of a table, which may have any number of rows; raises as `open_source` does."""
-    if isinstance(X, Frame):
-        source = X
-    elif isinstance(X, (list, tuple)):
+    if isinstance(X, (list, tuple)):
         raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
-    else:
-        source = _split_columns(X)
-    _check_has_columns(source)
-    _check_names(source.names)
-    return source
-
-
-def check_rows(n_rows, n_columns):
-    """Refuse a table of fewer than two rows."""
-    if n_rows < 2:
-        raise ValueError(
-            f"{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a table with "
-            "at least two rows"
-        )
-
-
-def _check_has_columns(source):
-    if not source.names:
-        raise ValueError(
-            f"0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
-        )
-
-
-def _check_names(names):
-    if len(set(names)) < len(names):
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
+    frame = X if isinstance(X, Frame) else _split_columns(X)
+    return frame.check_shape(is_piece=True)
 
 
 def _split_columns(X) -> Frame:
     """Return the columns of an input, by its type."""
     if isinstance(X, pd.DataFrame):
-        return Frame(tuple(X.columns), _pandas_columns(X), len(X))
+        return Frame.from_pandas(X)
     if isinstance(X, np.ndarray):
         return _from_array(X)
     if isinstance(X, (pa.Table, pa.RecordBatch)):
@@ -90,20 +58,6 @@ def _refuse(X):
         raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
     if isinstance(X, (str, bytes)):
         raise TypeError(f"expected {ACCEPTED}, got {X!r}: a path stands alone, not among tables")
-
-
-def _pandas_columns(X):
-    """Return the arrays behind the columns of a pandas frame."""
-    # The public ways to a column cost ten times as much, which shows on wide frames.
-    arrays = X._iter_column_arrays() if hasattr(X, "_iter_column_arrays") else (s.array for _, s in X.items())
-    return [values if isinstance(values, np.ndarray) else _unwrap(values) for values in arrays]
-
-
-def _unwrap(values):
-    """Return the array inside a pandas wrapper that adds nothing to it."""
-    if isinstance(values, pd.arrays.NumpyExtensionArray):
-        return values.to_numpy()
-    return values.__arrow_array__() if isinstance(values.dtype, pd.ArrowDtype) else values
 
 
 def _from_array(X) -> Frame:

@@ -21,7 +21,7 @@ from pgmx.data.files.readers import (
     table_files,
     unreadable,
 )
-from pgmx.data.frame import Frame, check_missing_option, check_rows_left
+from pgmx.data.frame import Frame, check_missing_option, check_rows, check_rows_left
 from pgmx.data.numbers.cells import (
     float_rows,
     infinite_columns,
@@ -32,7 +32,7 @@ from pgmx.data.numbers.cells import (
     select_names,
 )
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, name_path_in_errors, open_chunks, rows_at_a_time
-from pgmx.data.sources import check_rows, open_source
+from pgmx.data.sources import open_source
 from pgmx.data.table import DiscreteTable
 
 #: What numeric tables do with missing cells.

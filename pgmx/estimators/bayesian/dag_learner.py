@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 
 
 #: The options of what is known of the edges; `read_constraints` checks them.
-KNOWLEDGE_OPTIONS = (
-    "expert_knowledge",
-    "required_edges",
-    "forbidden_edges",
-    "tiers",
-    "root_nodes",
-    "candidate_edges",
-)
+KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
 
 
 class NetworkResults(BaseStructureLearner):
