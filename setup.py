@@ -13,7 +13,7 @@ SOURCE = Path("cython_ext")
 # missing. A folder bears the name of the package (of `markov` and `gaussian`: of the solvers) that its kernels serve;
 # headers of several folders are in common/.
 KERNELS = {
-    "data": ["_encode", "_rows", "_counts"],
+    "data": ["_encode", "_rows", "_counts", "_checksums"],
     "statistics": ["_pair_tables", "_ranks"],
     "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
     "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap"],
@@ -51,18 +51,25 @@ def extensions() -> list[Extension]:
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise FileNotFoundError(f"kernel sources are missing: {', '.join(missing)}")
-    depends = sorted(str(path) for pattern in ("*.pxd", "*.h", "*.pyx") for path in SOURCE.rglob(pattern))
-    depends += sorted(str(path) for path in Path("pgmx", "_ext").glob("*.pxd"))
     return [
         Extension(
             f"pgmx._ext.{name}",
             [str(path)],
             include_dirs=FOLDERS,
             extra_compile_args=COMPILE_ARGS,
-            depends=depends,
+            depends=list_sources(path.parent),
         )
         for name, path in sources.items()
     ]
+
+
+def list_sources(folder: Path) -> list[str]:
+    """Return what the kernels of a folder are built again for; Cython adds the .pxd of other folders that they name.
+
+    All lists together are what a source distribution holds.
+    """
+    folders = (SOURCE / "common", folder, Path("pgmx", "_ext"))
+    return sorted(str(path) for place in folders for kind in ("*.pxd", "*.h", "*.pyx") for path in place.glob(kind))
 
 
 setup(

@@ -54,7 +54,7 @@ ORDER = {
         "inputs numbers",
     ],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
-    "pgmx/data/files": ["plane_file readers"],
+    "pgmx/data/files": ["plane_file readers", "plane_reader"],
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir"],

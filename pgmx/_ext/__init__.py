@@ -1,6 +1,7 @@
 """Compiled kernels, built from ``cython_ext/``, where each folder serves one package.
 
-- `data`: `_encode` columns to state codes, `_rows` rows of them, `_counts` bit planes and their counts
+- `data`: `_encode` columns to state codes, `_rows` rows of them, `_counts` bit planes and their counts,
+  `_checksums` sums that show whether they are as they were written
 - `statistics`: `_pair_tables` cells of pairs of variables, `_ranks` rank correlations
 - `scores`: `_scorer` the base of the sources of gains: `_families` states, `_weighted` states with row weights,
   `_gaussian` a correlation matrix

@@ -14,7 +14,7 @@
 - `numbers`: tables of numbers
 """
 
-from pgmx.data.files.plane_file import open_table
+from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import read_table
 from pgmx.data.frame import Frame
 from pgmx.data.inputs import encode, open_any, open_frame, write_table

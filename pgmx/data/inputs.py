@@ -11,7 +11,8 @@ import pandas as pd
 from pgmx.checks import check_natural, join_names
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
-from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
+from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
+from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import is_csv, is_path, read_whole
 from pgmx.data.frame import Frame, check_missing_option
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,24 @@ MISSING = "missing"
 def python_scalar(value):
     """Return a numpy scalar as the Python object it stands for, anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+class Mapping(Protocol):
+    """What a table asks of the file that it is mapped from, see `files.plane_reader`."""
+
+    path: Path
+    stamp: tuple
+    codes: np.ndarray
+    planes: np.ndarray
+    offsets: np.ndarray
+    verified: set[str]
+
+    def verify(self, part: str) -> None:
+        """Raise ValueError unless the "codes" or the "planes" are as they were written; once."""
+
+    def pickle_parts(self) -> tuple[Callable, tuple]:
+        """Return a function and its arguments that open the file again in another process."""
+        ...
 
 
 class DiscreteTable:
@@ -93,9 +112,8 @@ class DiscreteTable:
         "_cardinalities",
         "_codes",
         "_columns",
+        "_mapping",
         "_missing_codes",
-        "_origin",
-        "_path",
         "_planes",
         "_positions",
         "_states",
@@ -156,8 +174,7 @@ class DiscreteTable:
         self._missing_codes.setflags(write=False)
         self._positions = {name: v for v, name in enumerate(columns)}
         self._planes: tuple[np.ndarray, np.ndarray] | None = None
-        self._path: Path | None = None
-        self._origin: tuple | None = None
+        self._mapping: Mapping | None = None
 
     @classmethod
     def _from_parts(cls, columns, states, codes, missing_codes=None) -> DiscreteTable:
@@ -167,12 +184,11 @@ class DiscreteTable:
         return table
 
     @classmethod
-    def _from_file(cls, columns, states, codes, missing_codes, planes, path, origin) -> DiscreteTable:
-        """Make a table of a plane file; `origin` is the function and the arguments that open it again."""
-        table = cls._from_parts(columns, states, codes, missing_codes)
-        table._planes = planes
-        table._path = path
-        table._origin = origin
+    def _from_mapping(cls, columns, states, missing_codes, mapping: Mapping) -> DiscreteTable:
+        """Make a table of a plane file, whose codes and planes are verified when they are first asked for."""
+        table = cls._from_parts(columns, states, mapping.codes, missing_codes)
+        table._planes = (mapping.planes, mapping.offsets)
+        table._mapping = mapping
         return table
 
     @property
@@ -188,6 +204,8 @@ class DiscreteTable:
     @property
     def codes(self) -> np.ndarray:
         """State codes, shape (n_variables, n_rows), uint8 or uint16, read-only."""
+        if self._mapping is not None:
+            self._mapping.verify("codes")
         return self._codes
 
     @property
@@ -213,11 +231,13 @@ class DiscreteTable:
     @property
     def path(self) -> Path | None:
         """The plane file the table is mapped from, None in memory."""
-        return self._path
+        return None if self._mapping is None else self._mapping.path
 
     @property
     def planes(self) -> np.ndarray:
         """Bit planes, one per state, shape (n_planes, n_words), uint64."""
+        if self._mapping is not None:
+            self._mapping.verify("planes")
         return self._pack()[0]
 
     @property
@@ -281,7 +301,7 @@ class DiscreteTable:
         if not rows.size:
             raise ValueError("no row is left: at least one weight must be positive")
         codes = np.empty((self.n_variables, rows.size), dtype=self._codes.dtype)
-        _rows.gather_rows(self._codes, rows, codes)
+        _rows.gather_rows(self.codes, rows, codes)
         return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)
 
     repeated = FormerName("repeat_rows")
@@ -306,7 +326,7 @@ class DiscreteTable:
         """
         positions = [self.index(name) for name in (self._columns if columns is None else columns)]
         cells = {
-            i: pd.Categorical.from_codes(self._codes[v], categories=pd.Index(list(self._states[v])))
+            i: pd.Categorical.from_codes(self.codes[v], categories=pd.Index(list(self._states[v])))
             for i, v in enumerate(positions)
         }
         return pd.DataFrame(cells).set_axis([self._columns[v] for v in positions], axis=1)
@@ -328,15 +348,15 @@ class DiscreteTable:
             == [[type(s) for s in names] for names in other._states]
             and np.array_equal(self._missing_codes, other._missing_codes)
             and self._codes.shape == other._codes.shape
-            and all(map(np.array_equal, self._codes, other._codes))  # no mask as large as a mapped table
+            and all(map(np.array_equal, self.codes, other.codes))  # no mask as large as a mapped table
         )
 
     def __hash__(self) -> int:
         return hash((self._columns, self._states, self._codes.shape))
 
     def __reduce__(self):
-        if self._origin is not None:
-            return self._origin
+        if self._mapping is not None:
+            return self._mapping.pickle_parts()
         return DiscreteTable._from_parts, (self._columns, self._states, self._codes, self._missing_codes)
 
 

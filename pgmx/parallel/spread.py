@@ -15,8 +15,9 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, open_table
+from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
+from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 
 #: Tasks shorter than this leave threads little to do side by side, since most of their time is Python's.
@@ -133,7 +134,7 @@ def make_sendable(data: Any, shared: bool) -> Iterator[Any]:
         except TypeError:  # states that a plane file cannot hold, such as dates
             yield data
         else:
-            yield open_table(path)
+            yield open_written_table(path)
 
 
 def _is_large(data: Any) -> bool:

@@ -120,25 +120,40 @@ def test_truncated(path):
 
 
 def test_of_another_version(path):
-    changed(path, 8, struct.pack("<I", 99))
-    with pytest.raises(ValueError, match=r"version 99, this pgmx reads version 1: write it again"):
-        encode(path)
+    for version in (1, 99):
+        changed(path, 8, struct.pack("<I", version))
+        with pytest.raises(ValueError, match=rf"version {version}, this pgmx reads version 2: write it again"):
+            encode(path)
 
 
 @pytest.mark.parametrize("place", ["header", "names"])
 def test_corrupted_names_are_found_at_once(path, place):
     at = 24 if place == "header" else path.stat().st_size - 20
     changed(path, at, bytes([path.read_bytes()[at] ^ 1]))
-    with pytest.raises(ValueError, match="is corrupted"):
+    with pytest.raises(ValueError, match="is damaged"):
         open_table(path)
 
 
 @pytest.mark.parametrize("at", [4096 + 1, 8192 + 64 * 2])
-def test_corrupted_rows_are_found_by_verification(path, at):
+def test_corrupted_rows_are_found_by_verification_and_at_first_use(path, at):
     changed(path, at, bytes([path.read_bytes()[at] ^ 1]))
-    open_table(path)
-    with pytest.raises(ValueError, match="is corrupted, its checksums do not fit"):
+    table = open_table(path)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"weather\.pgmx is damaged: its (codes|planes) do not fit .*write_table"):
+            use_rows(table)
+    with pytest.raises(ValueError, match="is damaged"):
         open_table(path, verify=True)
+
+
+def use_rows(table):
+    return table.codes, table.planes
+
+
+def test_another_process_trusts_what_was_verified(path):
+    table = open_table(path)
+    assert pickle.loads(pickle.dumps(table))._mapping.verified == set()
+    use_rows(table)
+    assert pickle.loads(pickle.dumps(table))._mapping.verified == {"codes", "planes"}
 
 
 def test_checksum_of_the_header_is_of_the_header(path):

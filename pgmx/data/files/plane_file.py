@@ -1,36 +1,36 @@
-"""Plane files: a coded table on disk, mapped into memory when it is opened.
+"""Plane files: the layout of a coded table on disk, and its writer; `plane_reader` opens them.
 
 Layout, little-endian: a header of 64 bytes; from byte 4096 the codes, variable after variable; the bit planes, state
-after state, from the next multiple of 4096; then the names, states and checksums as JSON. The header holds the shapes,
-the place of the JSON and checksums of it and of itself, and is written last.
+after state, from the next multiple of 4096; then the names, states and checksums as JSON, to the end of the file. The
+header holds the shapes, the place of the JSON and checksums of it and of itself, and is written last. The codes of a
+variable and each plane have a checksum of their own. Format 1, without the guarantee that checksums are compared before
+the rows are used, is refused.
 """
 
 import json
-import mmap
-import os
 import struct
 import zlib
 from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 
 from pgmx._ext import _rows
+from pgmx._ext._checksums import Checksum
 from pgmx.atomic import replace_file
 from pgmx.checks import join_names
-from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.table import MAX_BYTE_STATES
 
 PLANE_SUFFIX = ".pgmx"
-VERSION = 1
+VERSION = 2
 
 #: Rows that a writer handles at a time, a multiple of 512.
 BLOCK_ROWS = 1 << 18
 
-_MAGIC = b"PGMXTAB\n"
+MAGIC = b"PGMXTAB\n"
 _PAGE = 4096
 # magic, version, bytes a code, variables, rows, planes, start and length of the JSON, its checksum, the header's own
-_HEADER = struct.Struct("<8sIIQQQQQII")
-_SCALARS = (str, int, bool, float, type(None))
+HEADER = struct.Struct("<8sIIQQQQQII")
+SCALARS = (str, int, bool, float, type(None))
 
 
 class PlaneWriter:
@@ -46,12 +46,11 @@ class PlaneWriter:
         self._n_planes = np.where(cardinalities <= MAX_BYTE_STATES, cardinalities, 0)
         self._first_plane = np.cumsum(self._n_planes) - self._n_planes
         self._shape = (len(columns), n_rows)
-        self._sums: dict[str, list[int]] = {"codes": [0] * len(columns), "planes": [0] * int(self._n_planes.sum())}
+        self._sums = {"codes": [0] * len(columns), "planes": [0] * int(self._n_planes.sum())}
         self._meta = {
-            "columns": [_storable(name, "column name", name) for name in columns],
+            "columns": [storable(name, "column name", name) for name in columns],
             "states": [
-                [_storable(state, "state", name) for state in names]
-                for name, names in zip(columns, states, strict=True)
+                [storable(state, "state", name) for state in names] for name, names in zip(columns, states, strict=True)
             ],
             "missing_codes": [int(code) for code in missing_codes],
             "checksums": self._sums,
@@ -72,41 +71,42 @@ class PlaneWriter:
 
     def write_column(self, v, blocks):
         """Write codes and planes of variable v from blocks of its codes, `BLOCK_ROWS` at a time but for the last."""
-        places = _places(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
+        places = Places(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
         first_plane, n_planes = int(self._first_plane[v]), int(self._n_planes[v])
         first = 0
+        of_codes, of_planes = Checksum(), [Checksum() for _ in range(n_planes)]
         for codes in blocks:
-            at = places.codes + (v * self._shape[1] + first) * self.dtype.itemsize
-            self._sums["codes"][v] = self._write(at, codes, self._sums["codes"][v])
+            self._write(places.codes + (v * self._shape[1] + first) * self.dtype.itemsize, codes, of_codes)
             n_words = (len(codes) + 511) // 512 * 8
             planes = np.empty((n_planes, n_words), dtype=np.uint64)
             _rows.pack_block(codes.astype(np.uint8, copy=False), planes)
-            for p, plane in enumerate(planes, first_plane):
-                at = places.planes + 8 * (p * places.n_words + first // 64)
-                self._sums["planes"][p] = self._write(at, plane, self._sums["planes"][p])
+            for p, (plane, checksum) in enumerate(zip(planes, of_planes, strict=True), first_plane):
+                self._write(places.planes + 8 * (p * places.n_words + first // 64), plane, checksum)
             first += len(codes)
+        self._sums["codes"][v] = of_codes.value()
+        self._sums["planes"][first_plane : first_plane + n_planes] = [checksum.value() for checksum in of_planes]
 
-    def _write(self, at, array, checksum):
-        """Write an array from a position on; return the checksum continued by it."""
+    def _write(self, at, array, checksum=None):
+        """Write an array from a position on, and continue a checksum with it."""
         rest = np.ascontiguousarray(array).data.cast("B")
-        checksum = zlib.crc32(rest, checksum)
+        if checksum is not None:
+            checksum.update(rest)
         self._file.seek(at)
         while rest:
             rest = rest[self._file.write(rest) :]
-        return checksum
 
     def _write_ends(self):
         """Write the JSON behind the planes and the header before the codes."""
         n_planes = int(self._n_planes.sum())
-        places = _places(*self._shape, n_planes, self.dtype.itemsize)
+        places = Places(*self._shape, n_planes, self.dtype.itemsize)
         text = json.dumps(self._meta, separators=(",", ":")).encode("ascii")
-        checksum = self._write(places.meta, np.frombuffer(text, np.uint8), 0)
-        fields = (_MAGIC, VERSION, self.dtype.itemsize, *self._shape, n_planes, places.meta, len(text), checksum)
-        bare = _HEADER.pack(*fields, 0)
-        self._write(0, np.frombuffer(_HEADER.pack(*fields, zlib.crc32(bare)), np.uint8), 0)
+        self._write(places.meta, np.frombuffer(text, np.uint8))
+        fields = (MAGIC, VERSION, self.dtype.itemsize, *self._shape, n_planes, places.meta, len(text), zlib.crc32(text))
+        bare = HEADER.pack(*fields, 0)
+        self._write(0, np.frombuffer(HEADER.pack(*fields, zlib.crc32(bare)), np.uint8))
 
 
-class _places:
+class Places:
     """Where the parts of a plane file begin."""
 
     def __init__(self, n_variables, n_rows, n_planes, itemsize):
@@ -123,122 +123,13 @@ def write_coded(table, path, *, durable=True):
             writer.write_column(v, (row[i : i + BLOCK_ROWS] for i in range(0, len(row), BLOCK_ROWS)))
 
 
-def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> DiscreteTable:
-    """Open a plane file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file written by `write_table`.
-    verify : bool, default=False
-        Whether to read the whole file and compare its checksums. Without, only the header, the names and the length are
-        checked, and no row is read before it is needed.
-
-    Returns
-    -------
-    DiscreteTable
-        Its codes and planes are read-only memory maps, which share the memory of the system's file cache among all
-        processes that open the file. It is pickled as the file's path.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is no plane file, was written by another version, is truncated, or its content was changed.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import pandas as pd
-    >>> from pgmx.data import open_table, write_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "weather.pgmx")
-    ...     _ = write_table(pd.DataFrame({"rain": [False, True], "sky": ["blue", "grey"]}), path)
-    ...     open_table(path)
-    DiscreteTable(2 variables, 2 rows, 4 states, uint8)
-    """
-    path = Path(path).absolute()
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}")
-    with open(path, "rb") as file:
-        header = _read_header(path, file.read(_HEADER.size))
-        _, _, itemsize, n_variables, n_rows, n_planes, meta_at, meta_bytes, meta_sum, header_sum = header
-        size = os.fstat(file.fileno()).st_size
-        if size != meta_at + meta_bytes:
-            raise ValueError(f"{path} is truncated or was changed: {size} bytes, not {meta_at + meta_bytes}")
-        file.seek(meta_at)
-        text = file.read(meta_bytes)
-        if zlib.crc32(text) != meta_sum:
-            raise _corruption_error(path)
-        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    meta = json.loads(text)
-    places = _places(n_variables, n_rows, n_planes, itemsize)
-    codes = np.frombuffer(memory, f"<u{itemsize}", n_variables * n_rows, places.codes).reshape(n_variables, n_rows)
-    planes = np.empty((0, places.n_words), dtype="<u8")
-    if n_planes:
-        planes = np.frombuffer(memory, "<u8", n_planes * places.n_words, places.planes).reshape(n_planes, -1)
-    if verify:
-        for part, rows in (("codes", codes), ("planes", planes)):
-            if [zlib.crc32(row.data) for row in rows] != meta["checksums"][part]:
-                raise _corruption_error(path)
-    states = tuple(tuple(map(_restore, names)) for names in meta["states"])
-    offsets = np.cumsum([0, *(len(names) if len(names) <= MAX_BYTE_STATES else 0 for names in states)])
-    return DiscreteTable._from_file(
-        tuple(map(_restore, meta["columns"])),
-        states,
-        codes,
-        meta["missing_codes"],
-        (planes, offsets),
-        path,
-        (_reopen, (str(path), (meta_sum, header_sum))),
-    )
-
-
-def _reopen(path, stamp):
-    """Open the plane file of a pickled table, which must be the one that it was mapped from."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(
-            f"no such file: {path}. A table mapped from a plane file is sent to other processes as a path: keep the "
-            "file, on a disk that all of them see, as long as they run"
-        )
-    table = open_table(path)
-    if table._origin is None or table._origin[1][1] != stamp:
-        raise ValueError(f"{path} was written anew since the table was opened: open it again")
-    return table
-
-
-def _read_header(path, raw):
-    """Return the fields of a header, or raise."""
-    if len(raw) < _HEADER.size or not raw.startswith(_MAGIC):
-        raise ValueError(f"{path} is no plane file: pgmx.data.write_table makes one")
-    header = _HEADER.unpack(raw)
-    if header[1] != VERSION:
-        raise ValueError(
-            f"{path} is a plane file of version {header[1]}, this pgmx reads version {VERSION}: write it again with "
-            "pgmx.data.write_table"
-        )
-    if zlib.crc32(_HEADER.pack(*header[:-1], 0)) != header[-1]:
-        raise _corruption_error(path)
-    return header
-
-
-def _corruption_error(path):
-    return ValueError(f"{path} is corrupted, its checksums do not fit: write it again with pgmx.data.write_table")
-
-
-def _storable(value, what, name):
+def storable(value, what, name):
     """Return a name or a state as JSON can keep it with its type."""
-    if type(value) in _SCALARS:
+    if type(value) in SCALARS:
         return value
     if type(value) is tuple:
-        return {"tuple": [_storable(item, what, name) for item in value]}
+        return {"tuple": [storable(item, what, name) for item in value]}
     raise TypeError(
         f"the {what} {value!r} of column {name!r} is of type {type(value).__name__}, which a plane file cannot hold: "
-        f"convert it to one of {join_names(kind.__name__ for kind in _SCALARS[:-1])}"
+        f"convert it to one of {join_names(kind.__name__ for kind in SCALARS[:-1])}"
     )
-
-
-def _restore(value):
-    """Undo `_storable`."""
-    return tuple(map(_restore, value["tuple"])) if isinstance(value, dict) else value

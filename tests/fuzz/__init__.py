@@ -1,0 +1,1 @@
+"""Attacks on pgmx: files that are damaged or forged, and calls with any arguments."""
