@@ -3,7 +3,8 @@
 ``from pgmx.estimators import HillClimbSearch``, fit a frame, query the model. Importing ``pgmx`` itself stays light:
 pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
 
-- `_ext`: the compiled kernels; `checks`: checks of arguments; `atomic`: files written whole or not at all
+- `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: archives of arrays, read with care; `atomic`:
+  files written whole or not at all
 - `data`: tables in; `runs`: clock, limits, progress and checkpoint of one run
 - `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
 - `inference`: answers of networks given as arrays

@@ -20,7 +20,7 @@ MOST_MODULES = 12
 
 ORDER = {
     "pgmx": [
-        "_ext atomic checks",
+        "_ext archives atomic checks",
         "runs data",
         "parallel statistics graphs",
         "inference",

@@ -1,0 +1,92 @@
+"""Archives of arrays (npz) read with care: what a member declares is checked before it is inflated."""
+
+import os
+import zlib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from io import BytesIO
+from math import prod
+from tokenize import TokenError
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+
+#: What zipfile and numpy raise for files that are no archives of arrays, or damaged ones.
+_UNREADABLE = (BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OverflowError, KeyError)
+_BAD_HEADER = (ValueError, TypeError, SyntaxError, TokenError, EOFError, MemoryError, RecursionError, OverflowError)
+
+
+def list_members(source: bytes | str | os.PathLike[str]) -> dict[str, int]:
+    """Return the size in bytes that each member of an archive, bytes or a path, declares; nothing is inflated."""
+    with _open(source) as archive:
+        return {name: info.file_size for name, info in _list_infos(archive).items()}
+
+
+def open_members(
+    source: bytes | str | os.PathLike[str], allowed: Mapping[str, float], only: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive, bytes or a path; ValueError for what is none, and OSError of the path.
+
+    `allowed` gives the most bytes of each member, its header of 128 or more bytes included; a further member, or a
+    larger one, is refused before anything is inflated. `only` names those that are read, all by default.
+    """
+    with _open(source) as archive:
+        infos = _list_infos(archive)
+        for name, info in infos.items():
+            if name not in allowed:
+                raise ValueError(f"it has the member {name[:80]!r}, which such a file does not have")
+            if info.file_size > allowed[name]:
+                raise ValueError(
+                    f"its member {name!r} declares {info.file_size:,} bytes, where {int(allowed[name]):,} is the most"
+                )
+        return {name: _read_array(archive, name, info) for name, info in infos.items() if only is None or name in only}
+
+
+@contextmanager
+def _open(source: bytes | str | os.PathLike[str]) -> Iterator[ZipFile]:
+    try:
+        with ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
+            yield archive
+    except _UNREADABLE as error:
+        raise ValueError(f"it is damaged, or no archive of arrays ({error})") from error
+
+
+def _list_infos(archive: ZipFile) -> dict[str, ZipInfo]:
+    """Return the entry of each member by its name; refuse those that numpy does not write."""
+    infos: dict[str, ZipInfo] = {}
+    for info in archive.infolist():
+        name = info.filename.removesuffix(".npy")
+        if name == info.filename or name in infos:
+            raise ValueError(f"its member {info.filename[:80]!r} is no array, or is there twice")
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.flag_bits & 1:
+            raise ValueError(f"its member {name[:80]!r} is packed in an unknown way")
+        infos[name] = info
+    return infos
+
+
+def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
+    """Return the array of a member whose declared size was checked; no more than that is inflated."""
+    longer = copy(info)
+    longer.file_size += 1  # one byte more than declared would be returned, and is not there
+    with archive.open(longer) as member:
+        content = member.read(longer.file_size)
+    if len(content) != info.file_size:
+        raise ValueError(f"its member {name!r} has not the {info.file_size:,} bytes that it declares")
+    file = BytesIO(content)
+    try:
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(file)]
+        shape, in_columns, dtype = read_header(file)
+    except (*_BAD_HEADER, KeyError) as error:
+        raise ValueError(f"its member {name!r} does not begin like an array") from error
+    data = memoryview(content)[file.tell() :]
+    if dtype.kind not in "biufcSU" or dtype.subdtype is not None:
+        raise ValueError(f"its member {name!r} holds {dtype.str}, not numbers or text")
+    if any(size < 0 for size in shape) or prod(shape) * dtype.itemsize != len(data):
+        raise ValueError(f"its member {name!r} declares the shape {shape!r:.80}, which its {len(data):,} bytes are not")
+    if not len(data):
+        return np.empty(shape, dtype)
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if in_columns else "C").copy(order="K")
