@@ -25,6 +25,7 @@ def test_edges_are_listed_with_their_strengths(weather, workdir):
     ElementTree.parse(workdir / "s.svg")
 
 
+@pytest.mark.slow
 def test_a_bundled_network_is_compared_and_a_threshold_thins_the_graph(workdir):
     options = ("asia", "--rows", 500, "--resamples", 10, "--quiet")
     text = done("bootstrap", *options, "--threshold", 0.2, "--out", "loose.graphml")

@@ -125,6 +125,7 @@ def test_ranks_do_not_care_for_monotone_transforms(ranks, table, rows):
 
 
 @pytest.mark.parametrize("rule", ["ebic", "stars", "cv"])
+@pytest.mark.slow
 def test_the_penalty_is_chosen_along_a_path_and_the_path_drawn(rule, table, workdir):
     text = done("learn", table, "--method", "glasso", "--select", rule, "--plot-history", "path.svg")
     assert re.search(rf"\(by {rule} among \d+", printed("lam", text))

@@ -174,6 +174,7 @@ def test_read_only_cells_are_accepted():
     assert open_frame(floats).to_pandas().shape == (2, 2)
 
 
+@pytest.mark.slow
 def test_the_hash_seed_does_not_matter(hash_seed_digests):
     one, other = hash_seed_digests
     assert one["encoding"] == other["encoding"]

@@ -44,7 +44,8 @@ def test_tree_augmented_naive_bayes_is_the_best_of_its_kind(weight, seed):
 
 
 @every_weight
-@pytest.mark.parametrize("class_node", [None, pytest.param("HRBP", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("class_node", [None, "HRBP"])
 def test_weight_of_a_bundled_network_against_networkx(weight, class_node):
     frame = sample(load_network("alarm"), 1000, random_state=0)
     learner = ChowLiuForest(weight=weight, class_node=class_node).fit(frame)

@@ -118,6 +118,7 @@ def test_weights_are_repetitions(make, seed, weights):
 @every_leaf
 @few
 @given(seed=seeds)
+@pytest.mark.slow
 def test_the_largest_penalty_is_where_edges_begin(make, seed):
     rows = random_rows(P, 60, seed)
     largest = make().fit(rows).lam_max_

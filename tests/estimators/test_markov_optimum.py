@@ -135,6 +135,7 @@ def test_feature_wise_learners_agree(options):
 
 
 @every_learner
+@pytest.mark.slow
 def test_exact_loss(make):
     data = planted_rows(400, 4)
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]

@@ -115,6 +115,7 @@ def test_pickle_without_the_rows():
 
 
 @every_learner
+@pytest.mark.slow
 def test_bootstrap(make):
     learner = make(lam=0.03, show_progress=False)
     boot = BootstrapStructure(learner, n_resamples=8, show_progress=False).fit(ROWS)

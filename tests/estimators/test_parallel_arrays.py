@@ -93,6 +93,7 @@ def test_factor_of_a_file_travels_as_its_path(client, rng, tmp_path, temporary_f
     assert {found[-1] for found in done.values()} == {float(sample.factor.sum())}
 
 
+@pytest.mark.slow
 def test_error_of_a_worker_is_raised(client, rng, temporary_folder):
     with parallel_config("dask"), pytest.raises(ValueError, match=r"task \d of \(3, 4\)"):
         dict(spread(fail, SharedArrays(**arrays(rng)), 4))

@@ -59,7 +59,8 @@ def debug_tree(tmp_path_factory):
             shutil.copy(ROOT / name, tree)
     built = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     tests = [
-        f"tests/{name}" for name in ("kernels", "search", "inference", "solvers", "statistics", "oracles", "helpers")
+        f"tests/{name}"
+        for name in ("kernels", "search", "inference", "solvers", "statistics", "oracles", "helpers", "fuzz")
     ]
     for folder in ("cython_ext", "pgmx", *tests):
         shutil.copytree(ROOT / folder, tree / folder, ignore=built)
@@ -85,8 +86,7 @@ def test_kernel_tests_pass_with_bounds_checks(debug_tree):
         *TESTS,
         "-q",
         "-m",
-        "not debug_build",
-        "--hypothesis-profile=thorough",
+        "not debug_build and not slow",
         "-p",
         "no:cacheprovider",
         timeout=1200,
