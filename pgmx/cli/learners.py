@@ -114,7 +114,6 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
             arguments["weight"] = _WEIGHTS[_plain(options["score"])]
         # A root or a class is the user's choice of direction; without one the data determine none.
         arguments["return_type"] = "dag" if {"root", "class_node"} & knowledge.keys() else "pdag"
-        show = {}
     elif method in MARKOV_METHODS:
         # A missing cell that is a state of its own has been coded as one.
         arguments["missing"] = "drop" if options["missing"] == "drop" else "error"

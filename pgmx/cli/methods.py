@@ -50,7 +50,7 @@ LEARNER_OPTIONS = {
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],
-    "max_time": [Parameter([*SEARCHES, *UNDIRECTED_METHODS], "max_time")],
+    "max_time": [Parameter([*SEARCHES, *FORESTS, *UNDIRECTED_METHODS], "max_time")],
     "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],

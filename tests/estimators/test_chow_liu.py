@@ -1,4 +1,6 @@
-"""ChowLiuForest: the best forest, its weights, its directions, and what it hands back."""
+"""ChowLiuForest: the best forest, its weights, its directions, and what it returns."""
+
+from math import fsum
 
 import networkx as nx
 import numpy as np
@@ -205,3 +207,32 @@ def test_the_forest_stays_that_of_the_fit_when_options_change(rng):
     learner = ChowLiuForest(class_node="c").fit(data)
     learner.set_params(class_node="a")
     assert list(learner.forest_.nodes()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"weight": "bic"}, {"class_node": "HRBP"}, {"forbidden_edges": [("HR", "CO")]}]
+)
+def test_a_callback_sees_the_forest_grow_and_may_end_it(options):
+    frame = sample(load_network("alarm"), 2000, random_state=0)
+    seen = []
+    whole = ChowLiuForest(callback=seen.append, **options).fit(frame)
+    assert whole.stopped_by_ == "converged"
+    assert whole.converged_
+    assert len(seen) == len(whole.history_["score"]) > 1
+    part = ChowLiuForest(callback=lambda progress: progress.n_iter == len(seen) // 2, **options).fit(frame)
+    assert part.stopped_by_ == "callback"
+    assert not part.converged_
+    assert nx.is_directed_acyclic_graph(part.dag_)
+    assert len(part.edges_) < len(whole.edges_)
+    assert part.score_ < whole.score_
+    if "forbidden_edges" not in options:
+        assert set(part.forest_.edges()) <= {pair for u, v in whole.forest_.edges() for pair in ((u, v), (v, u))}
+        gains = [weight for *_, weight in whole.forest_.edges(data="weight")]
+        assert seen[-1].score == pytest.approx(fsum([seen[0].score, *gains]))
+
+
+@pytest.mark.parametrize("options", [{}, {"forbidden_edges": [("HR", "CO")]}, {"required_edges": [("HR", "CO")]}])
+def test_no_time_gives_a_graph_and_says_so(options):
+    learner = ChowLiuForest(max_time=0, **options).fit(sample(load_network("alarm"), 500, random_state=0))
+    assert learner.stopped_by_ == "max_time"
+    assert learner.dag_.number_of_edges() == len(options.get("required_edges", ()))

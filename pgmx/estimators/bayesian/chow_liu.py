@@ -1,6 +1,6 @@
 """Forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from math import fsum
 from numbers import Real
 from typing import Any, Literal
@@ -13,8 +13,10 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
-from pgmx.estimators.base import Interval, StrOptions, random_draws
+from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.runs.progress import SearchProgress
+from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs
 from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
@@ -60,6 +62,14 @@ class ChowLiuForest(DagLearner):
         The only edges that the graph may have.
     return_type : {"dag", "pdag"}, default="dag"
         Whether `graph_` is the rooted forest or its equivalence class.
+    max_time : float, default=None
+        Seconds after which the forest so far is returned, the variables that have not joined it without parents.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
+    callback : callable, default=None
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each variable that joins the forest; under
+        directed knowledge after each block of variables whose weights are known, with a score of NaN. A true answer
+        ends the search.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
@@ -86,6 +96,10 @@ class ChowLiuForest(DagLearner):
         Weights of the arcs in nats; of an arc from the class, what it gains alone.
     score_ : float
         Score of `dag_`, in nats.
+    converged_, stopped_by_ : bool, str
+        Whether all pairs were looked at, and why the search ended: "converged", "max_time" or "callback".
+    history_ : dict of ndarray
+        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     adjacency_matrix_ : DataFrame
         Of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
@@ -135,6 +149,9 @@ class ChowLiuForest(DagLearner):
 
     edge_weights_: np.ndarray
     score_: float
+    converged_: bool
+    stopped_by_: str
+    history_: dict[str, np.ndarray]
 
     _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde"})],
@@ -143,6 +160,9 @@ class ChowLiuForest(DagLearner):
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
         "prior_network": "no_validation",  # judged by BDe
         **DagLearner._parameter_constraints,
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "callback": [callable, None],
     }
 
     def __init__(
@@ -161,6 +181,9 @@ class ChowLiuForest(DagLearner):
         root_nodes: Collection[Hashable] | None = None,
         candidate_edges: Collection[Sequence[Hashable]] | None = None,
         return_type: str = "dag",
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
         n_jobs: int | None = None,
@@ -179,6 +202,9 @@ class ChowLiuForest(DagLearner):
         self.root_nodes = root_nodes
         self.candidate_edges = candidate_edges
         self.return_type = return_type
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
         self.state_names = state_names
         self.missing = missing
         self.n_jobs = n_jobs
@@ -187,6 +213,15 @@ class ChowLiuForest(DagLearner):
     # ---- learning ----
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            self._find_forest(opened, sample_weight, run)
+        if not run.is_over():
+            run.end("converged")
+        self.stopped_by_, self.converged_ = run.stopped_by, run.stopped_by == "converged"
+        self.history_ = run.history
+
+    def _find_forest(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, run: Run) -> None:
         self._check_return_type()
         self._check_prior_network()
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
@@ -212,7 +247,7 @@ class ChowLiuForest(DagLearner):
             n_jobs=self.n_jobs,
         )
         edges, weights = np.empty((0, 2), dtype=np.int64), np.empty(0)
-        source, scores, alone = score_pairs(scoring, variables, class_id, self.n_jobs)
+        source, scores, alone = score_pairs(scoring, variables, class_id, self.n_jobs, run.deadline)
         if len(variables) > 1:
             permutation, _ = random_draws(len(names), self.random_state)
             forest = find_spanning_forest(
@@ -221,6 +256,8 @@ class ChowLiuForest(DagLearner):
                 constraints=inner,
                 root=inner_root,
                 symmetric=scoring.equivalent,
+                run=run,
+                score=fsum(scores),
             )
             edges, weights = variables[forest.edges], forest.weights
         self._forest = variables, edges, weights

@@ -55,7 +55,9 @@ def bind_forest_score(
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
-def score_pairs(scoring: Scoring, variables: np.ndarray, class_node: int | None, n_jobs) -> PairScores:
+def score_pairs(
+    scoring: Scoring, variables: np.ndarray, class_node: int | None, n_jobs, deadline: float = inf
+) -> PairScores:
     """Return the weights between `variables`, with `class_node` as a parent of all of them."""
     n = len(scoring.names)
     parents = [np.array([] if class_node in (None, v) else [class_node], dtype=np.int32) for v in range(n)]
@@ -70,7 +72,7 @@ def score_pairs(scoring: Scoring, variables: np.ndarray, class_node: int | None,
             return PairScores(CountedWeights(table, terms, variables, class_node=class_node, n_jobs=n_jobs), now, alone)
         return PairScores(StoredWeights(np.zeros((len(variables),) * 2), 1.0), now, alone)
     gains, alone = np.full((n, n), -np.inf), np.empty(n)
-    options = {"allowed": None, "deadline": inf, "n_jobs": n_jobs}
+    options = {"allowed": None, "deadline": deadline, "n_jobs": n_jobs}
     source = scoring.gains(max_indegree=None, **options)
     if class_node is None:
         source.start(gains, alone)
