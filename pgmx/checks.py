@@ -1,9 +1,12 @@
 """Checks of arguments, and the words of the messages about them; every package may import them."""
 
+import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -48,6 +51,35 @@ def join_names(names: Iterable, limit: int = 10) -> str:
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def check_path(path: str | os.PathLike) -> Path:
+    """Return a path, refusing one that no file can have."""
+    path = Path(path)
+    if "\0" in str(path):
+        raise ValueError(f"the path {str(path)!r} holds a NUL character: give another name")
+    return path
+
+
+@contextmanager
+def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
+    """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
+
+    What is no fault of its content passes: a file that is not there, an interrupt, a lack of memory.
+    """
+    try:
+        yield
+    except (FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error).strip() or type(error).__name__
+        if isinstance(error, KeyError):
+            reason = f"it lacks {error}"
+        elif isinstance(error, RecursionError):
+            reason = "its parts are nested too deeply"
+        elif isinstance(error, AttributeError | IndexError | TypeError):
+            reason = f"a part of it has another form than expected ({reason})"
+        raise ValueError(f"{path} {verdict}: {reason}; {remedy}") from error
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.atomic import replace_file
+from pgmx.checks import check_path
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
@@ -124,7 +125,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
 
     Notes
     -----
-    pgmpy's readers do the parsing of bif and xmlbif.
+    Probabilities must not be negative, and those of each column add up to 1 within 0.01: programs round them.
 
     Examples
     --------
@@ -150,7 +151,9 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
         return GaussianMarkovNetwork.load(path, format)
     if format in ("npz", "uai"):
         return PairwiseMarkovNetwork.load(path, format)
-    return read_bif(path.read_text(encoding="utf-8"), format, path)
+    raw = path.read_bytes()
+    with explain_unreadable(path, f"a Bayesian network in {format} form"):
+        return read_bif(raw, format)
 
 
 def read_json(path: str | Path) -> nx.Graph:
@@ -171,7 +174,7 @@ def read_json(path: str | Path) -> nx.Graph:
     Raises
     ------
     ValueError
-        When the file is not such a json, or its parts contradict each other.
+        When the file is not such a json, its parts contradict each other, or a CPD holds no probabilities.
 
     Examples
     --------
@@ -183,7 +186,7 @@ def read_json(path: str | Path) -> nx.Graph:
     ...     list(read_json(path).edges())
     [('a', 'b')]
     """
-    path = Path(path)
+    path = check_path(path)
     raw = path.read_bytes()
     with explain_unreadable(path, "a model that pgmx saved as json"):
         document = read_document(raw)

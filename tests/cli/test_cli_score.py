@@ -86,7 +86,7 @@ def test_gaussian_networks_and_bare_graphs(floats):
         (("rows.csv", "rows.csv"), "rows.csv: the suffix must be one of .bif, .xmlbif, .graphml, .json"),
         (("cancer", "rows.csv"), "only in the network: 'Pollution'"),
         (("lines.json", "rows.csv"), "lines.json has undirected edges: a score is that of a DAG"),
-        (("broken.json", "rows.csv"), "broken.json cannot be read"),
+        (("broken.json", "rows.csv"), "broken.json is not a model"),
         (("broken.bif", "rows.csv"), "broken.bif"),
         (("asia", "rows.csv", "--score", "bik"), "'bik' is not known; choose one of bic, "),
         (("asia", "rows.csv", "--score", "bic-g"), "--score bic-g is for numbers, but column 'asia' holds"),

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from pgmx.checks import explain_unreadable
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, NETWORK_SUFFIXES
 
 _READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
@@ -29,12 +30,7 @@ def read_network(text: str) -> Any:
         return _read_graphml(path)
     from pgmx.models import read_model
 
-    try:
-        model = read_model(path)
-    except OSError:
-        raise
-    except Exception as error:  # pgmpy's parsers raise whatever they stumble over
-        raise ValueError(f"{path} cannot be read: {error}") from error
+    model = read_model(path)
     if not len(model):
         raise ValueError(f"{path} holds no variables: is it a {suffix} file?")
     return model
@@ -43,10 +39,8 @@ def read_network(text: str) -> Any:
 def _read_graphml(path: Path):
     import networkx as nx
 
-    try:
+    with explain_unreadable(path, "cannot be read", "mend the file, or save the graph again"):
         graph = nx.read_graphml(path)
-    except Exception as error:  # the parsers of XML and of networkx have classes of their own
-        raise ValueError(f"{path} cannot be read: {error}") from error
     if graph.is_multigraph():
         raise ValueError(f"{path} has parallel edges: it is no graph of a network")
     if len(graph) and all("log_potentials" in attributes for _, attributes in graph.nodes(data=True)):

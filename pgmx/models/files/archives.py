@@ -2,17 +2,25 @@
 
 import json
 import os
-import zlib
+from collections.abc import Collection, Mapping
 from io import BytesIO
+from math import inf
+from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from pgmx.models.files.formats import check_marks
+from pgmx.archives import list_members, open_members
+from pgmx.checks import join_names
+from pgmx.models.files.formats import check_marks, load_json
 
-#: What comes of files that are no archive, of damaged ones, and (a TypeError) of a single array.
-_NOT_AN_ARCHIVE = (BadZipFile, zlib.error, NotImplementedError, AttributeError, TypeError)
+#: Most bytes of a document: names repeat each other, but text that shrinks to less than a hundredth holds none.
+_DOCUMENT = 1 << 20
+_SHRINKAGE = 100
+
+#: Most bytes of the header of an array, and the arrays that hold integers.
+_HEADER = 256
+_INTEGERS = ("edges", "rows", "columns", "transform_starts")
 
 
 def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
@@ -23,24 +31,31 @@ def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def read_archive(raw: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    """Return the document and all arrays of an archive; raise a ValueError or KeyError for anything else."""
-    try:
-        with np.load(BytesIO(raw), allow_pickle=False) as archive:
-            arrays = dict(archive)
-            document = json.loads(arrays["names"].tobytes())
-    except _NOT_AN_ARCHIVE as error:
-        raise ValueError(f"it is no archive of arrays: {error}") from error
+def read_archived_document(raw: bytes) -> dict:
+    """Return the document of an archive; its arrays are not inflated."""
+    allowed: dict[str, float] = dict.fromkeys(list_members(raw), inf)
+    allowed["names"] = _DOCUMENT + _SHRINKAGE * len(raw)
+    document = load_json(open_members(raw, allowed, ["names"])["names"].tobytes())
     check_marks(document)
-    return document, arrays
+    return document
+
+
+def read_arrays(raw: bytes, most: Mapping[str, int], only: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive, all or some; `most` gives the most entries that each can have."""
+    sizes = {name: n * 8 + _HEADER for name, n in most.items()}
+    arrays = open_members(raw, {"names": inf, **sizes}, most if only is None else only)
+    absent = [name for name in (most if only is None else only) if name not in arrays]
+    if absent:
+        raise ValueError(f"it lacks the array(s) {join_names(absent)}")
+    for name, array in arrays.items():
+        if array.dtype.kind != ("i" if name in _INTEGERS else "f"):
+            raise ValueError(f"its array {name!r} is of the type {array.dtype}")
+    return arrays
 
 
 def has_type(path: str | os.PathLike, kind: str) -> bool:
     """Return whether a file is an archive whose document is of a type, without reading its other arrays."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return json.loads(archive["names"].tobytes()).get("type") == kind
-    except FileNotFoundError:
-        raise
-    except (*_NOT_AN_ARCHIVE, KeyError, ValueError, OSError, EOFError):
+        return read_archived_document(Path(path).read_bytes()).get("type") == kind
+    except (KeyError, ValueError, RecursionError):
         return False

@@ -11,7 +11,14 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-from pgmx.models.files.formats import MARKS, check_marks
+from pgmx.models.files.formats import (
+    MARKS,
+    check_distinct,
+    check_list,
+    check_marks,
+    check_probabilities,
+    load_json,
+)
 
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
@@ -51,7 +58,7 @@ def write_document(document: dict) -> bytes:
 
 def read_document(raw: bytes) -> dict:
     """Return the document in a json file, of any type."""
-    document = json.loads(raw.decode("utf-8"))
+    document = load_json(raw)
     check_marks(document)
     return document
 
@@ -97,8 +104,14 @@ def build_graph(document: dict) -> nx.Graph:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()
     graph.graph.update(document["graph"])
-    graph.add_nodes_from(node["id"] for node in document["nodes"])
-    edges = [(edge["source"], edge["target"]) for edge in document["edges"]]
+    names = [plain(node["id"], "the name") for node in check_list(document["nodes"], "its nodes")]
+    check_distinct(names, "the names of nodes")
+    graph.add_nodes_from(names)
+    edges = [(edge["source"], edge["target"]) for edge in check_list(document["edges"], "its edges")]
+    check_distinct(edges, "its edges")
+    for edge in document["edges"]:
+        if type(edge.get("weight")) not in (int, float, type(None)):
+            raise ValueError(f"the weight of {edge['source']!r} -> {edge['target']!r} is {edge['weight']!r:.60}")
     unknown = sorted({repr(name) for edge in edges for name in edge if name not in graph})
     if unknown:
         raise ValueError(f"its edges name unknown nodes: {', '.join(unknown)}")
@@ -123,16 +136,34 @@ def build_graph(document: dict) -> nx.Graph:
 
 
 def _add_parameters(graph: Any, document: dict) -> None:
-    cpds = document.get("cpds", [])
-    if isinstance(graph, LinearGaussianBayesianNetwork):
-        graph.add_cpds(*(LinearGaussianCPD(c["variable"], c["beta"], c["std"], c["evidence"]) for c in cpds))
-    elif isinstance(graph, DiscreteBayesianNetwork):
-        states = {node["id"]: node.get("states") for node in document["nodes"]}
-        for cpd in cpds:
-            scope = [cpd["variable"], *cpd["evidence"]]
-            names = {name: list(states[name]) for name in scope}
-            cards = [len(names[name]) for name in scope]
-            values = np.array(cpd["values"], dtype=float)
-            graph.add_cpds(TabularCPD(scope[0], cards[0], values, scope[1:], cards[1:], state_names=names))
-    if isinstance(graph, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) and 0 < len(cpds) == len(graph):
+    cpds = check_list(document.get("cpds", []), "its CPDs")
+    if not isinstance(graph, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
+        return
+    check_distinct((cpd["variable"] for cpd in cpds), "the variables of CPDs")
+    states = {node["id"]: node.get("states") for node in document["nodes"]}
+    for cpd in cpds:
+        name, evidence = cpd["variable"], check_list(cpd["evidence"], "the evidence of a CPD")
+        check_distinct((name, *evidence), f"the variables of the CPD of {name!r}")
+        if isinstance(graph, LinearGaussianBayesianNetwork):
+            _check_line(cpd)
+            graph.add_cpds(LinearGaussianCPD(name, cpd["beta"], cpd["std"], evidence))
+            continue
+        labels = {parent: check_list(states[parent], f"the states of {parent!r}") for parent in (name, *evidence)}
+        values = np.array(cpd["values"], dtype=float)
+        shape = (len(labels[name]), math.prod(len(labels[parent]) for parent in evidence))
+        if values.shape != shape:
+            raise ValueError(f"the CPD of {name!r} has the shape {values.shape}, its states ask for {shape}")
+        check_probabilities(values, name)
+        cards = [len(labels[parent]) for parent in evidence]
+        graph.add_cpds(TabularCPD(name, shape[0], values, evidence, cards, state_names=labels))
+    if 0 < len(cpds) == len(graph):
         graph.check_model()
+
+
+def _check_line(cpd: dict) -> None:
+    """Raise where a linear Gaussian CPD lacks a coefficient, or has one that is no number."""
+    beta = np.array(cpd["beta"], dtype=float)
+    if beta.shape != (1 + len(cpd["evidence"]),) or not np.isfinite(beta).all():
+        raise ValueError(f"the CPD of {cpd['variable']!r} needs {1 + len(cpd['evidence'])} finite coefficients")
+    if not 0.0 <= cpd["std"] < math.inf:
+        raise ValueError(f"the standard deviation of {cpd['variable']!r} is {cpd['std']!r}")

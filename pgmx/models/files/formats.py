@@ -5,29 +5,24 @@ its code point in four or more hexadecimal digits, as SQL/XML (ISO 9075-14) has 
 marks remain, which pgmpy's readers and others read alike. A name which needs nothing of this is written as it is.
 """
 
+import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Set
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
-from networkx import NetworkXError
+import numpy as np
+
+from pgmx import checks
+from pgmx.checks import check_path
 
 #: How every document begins.
 MARKS = {"format": "pgmx", "version": 1}
 
-#: What readers of any format make of a file that is damaged or something else.
-_UNREADABLE = (
-    KeyError,
-    TypeError,
-    ValueError,
-    IndexError,
-    AttributeError,
-    OSError,
-    EOFError,
-    SyntaxError,
-    NetworkXError,
-)
+#: Largest difference from 1 of a sum of probabilities: files of other programs hold rounded numbers.
+_ROUNDING = 0.01
 
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 _WORD = frozenset(_LOWER + _LOWER.upper() + "0123456789_")
@@ -41,7 +36,7 @@ _KEYWORD = re.compile("(table|default)(?=[-+.eE0-9])")
 
 def choose_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
     """Return the path and its format, which is the suffix where `format` is None; raise for an unknown one."""
-    path = Path(path)
+    path = check_path(path)
     name = path.suffix[1:].lower() if format is None else format
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
@@ -59,14 +54,9 @@ def check_target(path: str | os.PathLike, format: str | None, formats: Collectio
     return path, format
 
 
-@contextmanager
-def explain_unreadable(path: Path, expected: str) -> Iterator[None]:
-    """Turn what is raised over a damaged file into a ValueError that says which file is not as expected, and why."""
-    try:
-        yield
-    except _UNREADABLE as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} is not {expected}: {reason}") from error
+def explain_unreadable(path: Path, expected: str) -> AbstractContextManager[None]:
+    """Turn whatever is raised over a damaged file into a ValueError: which file is not as expected, and why."""
+    return checks.explain_unreadable(path, f"is not {expected}", "mend the file, or save the model again")
 
 
 def check_marks(document: object, kind: str | None = None) -> None:
@@ -75,6 +65,42 @@ def check_marks(document: object, kind: str | None = None) -> None:
         raise ValueError("it is not marked as format 'pgmx', version 1")
     if kind is not None and document["type"] != kind:
         raise ValueError(f"its type is {document['type']!r}")
+
+
+def load_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; NaN and infinities, which Python's reader knows, are refused."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"it holds {word}, which is no number")
+
+    return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text, parse_constant=refuse)
+
+
+def check_list(value: object, what: str) -> list:
+    """Return a list of a document, refusing all else: a text is no list of its letters."""
+    if not isinstance(value, list):
+        raise ValueError(f"{what} must be a list, got {value!r:.60}")
+    return value
+
+
+def check_distinct(values: Iterable, what: str) -> None:
+    """Raise where a value occurs twice."""
+    values = list(values)
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise ValueError(f"{what} occur more than once, {twice!r} is one")
+
+
+def check_probabilities(table: np.ndarray, variable: object) -> None:
+    """Raise where a table, shape (states, states of the parents), holds no distribution in each column."""
+    if not (table >= 0.0).all():
+        raise ValueError(f"the probabilities of {variable!r} hold {float(table[~(table >= 0.0)][0])!r}")
+    sums = table.sum(axis=0)
+    wrong = np.flatnonzero(~(abs(sums - 1.0) <= _ROUNDING))
+    if len(wrong):
+        raise ValueError(
+            f"the probabilities of {variable!r} add up to {float(sums[wrong[0]]):.6g} in column {wrong[0]}, not to 1"
+        )
 
 
 # ---- safe names ----

@@ -13,11 +13,13 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from pgmx.models.files.archives import has_type, read_archive, write_archive
+from pgmx.archives import list_members
+from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_marks, encode_all
+from pgmx.models.files.formats import MARKS, check_list, check_marks, encode_all, load_json
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
+from pgmx.statistics.ranks.transforms import MOST_KNOTS
 
 _TYPE = "GaussianMarkovNetwork"
 _TRANSFORM = "transform_"
@@ -50,6 +52,11 @@ def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
 def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     """Return the matrix of a diagonal and of the entries on one side of it."""
     p = len(diagonal)
+    ends = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
+    if ends.size and not (ends.min() >= 0 and ends.max() < p and (ends[0] < ends[1]).all()):
+        raise ValueError(f"its edges must join two of its {p} variables")
+    if len(np.unique(ends[0] * p + ends[1])) < ends.shape[1]:
+        raise ValueError("an edge is there twice")
     data = np.concatenate([diagonal, entries, entries]).astype(np.float64)
     i, j = np.concatenate([np.arange(p), rows, columns]), np.concatenate([np.arange(p), columns, rows])
     return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p)).tocsr()
@@ -68,6 +75,8 @@ def _describe_origin(parts: GaussianParts) -> dict:
 def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray], origin: dict) -> GaussianParts:
     maps = MarginalTransforms.from_arrays(transforms) if transforms else None
     estimated_by, n_samples = origin["estimated_by"], origin["n_samples"]
+    if n_samples is not None and not 0 <= n_samples < np.inf:
+        raise ValueError(f"its number of samples is {n_samples!r}")
     return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, origin.get("name", ""))
 
 
@@ -99,20 +108,20 @@ def _describe(parts: GaussianParts) -> dict:
 def parse_gaussian(document: dict) -> GaussianParts:
     """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
     check_marks(document, _TYPE)
-    nodes, edges = document["nodes"], document["edges"]
+    nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
     place = {node["id"]: v for v, node in enumerate(nodes)}
     rows = [place[edge["source"]] for edge in edges]
     columns = [place[edge["target"]] for edge in edges]
     diagonal, entries = [node["precision"] for node in nodes], [edge["precision"] for edge in edges]
     mean, scale = ([node[key] for node in nodes] for key in ("mean", "scale"))
-    transforms = {
-        key: np.array(array["values"], dtype=np.dtype(array["dtype"]))
-        for key, array in document.get("transforms", {}).items()
-    }
-    if any(array.dtype.hasobject for array in transforms.values()):
-        raise ValueError("its transforms are no numbers")
+    transforms = {}
+    for key, array in document.get("transforms", {}).items():
+        if array["dtype"] not in ("<f8", "<i8"):
+            raise ValueError(f"its transforms have numbers of the type {array['dtype']!r:.60}")
+        transforms[key] = np.array(array["values"], dtype=array["dtype"])
     precision = _join_precision(diagonal, entries, rows, columns)
-    return _make_parts(list(place), precision, mean, scale, transforms, document["graph"])
+    names = [node["id"] for node in nodes]
+    return _make_parts(names, precision, mean, scale, transforms, document["graph"])
 
 
 # ---- npz ----
@@ -129,9 +138,16 @@ def _write_npz(parts: GaussianParts) -> bytes:
 
 
 def _read_npz(raw: bytes) -> GaussianParts:
-    document, arrays = read_archive(raw)
+    document = read_archived_document(raw)
     if document.get("type") != _TYPE:
         raise ValueError(f"it is not marked as of the type {_TYPE!r}")
+    p = len(check_list(document["names"], "the names"))
+    columns, entries = dict.fromkeys(("diagonal", "mean", "scale"), p), ("entries", "rows", "columns")
+    most = columns | dict.fromkeys(entries, p * (p - 1) // 2)
+    if any(name.startswith(_TRANSFORM) for name in list_members(raw)):
+        numbers = {"starts": p + 1, "knots": MOST_KNOTS * p, "scores": MOST_KNOTS * p}
+        most |= {_TRANSFORM + key: n for key, n in numbers.items()}
+    arrays = read_arrays(raw, most)
     precision = _join_precision(*(arrays[key] for key in ("diagonal", "entries", "rows", "columns")))
     maps = {key.removeprefix(_TRANSFORM): array for key, array in arrays.items() if key.startswith(_TRANSFORM)}
     return _make_parts(document["names"], precision, arrays["mean"], arrays["scale"], maps, document["graph"])
@@ -169,7 +185,7 @@ def _read_graphml(raw: bytes) -> GaussianParts:
     edges = [{"source": u, "target": v, **numbers} for u, v, numbers in graph.edges(data=True)]
     document = make_document(_TYPE, {"n_samples": None, **origin}, nodes, edges)
     if "transforms" in attributes:
-        document["transforms"] = json.loads(attributes["transforms"])
+        document["transforms"] = load_json(attributes["transforms"])
     return parse_gaussian(document)
 
 

@@ -5,8 +5,9 @@ the log-potentials, with names and states in a comment at the end, for us alone.
 """
 
 import json
+import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
@@ -14,12 +15,15 @@ import networkx as nx
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
-from pgmx.models.files.archives import read_archive, write_archive
+from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_marks, encode_all
+from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, encode_all, load_json
 from pgmx.models.files.graphml import write_graphml
 
 _COMMENT = "# pgmx "
+
+#: States in a uai file that need no number, as those of variables without a factor.
+_FREE_STATES = 1 << 16
 
 
 class MarkovParts(NamedTuple):
@@ -63,17 +67,29 @@ def _describe(parts: MarkovParts) -> dict:
 def parse_markov(document: dict) -> MarkovParts:
     """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
     check_marks(document, "PairwiseMarkovNetwork")
-    nodes = document["nodes"]
-    names = [node["id"] for node in nodes]
-    states = [node["states"] for node in nodes]
-    position = {name: v for v, name in enumerate(names)}
-    tables = [
-        ((position[edge["source"]], position[edge["target"]]), _numbers(edge["log_potentials"]))
-        for edge in document["edges"]
-    ]
+    nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
+    names, states = _check_labels([node["id"] for node in nodes], [node["states"] for node in nodes])
     vectors = [_numbers(node["log_potentials"]) for node in nodes]
-    potentials = PairwisePotentials.build([len(labels) for labels in states], vectors, tables)
+    tables = {(edge["source"], edge["target"]): _numbers(edge["log_potentials"]) for edge in edges}
+    potentials = _build_potentials(names, states, vectors, tables, len(edges))
     return MarkovParts(names, states, potentials, document["graph"].get("name", ""))
+
+
+def _check_labels(names: object, states: object) -> tuple[list, list[list]]:
+    """Return names and states as lists, or raise."""
+    names = check_list(names, "the names")
+    check_distinct(names, "the names")
+    pairs = zip(names, check_list(states, "the states"), strict=True)
+    return names, [check_list(labels, f"the states of {name!r}") for name, labels in pairs]
+
+
+def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_edges: int) -> PairwisePotentials:
+    """Return the potentials of vectors and of tables by names; `n_edges` tells whether an edge is there twice."""
+    position = {name: v for v, name in enumerate(names)}
+    if len({frozenset(ends) for ends in tables}) < n_edges:
+        raise ValueError("an edge is there twice")
+    pairs = [((position[u], position[v]), table) for (u, v), table in tables.items()]
+    return PairwisePotentials.build([len(labels) for labels in states], vectors, pairs)
 
 
 def _nulls(values: np.ndarray) -> list:
@@ -96,11 +112,18 @@ def _write_npz(parts: MarkovParts) -> bytes:
 
 
 def _read_npz(raw: bytes) -> MarkovParts:
-    document, arrays = read_archive(raw)
-    values = [arrays[key] for key in ("node_values", "edges", "edge_values")]
-    states = document["states"]
-    potentials = PairwisePotentials(np.array([len(labels) for labels in states]), *values)
-    return MarkovParts(document["names"], states, potentials, document["name"])
+    document = read_archived_document(raw)
+    names, states = _check_labels(document["names"], document["states"])
+    cards = np.array([len(labels) for labels in states], dtype=np.int64)
+    total, n_pairs = sum(map(len, states)), len(names) * (len(names) - 1) // 2
+    most = {"node_values": total, "edges": 2 * n_pairs, "edge_values": total**2}
+    edges = read_arrays(raw, most, ["edges"])["edges"].reshape(-1, 2)
+    if edges.size and not 0 <= edges.min() <= edges.max() < len(names):
+        raise ValueError(f"its edges join variables beyond the {len(names)} that it has")
+    most["edge_values"] = int((cards[edges[:, 0]] * cards[edges[:, 1]]).sum())
+    arrays = read_arrays(raw, most)
+    potentials = PairwisePotentials(cards, arrays["node_values"], edges, arrays["edge_values"])
+    return MarkovParts(names, states, potentials, document["name"])
 
 
 # ---- graphml ----
@@ -124,15 +147,16 @@ def _write_graphml(parts: MarkovParts) -> bytes:
 
 def _read_graphml(raw: bytes) -> MarkovParts:
     graph = nx.read_graphml(BytesIO(raw))
-    names, nodes = list(graph.nodes()), [attributes for _, attributes in graph.nodes(data=True)]
-    states = [json.loads(node["states"]) for node in nodes]
-    vectors = [_numbers(json.loads(node["log_potentials"])) for node in nodes]
-    position = {name: v for v, name in enumerate(names)}
-    tables = []
+    nodes = [attributes for _, attributes in graph.nodes(data=True)]
+    names, states = _check_labels(list(graph.nodes()), [load_json(node["states"]) for node in nodes])
+    vectors = [_numbers(load_json(node["log_potentials"])) for node in nodes]
+    tables = {}
     for u, v, edge in graph.edges(data=True):
-        table = _numbers(json.loads(edge["log_potentials"]))
-        tables.append(((position[u], position[v]), table if edge["rows"] == u else table.T))
-    potentials = PairwisePotentials.build([len(labels) for labels in states], vectors, tables)
+        if edge["rows"] not in (u, v):
+            raise ValueError(f"the rows of the edge of {u!r} and {v!r} are of {edge['rows']!r}")
+        table = _numbers(load_json(edge["log_potentials"]))
+        tables[u, v] = table if edge["rows"] == u else table.T
+    potentials = _build_potentials(names, states, vectors, tables, graph.number_of_edges())
     return MarkovParts(names, states, potentials, graph.graph.get("name", ""))
 
 
@@ -155,41 +179,73 @@ def _write_uai(parts: MarkovParts) -> bytes:
 
 def _read_uai(raw: bytes) -> MarkovParts:
     text = raw.decode("utf-8")
-    words = iter(re.sub("#.*", "", text).split())
-    kind = next(words, "nothing")
-    if kind.upper() != "MARKOV":
-        raise ValueError(f"it begins with {kind!r}, not with 'MARKOV'")
-    cards = [_read_count(words) for _ in range(_read_count(words))]
-    scopes = [[_read_count(words) for _ in range(_read_count(words))] for _ in range(_read_count(words))]
+    words = _Words(re.sub("#.*", "", text).split())
+    if not words.take("MARKOV").upper() == "MARKOV":
+        raise ValueError(f"it begins with {words.words[0]!r:.60}, not with 'MARKOV'")
+    cards = [words.read_count("a number of states") for _ in range(words.read_count("the number of variables"))]
+    if sum(cards) > len(raw) + _FREE_STATES:
+        raise ValueError(f"it declares {sum(cards):,} states, more than there are numbers")
+    n_factors = words.read_count("the number of factors")
+    scopes = [[words.read_count("a variable") for _ in range(words.read_count("a size"))] for _ in range(n_factors)]
     vectors = [np.zeros(card) for card in cards]
     tables = []
     for scope in scopes:
-        if len(scope) not in (1, 2) or max(scope) >= len(cards):
+        if len(set(scope)) != len(scope) or len(scope) not in (1, 2) or max(scope) >= len(cards):
             raise ValueError(f"it has a factor of {scope}: one or two of the {len(cards)} variables are expected")
-        cells = np.array([float(next(words, "nan")) for _ in range(_read_count(words))])
-        if not (cells >= 0).all():
-            raise ValueError(
-                f"the factor of {scope} holds {cells.min()}, or ends too early: values must not be negative"
-            )
-        with np.errstate(divide="ignore"):
-            logs = np.log(cells).reshape([cards[v] for v in scope])
+        shape = [cards[v] for v in scope]
+        logs = words.read_logs(math.prod(shape), f"the factor of {scope}").reshape(shape)
         if len(scope) == 1:
             vectors[scope[0]] += logs
         else:
             tables.append(((scope[0], scope[1]), logs))
+    if words.at < len(words.words):
+        raise ValueError(f"it goes on behind the last of {n_factors} factors, with {words.words[words.at]!r:.60}")
     potentials = PairwisePotentials.build(cards, vectors, tables)
     comment = next((line for line in text.splitlines() if line.startswith(_COMMENT)), None)
     if comment is None:
         return MarkovParts([f"var_{v}" for v in range(len(cards))], [range(card) for card in cards], potentials)
-    labels = json.loads(comment[len(_COMMENT) :])
-    return MarkovParts(labels["names"], labels["states"], potentials, labels["name"])
+    labels = load_json(comment[len(_COMMENT) :])
+    names, states = _check_labels(labels["names"], labels["states"])
+    return MarkovParts(names, states, potentials, labels["name"])
 
 
-def _read_count(words: Iterator[str]) -> int:
-    try:
-        return int(next(words))
-    except StopIteration:
-        raise ValueError("it ends too early") from None
+class _Words:
+    """Words of a text, taken one after the other; what they say is checked against how many there are."""
+
+    def __init__(self, words: list[str]):
+        self.words = words
+        self.at = 0
+
+    def take(self, what: str) -> str:
+        """Return the next word; `what` says what is expected there."""
+        if self.at == len(self.words):
+            raise ValueError(f"it ends too early, {what} is expected")
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def read_count(self, what: str) -> int:
+        """Return the next word as a number from 0 on."""
+        word = self.take(what)
+        if not word.isdecimal():
+            raise ValueError(f"word {self.at} must be {what}, got {word!r:.60}")
+        return int(word)
+
+    def read_logs(self, n: int, what: str) -> np.ndarray:
+        """Return the logarithms of n numbers behind their count."""
+        count = self.read_count(f"the number of values of {what}")
+        if count != n:
+            raise ValueError(f"{what} declares {count} values, its variables ask for {n}")
+        if n > len(self.words) - self.at:
+            raise ValueError(f"it ends too early, in {what}")
+        try:
+            cells = np.array([float(word) for word in self.words[self.at : self.at + n]])
+        except ValueError as error:
+            raise ValueError(f"{what} holds a word for a number: {error}") from None
+        self.at += n
+        if not ((cells >= 0) & (cells < np.inf)).all():
+            raise ValueError(f"{what} holds {cells.min()}: values must be finite and must not be negative")
+        with np.errstate(divide="ignore"):
+            return np.log(cells)
 
 
 #: Bytes of parts, by format; each format is also a file suffix. uai holds them as they are: scale them to Z = 1 before.
