@@ -180,8 +180,9 @@ def _write_uai(parts: MarkovParts) -> bytes:
 def _read_uai(raw: bytes) -> MarkovParts:
     text = raw.decode("utf-8")
     words = _Words(re.sub("#.*", "", text).split())
-    if not words.take("MARKOV").upper() == "MARKOV":
-        raise ValueError(f"it begins with {words.words[0]!r:.60}, not with 'MARKOV'")
+    kind = words.take("MARKOV") if words.words else "nothing"
+    if kind.upper() != "MARKOV":
+        raise ValueError(f"it begins with {kind!r:.60}, not with 'MARKOV'")
     cards = [words.read_count("a number of states") for _ in range(words.read_count("the number of variables"))]
     if sum(cards) > len(raw) + _FREE_STATES:
         raise ValueError(f"it declares {sum(cards):,} states, more than there are numbers")
