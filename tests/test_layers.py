@@ -91,7 +91,7 @@ ORDER = {
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/parallel": ["arrays", "spread"],
     "pgmx/plotting": ["crossings strengths", "edge_styles history layout paths", "shapes curves", "draw"],
-    "pgmx/runs": ["checkpoint progress", "run"],
+    "pgmx/runs": ["progress snapshot", "checkpoint", "run"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "binding"],
     "pgmx/scores/binding": ["scoring", "discrete foreign gaussian", "resolve"],
     "pgmx/scores/discrete": ["base", "observed_cells", "aic bde bdeu bds bic k2 log_likelihood"],
@@ -99,7 +99,8 @@ ORDER = {
     "pgmx/search": ["edges knowledge", "forest", "dag"],
     "pgmx/search/dag": [
         "state",
-        "course starts",
+        "legality starts",
+        "course",
         "annealing best_first hill_climb",
         "reinsertion",
         "restarts thorough",

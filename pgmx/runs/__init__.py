@@ -1,6 +1,7 @@
 """One run of a learner: its clock, limits, callback, history and checkpoint.
 
 - `progress`: what a callback receives, a named tuple per family of learners
+- `snapshot`: the values of a snapshot, each checked as it is read back
 - `checkpoint`: snapshots of a run in a file, from which a killed run goes on, and the fingerprint of a run
 - `run`: the run itself, and the progress bar
 """

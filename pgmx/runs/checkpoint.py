@@ -2,7 +2,6 @@
 
 import os
 import warnings
-import zipfile
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
@@ -14,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.archives import list_members, open_members
 from pgmx.atomic import replace_file
 from pgmx.checks import caller_level
+from pgmx.runs.snapshot import Snapshot, make_refusal
 
-_FORMAT = 2
-
-#: What numpy and zipfile raise for files that are no archives of arrays, or damaged ones.
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, NotImplementedError, EOFError, zipfile.BadZipFile)
+_FORMAT = 3
 
 #: Options of how a learner runs, with the same meaning in all learners; they may change when a run is resumed.
 RUN_OPTIONS = ("max_time", "checkpoint", "checkpoint_every", "show_progress", "callback", "n_jobs")
@@ -61,34 +59,38 @@ class Checkpoint:
         """Write a snapshot: numbers, strings and arrays by name; warn once where the disk does not take it."""
         try:
             with replace_file(self.path) as part, open(part, "wb") as file:
-                np.savez(file, format=_FORMAT, fingerprint=self.identity, **snapshot)
+                arrays = {"format": _FORMAT, "fingerprint": self.identity, **snapshot}
+                np.savez(file, digest=digest_arrays(arrays), **arrays)
         except OSError as error:
             if not self._failed:
                 self._warn("written", error, "the run goes on without it and tries again at the next snapshot")
             self._failed = True
         self._last = monotonic()
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> Snapshot | None:
         """Return the snapshot in the file, None where there is no file; refuse what is no snapshot of this run."""
         if not self.path.exists():
             return None
-        remedy = "delete the file to begin anew, or name another one"
         try:
-            # numpy leaves a file open that it opened itself and cannot read
-            with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-                snapshot = {name: stored[name] for name in stored.files}
-        except _UNREADABLE as error:
-            # What numpy says of other files is advice to unpickle them.
+            sizes = list_members(self.path)
+            # nothing in a checkpoint is compressed
+            if sum(sizes.values()) > self.path.stat().st_size:
+                raise ValueError("it declares more than it holds")
+            arrays = open_members(self.path, sizes)
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
-            raise ValueError(f"checkpoint={str(self.path)!r} cannot be read ({why}): {remedy}") from None
-        written = snapshot.pop("format", None)
-        if np.array_equal(written, 1):
-            raise ValueError(f"checkpoint={str(self.path)!r} was written by an older version of pgmx: {remedy}")
-        if not np.array_equal(written, _FORMAT):
-            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of this version: {remedy}")
-        if str(snapshot.pop("fingerprint", "")) != self.identity:
-            raise ValueError(f"checkpoint={str(self.path)!r} is of another search (other data or options): {remedy}")
-        return {name: value.item() if value.ndim == 0 else value for name, value in snapshot.items()}
+            raise make_refusal(self.path, f"cannot be read ({why})") from error
+        digest, written = _text_of(arrays.pop("digest", None)), _text_of(arrays.get("format"))
+        if written in map(str, range(1, _FORMAT)):
+            raise make_refusal(self.path, "was written by an older version of pgmx")
+        if written != str(_FORMAT):
+            raise make_refusal(self.path, "is no checkpoint of this version")
+        if digest != digest_arrays(arrays):
+            raise make_refusal(self.path, "is damaged (its digest is another one)")
+        del arrays["format"]
+        if _text_of(arrays.pop("fingerprint", None)) != self.identity:
+            raise make_refusal(self.path, "is of another search (other data or options)")
+        return Snapshot(arrays, self.path)
 
     def remove(self) -> None:
         """Delete the file."""
@@ -112,6 +114,21 @@ def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint:
 
 
 # ---- what a run is known by ----
+
+
+def _text_of(array: np.ndarray | None) -> str:
+    """Return a single number or text as text, "" for anything else."""
+    return str(array.item()) if array is not None and array.shape == () else ""
+
+
+def digest_arrays(arrays: Mapping[str, Any]) -> str:
+    """Return a digest of the names, types, shapes and contents of arrays, in whatever order they come."""
+    digest = blake2b(digest_size=16)
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode("utf-8", "surrogatepass"))
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def fingerprint(learner: Any, *data: Any, **resolved: Any) -> str:

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+#: Figures of a history that are no fields of a progress, and their types.
+EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float}
+
 
 class SearchProgress(NamedTuple):
     """Of a search over directed acyclic graphs: moves made, and score (nats) and arcs of the present graph."""

@@ -9,6 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from pgmx.runs.checkpoint import Checkpoint
+from pgmx.runs.progress import EXTRA_FIGURES
+from pgmx.runs.snapshot import Snapshot
+
+#: Seconds that no run has taken: a thousand years.
+_LONGEST = 3.2e10
 
 
 class Run:
@@ -100,7 +105,7 @@ class Run:
     @property
     def history(self) -> dict[str, np.ndarray]:
         """The history, an array per figure."""
-        return {name: np.array(values, dtype=self._types.get(name)) for name, values in self._columns.items()}
+        return {name: np.array(values, dtype=self._column_type(name)) for name, values in self._columns.items()}
 
     def record(self, **figures: Any) -> bool:
         """Add a row to the history, call the callback, and return whether the run is to end at the next safe place.
@@ -137,18 +142,31 @@ class Run:
         if self.checkpoint is None:
             return
         history = {f"history_{name}": values[:n_rows] for name, values in self.history.items()}
-        self.checkpoint.save({**state, **history, "seconds": self.seconds, "cpu_seconds": self.cpu_seconds})
+        clock = {"clock_seconds": self.seconds, "clock_cpu_seconds": self.cpu_seconds}
+        self.checkpoint.save({**state, **history, **clock})
 
-    def restore(self) -> dict[str, Any] | None:
+    def restore(self) -> Snapshot | None:
         """Return the state in the checkpoint, None where there is none; clock and history go on from there."""
         state = None if self.checkpoint is None else self.checkpoint.load()
         if state is None:
             return None
-        self._began = perf_counter() - state.pop("seconds")
-        self._cpu_began = process_time() - state.pop("cpu_seconds")
-        for name in [name for name in state if name.startswith("history_")]:
-            self._columns[name.removeprefix("history_")] = state.pop(name).tolist()
+        clock, history = state.take_part("clock_"), state.take_part("history_")
+        clock.check_names(("seconds", "cpu_seconds"))
+        self._began = perf_counter() - clock.number("seconds", 0, _LONGEST)
+        self._cpu_began = process_time() - clock.number("cpu_seconds", 0, _LONGEST)
+        history.check_names(self._types, EXTRA_FIGURES)
+        seconds = history.array("seconds", float, (None,), least=0, most=self.seconds)
+        history.check((np.diff(seconds) >= 0).all(), "a history that goes back in time")
+        for name in history.names:
+            kind = self._column_type(name)
+            column = history.array(name, kind, (None,), least=0 if kind is int else None, finite=False)
+            n_rows = len(seconds) if name in self._types else min(len(column), len(seconds))  # others may begin later
+            history.check(len(column) == n_rows, f"columns of the history of different lengths ({name!r})")
+            self._columns[name] = column.tolist()
         return state
+
+    def _column_type(self, name: str) -> Any:
+        return self._types.get(name, EXTRA_FIGURES.get(name))
 
 
 def local_deadline(wall_deadline: float) -> float:

@@ -158,8 +158,8 @@ def test_history_and_clock_go_on_from_a_snapshot(clock, tmp_path):
     clock.wall += 500
     again = Run(SearchProgress, max_time=5, checkpoint=Checkpoint(path, 0.0, "a"))
     state = again.restore()
-    assert set(state) == {"edges"}
-    assert state["edges"].tolist() == [0, 1, 2, 3]
+    assert state.names == ["edges"]
+    assert state.value("edges").tolist() == [0, 1, 2, 3]
     assert (again.seconds, again.cpu_seconds) == (4.0, 6.0)
     clock.wall += 1
     again.record(n_iter=3, score=-1.0, n_edges=3)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.edge_streams import ChangingLoss, content_of, run, stream_of
+from pgmx.runs.snapshot import Snapshot
 
 
 def all_scores(score, n):
@@ -96,13 +97,13 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_been(mode, rounds, seed):
     score = ChangingLoss(24, seed, lam=0.2)
     stream = stream_of(24, **options)
     stream.add_active(np.array([[1, 2]]))
-    run(stream, score, rounds=rounds)
+    edges = [[1, 2], *[edge for batch in run(stream, score, rounds=rounds) for edge in batch]]
     file = io.BytesIO()
     np.savez(file, **stream.state())
     file.seek(0)
     other = stream_of(24, **options)
     with np.load(file) as state:
-        other.restore(dict(state), score)
+        other.restore(Snapshot(state), SimpleNamespace(edges=np.array(edges)))
     other_score = ChangingLoss(24, seed, lam=0.2)
     other_score.degrees = score.degrees.copy()
     score.batches.clear()

@@ -183,7 +183,7 @@ def test_a_run_that_was_ended_is_taken_up_again(ended_by, rng, tmp_path, clock):
     clock.wall += 5
     assert grafting.graft() == ended_by
     snapshot = saver.load()
-    assert snapshot["n_iter"] == snapshot["n_active"] == 3
+    assert snapshot.value("n_iter") == snapshot.value("n_active") == 3
 
     again = loss_of(codes, CARDS)
     clock.wall += 1000

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.grafting_parts import chained_codes, exhaustive, inactive, loss_of, run_of
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.exhaustive import BestEdge, BestFeature, ExhaustiveEdges, WorkingSet
 from pgmx.search.edges.grafting import Grafting
 from pgmx.search.edges.stream import EdgeStream
@@ -64,7 +65,7 @@ def test_edges_of_a_snapshot_are_not_offered(rng):
     source = BestEdge(exhaustive(loss), 1e-3)
     best = inactive(loss)[np.argmax(loss.scores(inactive(loss)))]
     loss.activate(best[None])
-    source.restore(source.state(), loss)
+    source.restore(Snapshot(source.state()), loss)
     source.next_round(loss, 10, run_of())
     assert len(loss.edges) == 2  # the edge once more would have been refused
 
@@ -111,7 +112,7 @@ def test_features_of_a_snapshot_are_not_activated_again(rng):
     run.graft()
     again, source, second = feature_run(codes)
     again.restore(loss.state())
-    source.restore({}, again)
+    source.restore(None, again)
     assert second.graft() == "converged"
     assert len(set(second.run.history["n_edges"])) == 1
     # and in the middle of a run
@@ -119,7 +120,7 @@ def test_features_of_a_snapshot_are_not_activated_again(rng):
     run.graft()
     again, source, _ = feature_run(codes)
     again.restore(loss.state())
-    source.restore({}, again)
+    source.restore(None, again)
     *_, (_, pair, cell) = features_left(again, 0.01)
     source.next_round(again, 10, run_of())
     found = again.potentials()
@@ -216,7 +217,7 @@ def test_a_stream_is_taken_up_where_it_was(rng):
     again = loss_of(codes, CARDS, lam=0.002)
     again.restore(loss.state())
     second = stream_of(again)
-    second.restore(state, again)
+    second.restore(Snapshot(state), again)
     for one, model in ((source, loss), (second, again)):
         one.next_round(model, 1, run_of())
     assert again.edges[-1].tolist() == loss.edges[-1].tolist()

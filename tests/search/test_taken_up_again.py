@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from helpers.whole_searches import SEARCHES, random_problem, search_with, walks_of
+from pgmx.runs.snapshot import Snapshot
 
 every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 
@@ -34,7 +35,7 @@ class InMemory:
         if self.first is None:
             return None
         with np.load(io.BytesIO(self.first), allow_pickle=False) as stored:
-            return {name: stored[name].item() if stored[name].ndim == 0 else stored[name] for name in stored.files}
+            return Snapshot(dict(stored))
 
     def remove(self):
         pass

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.edge_streams import rule_without
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.pair_queue import EdgeQueue, ExcludedPairs, HubPartners, UnseenPairs
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 
@@ -38,7 +39,7 @@ def test_each_pair_comes_once_whatever_becomes_a_hub(steps, seed, through_state)
             unseen.partners.add(np.array(new))
             unseen.add_hubs(np.array(new))
         if through_state:
-            unseen.restore(unseen.state())
+            unseen.restore(Snapshot(unseen.state()))
     taken.extend(take_all(unseen))
     assert sorted(taken) == sorted(set(every) - {(0, 1), (5, 9)})
 

@@ -212,6 +212,9 @@ class SimulatedAnnealing(SearchLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _last_stage(self) -> int:
+        return 1
+
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         if course.enter(0):
             anneal(

@@ -264,6 +264,9 @@ class HillClimbSearch(SearchLearner):
     def _uses_workers(self) -> bool:
         return self.n_restarts > 0
 
+    def _last_stage(self) -> int:
+        return 5 if self.strategy == "thorough" else int(self.n_restarts > 0)
+
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         if course.enter(0):
             climb(state, course, patience=self.patience)

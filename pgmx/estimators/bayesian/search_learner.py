@@ -82,6 +82,10 @@ class SearchLearner(DagLearner):
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         """Make the moves; limits end it by `Stopped`."""
 
+    def _last_stage(self) -> int:
+        """Return the number of the last stage of the search."""
+        return 0
+
     def _needs_all_moves(self) -> bool:
         """Return whether moves that lower the score are made too."""
         return True
@@ -160,7 +164,7 @@ class SearchLearner(DagLearner):
         state.prior = scoring.prior(state.edges())
         problem = replace(problem, start=state.edges(), offset=state.offset)
         course = Course(problem.limits, run)
-        if not course.restore(state):
+        if not course.restore(state, self._last_stage()):
             course.set_best(state)
         try:
             self._search(problem, state, course, seed)

@@ -288,7 +288,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
         loss.lam = lams[0]
         loss.require(problem.knowledge.required)
-        source.restore({}, loss)
+        source.restore(None, loss)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
         path = RegularizationPath(problem.names, list(problem.table.states), lams)
         for k, lam in enumerate(lams):

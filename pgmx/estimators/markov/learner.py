@@ -183,7 +183,7 @@ class MarkovLearner(MarkovResults):
             source = self._source(problem, loss, seed)
             loss.lam = self._choose_lam(source, loss)
             grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
-            grafting.begin(problem.knowledge.required, start)
+            grafting.begin(problem.knowledge.required, start, problem.candidate_rule())
             run.end(grafting.graft())
         self._set_results(problem, grafting)
 

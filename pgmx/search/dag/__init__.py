@@ -2,6 +2,7 @@
 
 - `state`: a graph, the gains of its moves and its score, kept in step: what every search over graphs works on
 - `course`: the course of a search: its limits, its stages, the best graph so far, and where it can be resumed
+- `legality`: graphs read from a checkpoint: whether a search may come to them, and what they score
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
 - `best_first`: best-first search over directed acyclic graphs

@@ -17,8 +17,9 @@ def anneal(
     A legal move of gain d is accepted with probability min(1, exp(d / T)); in nats, T falls geometrically from the
     initial to the final temperature over `N_LEVELS` levels of equally many draws. `state` must offer all moves.
     """
-    word = np.array([course.memo.get("word", seed)], dtype=np.uint64)
-    n_drawn = int(course.memo.get("n_drawn", 0))
+    memo = course.read_memo("word", "n_drawn")
+    word = np.array([memo.integer("word", 0, 2**64 - 1) if memo else seed], dtype=np.uint64)
+    n_drawn = memo.integer("n_drawn", course.n_iter, n_draws) if memo else 0
     temperatures = np.geomspace(initial_temperature, final_temperature, N_LEVELS)
     while n_drawn < n_draws:
         course.check()

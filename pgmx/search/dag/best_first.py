@@ -7,6 +7,7 @@ from hashlib import blake2b
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
@@ -20,29 +21,36 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
     graph is opened once, and `patience` expansions without a new best score end the search. `state` must offer all
     moves. Cost: a row of gains for each child in which the graph differs from the one expanded before.
     """
-    if "open_scores" in course.memo:
-        open_list, seen, idle = _unpack_memo(course.memo)
+    memo = course.read_memo("open_scores", "open_numbers", "open_sizes", "open_keys", "seen", "idle")
+    if memo:
+        open_list, seen, idle = _unpack_memo(memo, state.n, patience)
     else:
         first = _make_key(map(tuple, state.edges().tolist()))
         open_list, seen, idle = [(-state.score, 0, first)], {_hash_key(first)}, 0
-    number = max((entry[1] for entry in open_list), default=0)
+    number = n_stored = max((entry[1] for entry in open_list), default=0)
     while open_list and idle <= patience:
         over = course.is_over()
         if over or course.run.is_snapshot_due():  # the list is long: it is packed only where it is written
             course.mark_safe(state, **_pack_memo(open_list, seen, idle))
         if over:
             raise Stopped
-        _, _, key = heapq.heappop(open_list)
+        less_score, rank, key = heapq.heappop(open_list)
         course.keep_best(state)
-        state.reset(_read_arcs(key))
+        arcs = _read_arcs(key)
+        legal = course.legal if rank <= n_stored else None  # checked one by one: the list is long
+        if legal is not None:
+            legal.check(memo, arcs, "open_keys")
+        state.reset(arcs)
+        if legal is not None:
+            legal.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
         idle = 0 if course.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
         order = np.lexsort((state.priority[moves[:, 1]], state.priority[moves[:, 2]], moves[:, 0], -gains))[:width]
-        score, arcs = state.score, set(map(tuple, state.edges().tolist()))
+        score, present = state.score, set(map(tuple, arcs.tolist()))
         for op, tail, head, gain in zip(*moves[order].T.tolist(), gains[order].tolist(), strict=True):
             if gain == -np.inf:
                 continue
-            after = _make_key(_apply_move(arcs, op, tail, head))
+            after = _make_key(_apply_move(present, op, tail, head))
             if _hash_key(after) not in seen:
                 seen.add(_hash_key(after))
                 number += 1
@@ -85,9 +93,18 @@ def _pack_memo(open_list: list[_Entry], seen: set[int], idle: int) -> dict:
     }
 
 
-def _unpack_memo(memo: dict) -> tuple[list[_Entry], set[int], int]:
-    ends = np.cumsum(memo["open_sizes"]).tolist()
-    text = memo["open_keys"].tobytes()
+def _unpack_memo(memo: Snapshot, n: int, patience: int) -> tuple[list[_Entry], set[int], int]:
+    scores = memo.array("open_scores", float, (None,))
+    numbers = memo.array("open_numbers", np.int64, scores.shape, least=0, distinct=True)
+    sizes = memo.array("open_sizes", np.int64, scores.shape, least=0, most=8 * n * n)
+    text = memo.array("open_keys", np.uint8, (None,)).tobytes()
+    memo.check(not (sizes % 8).any() and sum(sizes.tolist()) == len(text), "graphs of other sizes than it says")
+    arcs = _read_arcs(text)
+    memo.check(((arcs >= 0) & (arcs < n)).all() and (arcs[:, 0] != arcs[:, 1]).all(), "arcs between unknown variables")
+    ends = np.cumsum(sizes).tolist()
     keys = [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-    open_list = list(zip(memo["open_scores"].tolist(), memo["open_numbers"].tolist(), keys, strict=True))
-    return open_list, set(memo["seen"].tolist()), int(memo["idle"])
+    seen = set(memo.array("seen", np.int64, (None,), distinct=True).tolist())
+    memo.check(seen.issuperset(map(_hash_key, keys)), "open graphs that were not seen")
+    open_list = list(zip(scores.tolist(), numbers.tolist(), keys, strict=True))
+    heapq.heapify(open_list)
+    return open_list, seen, memo.integer("idle", 0, patience)

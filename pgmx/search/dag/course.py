@@ -4,8 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx._ext._dag_moves import REVERSE
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
+from pgmx.search.dag.legality import LegalGraphs
 from pgmx.search.dag.state import ClimbLimits, DagState
 
 
@@ -36,7 +39,9 @@ class Course:
         self.n_iter = 0
         self.best_score = -np.inf
         self.stage = 0
-        self.memo: dict[str, Any] = {}
+        self.memo = Snapshot({})
+        #: What a graph of the checkpoint must be; None where the search was not resumed.
+        self.legal: LegalGraphs | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best one
         self._aside: tuple[float, np.ndarray] | None = None
         self._last_memo: dict[str, Any] = {}
@@ -131,7 +136,7 @@ class Course:
         if stage < self.stage:
             return False
         if stage > self.stage:
-            self.stage, self.memo, self._last_memo, self._last_place = stage, {}, {}, None
+            self.stage, self.memo, self._last_memo, self._last_place = stage, Snapshot({}), {}, None
         return True
 
     def mark_safe(self, state: DagState, **memo: Any) -> None:
@@ -161,19 +166,41 @@ class Course:
         }
         self.run.save(snapshot, n_rows=place.n_rows)
 
-    def restore(self, state: DagState) -> bool:
-        """Go to where the snapshot in the checkpoint was taken; return whether there is one."""
+    def restore(self, state: DagState, last_stage: int) -> bool:
+        """Go from the first graph to where the snapshot in the checkpoint was taken; return whether there is one."""
         snapshot = self.run.restore()
         if snapshot is None:
             return False
-        state.reset(snapshot["edges"])
+        self.memo = snapshot.take_part("memo_")
+        self._last_memo = {name: self.memo.value(name) for name in self.memo.names}
+        aside = snapshot.take_part("aside_")
+        snapshot.check_names(("stage", "n_iter", "edges", "tabu", "best_score", "best_is_present", "best_edges"))
+        self.stage = snapshot.integer("stage", 0, last_stage)
+        self.n_iter = snapshot.integer("n_iter", self.run.n_rows)
+        self.legal = LegalGraphs(state, self.limits.max_indegree)
+        edges, best_edges = (self.legal.read(snapshot, name) for name in ("edges", "best_edges"))
+        self.best_score = self.legal.read_score(snapshot, "best_score", best_edges)
+        if aside:
+            aside.check_names(("score", "edges"))
+            aside_edges = self.legal.read(aside, "edges")
+            self._aside = self.legal.read_score(aside, "score", aside_edges), aside_edges
+        best_is_present = snapshot.flag("best_is_present")
+        snapshot.check(not best_is_present or np.array_equal(edges, best_edges), "two best graphs")
+        self._best_edges = None if best_is_present else best_edges
+        tabu = self._read_tabu(snapshot, state.n)
+        state.reset(edges)
         state.moves.clear_tabu()
-        state.moves.bar_moves(np.ascontiguousarray(snapshot["tabu"], dtype=np.int64))
-        self.stage, self.n_iter = int(snapshot["stage"]), int(snapshot["n_iter"])
-        self.best_score = float(snapshot["best_score"])
-        self._best_edges = None if snapshot["best_is_present"] else snapshot["best_edges"]
-        if "aside_score" in snapshot:
-            self._aside = (float(snapshot["aside_score"]), snapshot["aside_edges"])
-        self.memo = {name[5:]: value for name, value in snapshot.items() if name.startswith("memo_")}
-        self._last_memo = self.memo
+        state.moves.bar_moves(tabu)
         return True
+
+    def _read_tabu(self, snapshot: Snapshot, n: int) -> np.ndarray:
+        tabu = snapshot.array("tabu", np.int64, (None, 3), least=0, most=max(n - 1, REVERSE))
+        is_move = (tabu[:, 0] <= REVERSE) & (tabu[:, 1:] < n).all(axis=1) & (tabu[:, 1] != tabu[:, 2])
+        snapshot.check(is_move.all() and len(tabu) <= self.limits.tabu_length, "tabu moves that are none, or too many")
+        return tabu
+
+    def read_memo(self, *names: str) -> Snapshot:
+        """Return what the stage passed last to `mark_safe`, under exactly these names; empty where it begins."""
+        if self.memo:
+            self.memo.check_names(names)
+        return self.memo

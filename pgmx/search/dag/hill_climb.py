@@ -10,7 +10,8 @@ def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
     `course` has the best graph in the end, and `state` too where `patience` is 0. A move costs one row of gains (two
     for a reversal) and O(n + arcs) to choose it (Koller and Friedman, 2009, algorithm 18.2).
     """
-    idle = int(course.memo.get("idle", 0))
+    memo = course.read_memo("idle")
+    idle = memo.integer("idle", 0, course.n_iter) if memo else 0
     while True:
         course.check()
         move = state.moves.best()

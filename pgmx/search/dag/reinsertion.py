@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import DagState
@@ -39,16 +40,13 @@ class Reinsertion:
     """
 
     def __init__(self, state: DagState, course: Course, *, seed: int, required: np.ndarray | None = None):
-        memo = course.memo
-        shape = (len(BLOCK_SIZES), state.n)
         self.state = state
         self.course = course
         self.seed = seed
         self._required = set() if required is None else {(int(tail), int(head)) for tail, head in required}
-        self._waiting = np.array(memo["waiting"], dtype=bool) if "waiting" in memo else np.zeros(shape, dtype=bool)
-        self._n_sweeps = int(memo.get("n_sweeps", 0))
-        self._position = int(memo.get("position", 0))
-        self._size = int(memo.get("size", 0))  # of the sweep that is under way, as a position in BLOCK_SIZES
+        self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
+        self._n_sweeps = self._position = 0
+        self._size = 0  # of the sweep that is under way, as a position in BLOCK_SIZES
 
     # ---- the two stages ----
 
@@ -59,8 +57,9 @@ class Reinsertion:
         covered arcs are reversed at random, which leads to a Markov equivalent graph with other neighbours in the space
         of graphs, and the trials begin again where a climb from there succeeds.
         """
-        rounds_left = int(self.course.memo.get("rounds_left", N_MORE_ROUNDS))
-        if "waiting" not in self.course.memo:
+        memo = self._read_memo("rounds_left")
+        rounds_left = memo.integer("rounds_left", 0, N_MORE_ROUNDS) if memo else N_MORE_ROUNDS
+        if not memo:
             self._waiting[:] = True
         while True:
             self._sweep(rounds_left=rounds_left)
@@ -75,7 +74,9 @@ class Reinsertion:
 
         After each success the small blocks around it are tried; as many failures in a row as there are nodes end it.
         """
-        n_tries, idle = (int(self.course.memo.get(name, 0)) for name in ("n_tries", "idle_tries"))
+        memo = self._read_memo("n_tries", "idle_tries")
+        n_tries = memo.integer("n_tries", 0) if memo else 0
+        idle = memo.integer("idle_tries", 0, self.state.n) if memo else 0
         while True:
             self._sweep(n_tries=n_tries, idle_tries=idle)
             if idle >= self.state.n:
@@ -176,6 +177,16 @@ class Reinsertion:
         for v in variables:
             self._waiting[:, v] = True
             self._waiting[:, self._neighbours(v)] = True
+
+    def _read_memo(self, *names: str) -> Snapshot:
+        """Return the memo of the stage, and go on from its place among the nodes."""
+        memo = self.course.read_memo("waiting", "n_sweeps", "position", "size", *names)
+        if memo:
+            self._waiting = memo.array("waiting", bool, self._waiting.shape)
+            self._n_sweeps = memo.integer("n_sweeps", 0)
+            self._position = memo.integer("position", 0, max(self.state.n - 1, 0))
+            self._size = memo.integer("size", 0, len(BLOCK_SIZES) - 1)
+        return memo
 
     def _mark_safe(self, **memo: Any) -> None:
         memo.update(n_sweeps=self._n_sweeps, position=self._position, size=self._size)

@@ -40,8 +40,10 @@ def restart(
     Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts that run
     one after the other use `state`, others a state of their own.
     """
-    optimum = np.array(course.memo["optimum"]) if "optimum" in course.memo else course.best_edges(state).copy()
-    done = int(course.memo.get("done", 0))
+    memo, done = course.read_memo("optimum", "done"), 0
+    optimum = course.best_edges(state).copy()
+    if memo and course.legal is not None:
+        optimum, done = course.legal.read(memo, "optimum"), memo.integer("done", 0, n_restarts)
     course.keep_best(state)
     workers = min(count_workers(n_jobs), n_restarts)
     while done < n_restarts:

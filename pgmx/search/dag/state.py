@@ -59,6 +59,9 @@ class DagState:
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
         if max_candidates is not None and max_candidates < n - 1:
             self._restrict(max_candidates, required)
+        #: Which arcs may be added, a bit each, (n, n / 8) by child and parent.
+        self.allowed = np.packbits(self.gains > -np.inf, axis=1)
+        self.required = _NO_ARCS if required is None else required
         self.bonus = bonus
         self.offset = offset
         self.moves = DagMoves(

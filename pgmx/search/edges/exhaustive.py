@@ -7,6 +7,7 @@ import numpy as np
 
 from pgmx._ext._edge_heap import non_adjacent
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Stale pairs that are scored again at a time while the best one is searched.
@@ -159,8 +160,10 @@ class _AllPairs:
         """Return nothing: the active edges say where the run is."""
         return {}
 
-    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+    def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
         """Leave the active edges out."""
+        if state is not None:
+            state.check_names(())
         self._edges.remove(loss.edges)
 
     def _activate(self, pairs: np.ndarray, loss: PenalisedLoss) -> None:
@@ -226,8 +229,10 @@ class BestFeature(_AllPairs):
         loss.optimise(pairs, tol=tol, max_sweeps=self._max_sweeps, deadline=run.deadline)
         return 1
 
-    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+    def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
         """Leave out the features that are not zero; others are candidates again."""
+        if state is not None:
+            state.check_names(())
         potentials = loss.potentials()
         for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
             self._active[i, j] = [(int(a), int(b)) for a, b in np.argwhere(table)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from pgmx.inference import PairwisePotentials
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
@@ -15,6 +16,9 @@ MOST_IDLE = 50
 
 #: What sums of floats may add to the violation of a block.
 _ROUNDING = 2e-6
+
+#: Log-potentials beyond this size are in no snapshot.
+_MOST = 1e4
 
 #: Relative rise of an objective that is not convex which is put down to its tolerance.
 _SLACK = 1e-4
@@ -38,8 +42,8 @@ class EdgeSource(Protocol):
         """Return the largest s_e / c_e of a loss without edges: the smallest λ that leaves all edges out."""
         ...
 
-    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
-        """Begin with the active edges of the loss, where `state` says that an earlier run was; it may be empty."""
+    def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
+        """Begin with the active edges of the loss, at the `state` of an earlier run where there is one."""
         ...
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
@@ -80,8 +84,16 @@ class Grafting:
         self._n_idle = self._n_presses = 0
         self._stored = StoredParameters(loss)
 
-    def begin(self, required: np.ndarray, start: PairwisePotentials | None = None) -> None:
-        """Go on from the checkpoint of the run, or begin with required edges (k, 2) and the parameters of a start."""
+    def begin(
+        self,
+        required: np.ndarray,
+        start: PairwisePotentials | None = None,
+        is_candidate: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        """Go on from the checkpoint of the run, or begin with required edges (k, 2) and the parameters of a start.
+
+        `is_candidate` says which further pairs (k, 2) may be active in the checkpoint; None allows all.
+        """
         snapshot = self.run.restore()
         if snapshot is None:
             self.loss.require(required)
@@ -89,12 +101,32 @@ class Grafting:
                 self.loss.set_potentials(start)
             self.n_active = len(self.loss.edges)
         else:
-            self.n_iter, self.n_active = int(snapshot["n_iter"]), int(snapshot["n_active"])
-            self.loss.restore(_part_of(snapshot, "loss_"))
+            source = snapshot.take_part("source_")
+            known = required if start is None else np.concatenate([required, start.edges])
+            self._restore(snapshot, known, is_candidate)
             self.loss.require(required)
-        self.source.restore(_part_of(snapshot or {}, "source_"), self.loss)
+        self.source.restore(None if snapshot is None else source, self.loss)
         if snapshot is None and self.n_active:
             self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
+
+    def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
+        part = snapshot.take_part("loss_")
+        snapshot.check_names(("n_iter", "n_active", "objective"))
+        parameters = read_parameters(part, self.loss.cardinalities)
+        edges = parameters["edges"]
+        if is_candidate is not None:
+            n = self.loss.n_variables
+            is_known = np.isin(edges @ (n, 1), known @ (n, 1))
+            part.check((is_known | is_candidate(edges)).all(), "an edge that is no candidate")
+        self.loss.restore(parameters)
+        self.n_iter = snapshot.integer("n_iter", max(self.run.n_rows - 1, 0))
+        # features are activated one by one
+        most = np.prod(self.loss.cardinalities[edges], axis=1).sum() if self.loss.is_feature_wise else len(edges)
+        self.n_active = snapshot.integer("n_active", len(edges), int(most))
+        objective = snapshot.number("objective")
+        if self.loss.is_convex:  # else it depends on messages too
+            slack, expected = _SLACK * max(1.0, abs(objective)), self.loss.objective()
+            snapshot.check(abs(objective - expected) <= slack, f"objective={objective}, but it is {expected}")
 
     def graft(self) -> str:
         """Run rounds until something ends them, and return what: "converged", "max_edges", "max_time", "callback", ...
@@ -171,11 +203,24 @@ class Grafting:
             return
         source = {f"source_{name}": value for name, value in self.source.state().items()}
         loss = {f"loss_{name}": value for name, value in self.loss.state().items()}
-        self.run.save({"n_iter": self.n_iter, "n_active": self.n_active, **source, **loss})
+        counts = {"n_iter": self.n_iter, "n_active": self.n_active, "objective": self.loss.objective()}
+        self.run.save({**counts, **source, **loss})
 
 
-def _part_of(snapshot: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in snapshot.items() if name.startswith(prefix)}
+def read_parameters(part: Snapshot, cardinalities: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the active edges and the parameters in a snapshot, as `PenalisedLoss.restore` takes them."""
+    part.check_names(("edges", "nodes", "pairs", "tables"))
+    n = len(cardinalities)
+    edges, pairs = part.pairs("edges", n), part.pairs("pairs", n)
+    ascend = all((array[:, 0] < array[:, 1]).all() for array in (edges, pairs))
+    part.check(ascend and (np.diff(pairs @ (n, 1)) > 0).all(), "pairs of variables in another order")
+    part.check(np.isin(pairs @ (n, 1), edges @ (n, 1)).all(), "parameters of pairs that are not active")
+    sizes = int(cardinalities.sum()), int(np.prod(cardinalities[pairs], axis=1).sum())
+    nodes, tables = (
+        part.array(name, float, (size,), least=-_MOST, most=_MOST)
+        for name, size in zip(("nodes", "tables"), sizes, strict=True)
+    )
+    return {"edges": edges, "nodes": nodes, "pairs": pairs, "tables": tables}
 
 
 class StoredParameters:

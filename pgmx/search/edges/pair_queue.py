@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._edge_heap import EdgeHeap
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.random_pairs import RandomOrder, RandomPairs, ends_of, id_of
 
 _LEAST_WINDOW, _LARGEST_WINDOW = 64, 8192
@@ -139,11 +140,18 @@ class _Turns:
             f"{name}_progress": np.array([progress for _, progress in self.groups], dtype=np.int64),
         }
 
-    def restore(self, state, name: str) -> None:
-        bounds = np.concatenate(([0], np.cumsum(state[f"{name}_sizes"]))).tolist()
-        members = np.asarray(state[f"{name}_members"], dtype=np.int64)
-        progress = np.asarray(state[f"{name}_progress"]).tolist()
-        self.groups = [(members[bounds[k] : bounds[k + 1]], progress[k]) for k in range(len(progress))]
+    def restore(self, state: Snapshot, name: str, number: np.ndarray, n_turns_of: Callable[[np.ndarray], int]) -> None:
+        """Go on from a state; `number` gives the number of each hub, `n_turns_of` how many turns a group takes."""
+        most = len(number) - 1
+        members = state.array(f"{name}_members", np.int64, (None,), least=0, most=most, distinct=True)
+        sizes = state.array(f"{name}_sizes", np.int64, (None,), least=1, most=len(members))
+        progress = state.array(f"{name}_progress", np.int64, sizes.shape, least=0).tolist()
+        state.check(sizes.sum() == len(members), f"groups of other sizes than {name!r}")
+        self.groups = list(zip(np.split(members, np.cumsum(sizes)[:-1]), progress, strict=True)) if len(sizes) else []
+        for group, goes in self.groups:
+            is_ordered = number[group[0]] >= 0 and (np.diff(number[group]) > 0).all()
+            state.check(is_ordered, f"no hubs, or hubs in another order, in {name!r}")
+            state.check(goes < n_turns_of(group) * len(group), f"more turns in {name!r} than there are")
 
 
 class UnseenPairs:
@@ -200,12 +208,15 @@ class UnseenPairs:
             **self._visits.state("visits"),
         }
 
-    def restore(self, state) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a state."""
         self._close_window()
-        self._drawn = int(state["drawn"])
-        self._meetings.restore(state, "meetings")
-        self._visits.restore(state, "visits")
+        names = [f"{turns}_{name}" for turns in ("meetings", "visits") for name in ("members", "sizes", "progress")]
+        state.check_names(("drawn", *names))
+        self._drawn = state.integer("drawn", 0, len(self.order))
+        number = self.partners.number
+        self._meetings.restore(state, "meetings", number, lambda group: int(number[group[-1]]))
+        self._visits.restore(state, "visits", number, lambda group: self.n_variables - 1)
 
     # ---- windows: pairs computed ahead, of which `_used` have been taken ----
 
@@ -362,21 +373,37 @@ class EdgeQueue:
         return {
             "hubs": self.partners.hubs.copy(),
             "excluded": self.excluded.ids.copy(),
-            "queue_edges": ids,
-            "queue_priorities": priorities,
-            "queue_ties": ties,
-            **({} if self._unseen is None else self._unseen.state()),
+            "edges": ids,
+            "priorities": priorities,
+            "ties": ties,
+            **({} if self._unseen is None else {f"unseen_{k}": v for k, v in self._unseen.state().items()}),
         }
 
-    def restore(self, state: Any) -> None:
-        """Go on from a state of a queue that was made with the same arguments."""
-        self.partners = HubPartners(self.n_variables, self.seed)
-        self.partners.add(np.asarray(state["hubs"], dtype=np.int64))
-        self.excluded.ids = np.asarray(state["excluded"], dtype=np.int64)
+    def restore(self, state: Snapshot, others: np.ndarray) -> None:
+        """Go on from a state of a queue that was made with the same arguments; `others` are edges seen outside it."""
+        unseen = state.take_part("unseen_")
+        state.check_names(("hubs", "excluded", "edges", "priorities", "ties"))
+        n = self.n_variables
+        self.partners = HubPartners(n, self.seed)
+        self.partners.add(state.array("hubs", np.int64, (None,), least=0, most=n - 1, distinct=True))
+        excluded = state.array("excluded", np.int64, (None,))
+        state.check((np.diff(excluded) > 0).all() and np.isin(excluded, others).all(), "other pairs than active ones")
+        ids = state.array("edges", np.int64, (None,))
+        self._check_pairs(state, ids, others)
+        self.excluded.ids = excluded
         self.heap = EdgeHeap()
-        parts = (np.ascontiguousarray(state[f"queue_{name}"]) for name in ("edges", "priorities", "ties"))
-        self.heap.push_many(*parts)
+        priorities = state.array("priorities", float, ids.shape, most=1.0)
+        self.heap.push_many(ids, priorities, state.array("ties", np.int64, ids.shape))
         self._from_heap = None
         if self._unseen is not None:
             self._unseen = UnseenPairs(self._unseen.order, self.partners, self.excluded)
-            self._unseen.restore(state)
+            self._unseen.restore(unseen)
+        unseen.check(bool(unseen) == (self._unseen is not None), "pairs of another kind of queue")
+
+    def _check_pairs(self, state: Snapshot, ids: np.ndarray, others: np.ndarray) -> None:
+        """Raise an error unless all these are pairs, none is there twice, and those that wait may be tested."""
+        seen = np.concatenate([ids, others])
+        pairs = ends_of(seen, self.n_variables)
+        state.check(((pairs[:, 0] >= 0) & (pairs[:, 0] < pairs[:, 1])).all(), "edges between unknown variables")
+        state.check(len(np.unique(seen)) == len(seen), "an edge in two places")
+        state.check(not self.excluded.contains(ids).any(), "an edge that is no candidate")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.reservoir import FrozenEdges, Reservoir, violation_offsets
@@ -19,6 +20,18 @@ LEAST_EDGES = 16
 #: A source that stores nothing quadratic scores so many pairs at most for the largest penalty.
 MOST_PAIRS = 20_000_000
 _BLOCK = 1 << 16
+
+#: What a snapshot of a stream holds besides its queue.
+_STATE = (
+    "n_tests",
+    "flags",
+    "degrees",
+    "changed",
+    "reservoir_edges",
+    "reservoir_scores",
+    "frozen_edges",
+    "frozen_offsets",
+)
 
 
 class EdgeStream:
@@ -236,24 +249,31 @@ class EdgeStream:
             "reservoir_scores": scores,
             "frozen_edges": frozen,
             "frozen_offsets": offsets,
-            **self.queue.state(),
+            **{f"queue_{name}": value for name, value in self.queue.state().items()},
         }
 
-    def restore(self, state: dict[str, Any], loss: PenalisedLoss) -> None:
+    def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
         """Go on from a state of a stream made with the same arguments, or begin with the active edges of the loss."""
-        if not state:
+        if state is None:
             self.add_active(loss.edges)
             return
-        self.n_tests = int(state["n_tests"])
-        self._filling, self._model_changed = np.asarray(state["flags"]).tolist()
-        self.degrees = np.array(state["degrees"], dtype=np.int64)
-        self._changed = np.array(state["changed"], dtype=bool)
-        self.reservoir = Reservoir(self.reservoir.capacity, self.n_variables)
-        for edge, score in zip(state["reservoir_edges"].tolist(), state["reservoir_scores"].tolist(), strict=True):
+        queue = state.take_part("queue_")
+        state.check_names(_STATE)
+        n, edges = self.n_variables, loss.edges
+        self.n_tests = state.integer("n_tests", 0)
+        self._filling, self._model_changed = state.array("flags", bool, (2,)).tolist()
+        self.degrees = state.array("degrees", np.int64, (n,))
+        state.check((self.degrees == np.bincount(edges.ravel(), minlength=n)).all(), "other degrees than its edges")
+        self._changed = state.array("changed", bool, (n,))
+        reserved, frozen = (state.array(f"{name}_edges", np.int64, (None,)) for name in ("reservoir", "frozen"))
+        scores = state.array("reservoir_scores", float, reserved.shape, least=0.0)
+        state.check(len(reserved) <= self.reservoir.capacity, "more edges in the reservoir than it may hold")
+        self.reservoir = Reservoir(self.reservoir.capacity, n)
+        for edge, score in zip(reserved.tolist(), scores.tolist(), strict=True):
             self.reservoir.offer(edge, score)
         self.frozen = FrozenEdges()
-        self.frozen.add(state["frozen_edges"], state["frozen_offsets"])
-        self.queue.restore(state)
+        self.frozen.add(frozen, state.array("frozen_offsets", float, frozen.shape, most=1.0))
+        self.queue.restore(queue, np.concatenate([id_of(edges, n), reserved, frozen]))
 
 
 def find_new_hubs(

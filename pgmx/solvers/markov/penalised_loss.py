@@ -95,6 +95,11 @@ class PenalisedLoss(ABC):
         self._active = ActiveEdges(self.cardinalities, feature_wise)
         self._start(table, weights)
 
+    @property
+    def is_feature_wise(self) -> bool:
+        """Whether single parameters are activated, not whole tables."""
+        return self._feature_wise
+
     # ---- what subclasses say ----
 
     @abstractmethod
