@@ -45,8 +45,7 @@ def find_spanning_forest(
 
     `priority` (int64, a permutation) decides between equal weights, smaller first. Trees are rooted at `root`, else at
     their variables of most neighbours: Prim's algorithm, n² / 2 weights. Where not `symmetric`, or directions are
-    constrained, it is a maximum branching: n² weights, 20 n² bytes. `run` records the forest, whose score without edges
-    is `score`; when it is over, pairs not looked at have no edge.
+    constrained, it is a maximum branching: n² weights. `score` is that without edges; a `run` that is over stops it.
     """
     n = source.n
     constraints = EdgeConstraints(n) if constraints is None else constraints
