@@ -302,12 +302,13 @@ def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
         raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
 
 
-def check_rows(n_rows, n_columns):
-    """Refuse a table of fewer than two rows."""
+def check_rows(n_rows, n_columns, path=None):
+    """Refuse a table of fewer than two rows, naming its file where it has one."""
     if n_rows < 2:
+        holder = "" if path is None else f"{path} holds no table: "
         raise ValueError(
-            f"{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a table with "
-            "at least two rows"
+            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a "
+            "table with at least two rows"
         )
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from pgmx.checks import check_natural, join_names
+from pgmx.checks import check_natural, check_path, join_names
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import is_csv, is_path, read_whole
-from pgmx.data.frame import Frame, check_missing_option
+from pgmx.data.frame import Frame, check_missing_option, check_rows
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
 from pgmx.data.sources import open_piece, open_source
@@ -156,7 +156,7 @@ def write_table(
     >>> table.states, table.n_rows
     (((0, 1), (0, 1, 2)), 6)
     """
-    path = Path(path)
+    path = check_path(path)
     if path.suffix.lower() != PLANE_SUFFIX:
         raise ValueError(f"{path} must have the suffix {PLANE_SUFFIX}")
     if not path.absolute().parent.is_dir():
@@ -266,7 +266,9 @@ def open_frame(X: Any) -> Frame:
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):
-        return open_source(read_whole(Path(X)))
+        frame = Frame.from_pandas(read_whole(Path(X)))
+        check_rows(frame.n_rows, frame.n_columns, X)
+        return frame.check_shape()
     if is_iterator(X):
         first = next(X, None)
         return join_frames(first, X)

@@ -127,6 +127,9 @@ def _from_protocol(X) -> Frame:
         opaque = [name for name, dtype in frame.schema.items() if dtype == nw.Object]
         if opaque:
             raise TypeError(f"column(s) {join_names(opaque)} hold Python objects: cast them to strings or integers")
+        wide = [name for name, dtype in frame.schema.items() if dtype in (nw.Int128, nw.UInt128)]
+        if wide:
+            raise ValueError(f"column(s) {join_names(wide)} hold integers of 128 bits: cast them to Int64 or strings")
         if frame.implementation.is_polars():
             # The codes of a Categorical count how often polars met a string anywhere: no order that a user stated.
             names = [name for name, dtype in frame.schema.items() if dtype == nw.Categorical]

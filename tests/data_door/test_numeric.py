@@ -219,7 +219,7 @@ def test_boolean_arrays_and_coded_tables(tmp_path):
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), ValueError, r"duplicate column name\(s\) 'a'"),
         ({"a": [1]}, TypeError, "a dict is not a table"),
         ("nowhere.csv", FileNotFoundError, "no such file"),
-        ("table.xlsx", ValueError, "unknown suffix"),
+        ("table.xlsx", FileNotFoundError, "no such file or folder: table.xlsx"),
         (np.zeros((3, 3), dtype=complex), ValueError, "Complex data not supported"),
     ],
 )

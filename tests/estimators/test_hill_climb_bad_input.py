@@ -52,7 +52,8 @@ def test_a_path_that_leads_nowhere():
     """What is given to `fit` is data, so a string is a path."""
     with pytest.raises(FileNotFoundError, match=r"no such file: .*alarm\.csv"):
         HillClimbSearch().fit("alarm.csv")
-    refused("bic", r"bic has an unknown suffix.*\.csv.*\.parquet")
+    with pytest.raises(FileNotFoundError, match=r"no such file or folder: bic; .*\.csv.*\.parquet"):
+        HillClimbSearch().fit("bic")
 
 
 def test_a_word_in_the_place_of_the_data_shows_the_keyword():

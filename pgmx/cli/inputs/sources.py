@@ -64,14 +64,15 @@ def _peek(path: Path) -> list | None:
     from pyarrow import parquet
 
     from pgmx.data import open_table
-    from pgmx.data.files.readers import UNREADABLE, csv_header, is_csv, table_files
+    from pgmx.data.files.readers import csv_header, explain_unreadable, is_csv, table_files
 
     try:
         if path.suffix.lower() == ".pgmx":
             return list(open_table(path).columns)
         first = table_files(path)[0]
-        return list(csv_header(first)) if is_csv(first) else list(parquet.read_schema(first).names)
-    except UNREADABLE:
+        with explain_unreadable(first):
+            return list(csv_header(first)) if is_csv(first) else list(parquet.read_schema(first).names)
+    except (OSError, ValueError):
         return None
 
 

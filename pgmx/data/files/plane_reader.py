@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from pgmx._ext import _checksums, _rows
+from pgmx.checks import check_path
 from pgmx.data.files.plane_file import BLOCK_ROWS, HEADER, MAGIC, VERSION, Places
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, DiscreteTable
 
@@ -72,7 +73,7 @@ def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> Discret
     ...     open_table(path)
     DiscreteTable(2 variables, 2 rows, 4 states, uint8)
     """
-    path = Path(path).absolute()
+    path = check_path(path).absolute()
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
     with open(path, "rb") as file:

@@ -1,19 +1,17 @@
 """Reading a table from files."""
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
-from pgmx.checks import join_names
+from pgmx import checks
+from pgmx.checks import check_path, join_names
 
 CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
 PARQUET_SUFFIXES = (".parquet", ".pq")
-
-#: What the readers raise for a file that they cannot read.
-UNREADABLE = (OSError, EOFError, ValueError, pa.ArrowException)
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -48,14 +46,10 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     ...     read_table(path).dtypes["days"]
     Int64Dtype()
     """
-    path = Path(path)
-    _check_suffix(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}")
-    try:
+    path = check_path(path)
+    _check_file(path)
+    with explain_unreadable(path):
         return _read_csv(path) if is_csv(path) else _read_parquet(path)
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
 
 
 def is_path(X):
@@ -74,6 +68,7 @@ def table_files(path):
     Names that begin with "." or "_" are skipped. Raise FileNotFoundError where there is none, ValueError for an unknown
     suffix.
     """
+    path = check_path(path)
     if path.is_dir():
         files = sorted(
             file
@@ -86,9 +81,7 @@ def table_files(path):
                 f"searched"
             )
         return files
-    _check_suffix(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}")
+    _check_file(path)
     return [path]
 
 
@@ -98,14 +91,20 @@ def read_whole(path):
     return read_table(files[0]) if len(files) == 1 else pd.concat(map(read_table, files), ignore_index=True)
 
 
-def unreadable(path, error):
-    """Return the error for a file that cannot be read, with the reason."""
-    return ValueError(f"{path} cannot be read: {str(error).strip() or type(error).__name__}")
+def explain_unreadable(path: Path) -> AbstractContextManager[None]:
+    """Turn whatever a reader raises over a damaged file into a ValueError that names it."""
+    return checks.explain_unreadable(path, "cannot be read", "mend the file, or write it anew")
 
 
-def _check_suffix(path):
-    if not path.name.lower().endswith(CSV_SUFFIXES + PARQUET_SUFFIXES):
-        raise ValueError(f"{path} has an unknown suffix: expected one of {join_names(CSV_SUFFIXES + PARQUET_SUFFIXES)}")
+def _check_file(path):
+    suffixes = join_names(CSV_SUFFIXES + PARQUET_SUFFIXES)
+    is_known = path.name.lower().endswith(CSV_SUFFIXES + PARQUET_SUFFIXES)
+    if not path.exists() and not is_known:
+        raise FileNotFoundError(f"no such file or folder: {path}; a file of a table ends in one of {suffixes}")
+    if not is_known:
+        raise ValueError(f"{path} has an unknown suffix: expected one of {suffixes}")
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
 
 
 #: What a missing cell of a CSV file may say: the words of pandas but "None", which many tables have for a state.

@@ -13,13 +13,12 @@ from pgmx.checks import FormerName
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
     CSV_OPTIONS,
-    UNREADABLE,
     csv_header,
+    explain_unreadable,
     is_csv,
     is_path,
     read_csv_pieces,
     table_files,
-    unreadable,
 )
 from pgmx.data.frame import Frame, check_missing_option, check_rows, check_rows_left
 from pgmx.data.numbers.cells import (
@@ -31,7 +30,14 @@ from pgmx.data.numbers.cells import (
     raise_of_states,
     select_names,
 )
-from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, name_path_in_errors, open_chunks, rows_at_a_time
+from pgmx.data.pieces.chunks import (
+    CHUNK_ROWS,
+    align_columns,
+    is_iterator,
+    name_path_in_errors,
+    open_chunks,
+    rows_at_a_time,
+)
 from pgmx.data.sources import open_source
 from pgmx.data.table import DiscreteTable
 
@@ -291,14 +297,12 @@ def _from_path(path, missing):
     if not is_csv(files[0]):
         first = next(open_chunks(path, CHUNK_ROWS)[0])
         return NumericTable(first.names, missing, pieces=lambda: open_chunks(path, CHUNK_ROWS)[0])
-    try:
+    with explain_unreadable(path):
         csv_header(path)
         names = pd.read_csv(path, nrows=0, **CSV_OPTIONS).columns
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
     rows = rows_at_a_time(CHUNK_ROWS, len(names))
     return NumericTable(
-        names, missing, pieces=lambda: open_chunks(name_path_in_errors(path, read_csv_pieces(path, rows)), rows)[0]
+        names, missing, pieces=lambda: align_columns(name_path_in_errors(path, read_csv_pieces(path, rows)), path)
     )
 
 

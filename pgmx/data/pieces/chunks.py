@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names
-from pgmx.data.files.readers import UNREADABLE, csv_header, is_csv, is_path, read_csv_pieces, table_files, unreadable
-from pgmx.data.frame import Frame
+from pgmx.data.files.readers import csv_header, explain_unreadable, is_csv, is_path, read_csv_pieces, table_files
+from pgmx.data.frame import Frame, check_rows
 from pgmx.data.sources import open_piece, open_source
 
 #: Rows of a file that are read at a time, fewer where the table is so wide that they hold more cells than the second.
@@ -31,13 +31,12 @@ def open_chunks(X, chunk_rows: int) -> tuple[Iterator[Frame], bool]:
     columns, or there is none, and TypeError where a piece is no table.
     """
     if not is_path(X):
-        return _align_columns(X), False
+        return align_columns(X), False
     files = table_files(Path(X))
     are_texts = is_csv(files[0])
     pieces = _csv_pieces if are_texts else _parquet_pieces
-    return _align_columns(
-        piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows))
-    ), are_texts
+    named = (piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows)))
+    return align_columns(named, X), are_texts
 
 
 def parquet_has_floats(path):
@@ -61,18 +60,22 @@ def _as_arrow(piece):
     return pa.table(dict(zip(source.names, source.columns, strict=True)))
 
 
-def _align_columns(pieces) -> Iterator[Frame]:
-    """Yield the pieces as frames with the columns of the first."""
+def align_columns(pieces, path=None) -> Iterator[Frame]:
+    """Yield the pieces as frames with the columns of the first; those of a path must have two rows in all."""
     names = None
+    n_rows = 0
     for number, piece in enumerate(pieces, 1):
         frame = open_piece(piece)
         if names is None:
             names = frame.names
         elif frame.names != names:
             frame = _reorder_columns(frame, names, number)
+        n_rows += frame.n_rows
         yield frame
     if names is None:
         raise _no_frame()
+    if path is not None:
+        check_rows(n_rows, len(names), path)
 
 
 def _no_frame():
@@ -87,18 +90,14 @@ def _reorder_columns(frame, names, number):
 
 
 def name_path_in_errors(path, pieces):
-    """Yield what a reader yields; its errors name the path."""
-    try:
-        yield from pieces
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
+    """Yield the frames that a reader yields; its errors name the path."""
+    with explain_unreadable(path):
+        yield from map(open_piece, pieces)
 
 
 def _read_schema(path):
-    try:
+    with explain_unreadable(path):
         return pq.read_schema(path)
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
 
 
 def rows_at_a_time(chunk_rows: int, n_columns: int) -> int:
