@@ -1,6 +1,8 @@
 """Work in forked children, which may be limited, or die, without harm to the test."""
 
 import os
+import resource
+import signal
 import sys
 import traceback
 import warnings
@@ -42,6 +44,15 @@ def wait_for_child(child: Child) -> None:
     _, status = os.waitpid(child.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     assert code == 0, f"the child ended with {code}\n{text}"
+
+
+def set_limits(*, seconds: float, megabytes: int) -> None:
+    """Let this process die after a time, and refuse it more memory than it has and some megabytes."""
+    with open("/proc/self/statm") as file:
+        present = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (present + (megabytes << 20),) * 2)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def run_in_child(function: Callable, *arguments) -> None:
