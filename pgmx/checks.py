@@ -5,11 +5,12 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Integral
+from numbers import Complex, Integral, Real
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def check_natural(value, name: str, least: int) -> int:
@@ -44,6 +45,33 @@ def check_same_names(ours: Iterable, theirs: Iterable, our_label: str, their_lab
     ]
     text = f"{our_label} and {their_label} have different {what}; {'; '.join(differences)}"
     raise ValueError(f"{text}. {remedy}" if remedy else text)
+
+
+def check_known_names(names: Iterable) -> None:
+    """Raise ValueError where a name is None, NaN or another missing value, which no result could refer to."""
+    wrong = {position: name for position, name in enumerate(names) if _is_missing(name)}
+    if wrong:
+        positions = ", ".join(map(str, wrong))
+        raise ValueError(
+            f"missing column name(s) {join_names(wrong.values())} (at {positions}, from 0): give every column a name"
+        )
+
+
+def _is_missing(name) -> bool:
+    try:
+        return name is None or bool(name != name)
+    except TypeError:  # pandas' NA equals nothing and differs from nothing
+        return True
+
+
+def as_reals(values: ArrayLike, what: str) -> np.ndarray:
+    """Return numbers as an array, raising ValueError about `what` where some are complex."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c" or (
+        array.dtype == object and any(isinstance(v, Complex) and not isinstance(v, Real) for v in array.flat)
+    ):
+        raise ValueError(f"{what} must be real numbers, got complex ones: give the real part alone if that is meant")
+    return array
 
 
 def join_names(names: Iterable, limit: int = 10) -> str:

@@ -244,14 +244,15 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
         solve_lower(z, m, z.trial)
         solve_upper(z, m, z.trial)
     else:
-        # M v = 0 for this v on the first rank + 1 non-zeros: along it only ||b|| changes, and it falls one way
+        # M v = 0, to 1e-10, for this v on the first rank + 1 non-zeros: s' v, which is 0 then, is rounding in z.left. It
+        # must not choose the way: along v only ||b|| changes, and it falls one way
         for a in range(rank):
             z.factor[rank * z.capacity + a] *= -1
         memcpy(z.direction, z.factor + rank * z.capacity, rank * sizeof(double))
         solve_upper(z, rank, z.direction)
         z.direction[rank] = 1
         for a in range(rank + 1):
-            slope += z.direction[a] * z.trial[a]
+            slope -= z.direction[a] if z.b[z.place[a]] > 0 else -z.direction[a]
         m = rank + 1
         for a in range(m):
             z.trial[a] = z.direction[a] if slope >= 0 else -z.direction[a]

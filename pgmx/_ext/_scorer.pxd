@@ -3,7 +3,6 @@
 
 from libc.math cimport rint
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
 
 cdef enum:
@@ -17,7 +16,9 @@ cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_
         wider[i] = parents[i - 1]
         i -= 1
     wider[i] = <int>u
-    memcpy(wider, parents, i * sizeof(int))
+    while i > 0:  # no memcpy: parents is NULL where there are none
+        i -= 1
+        wider[i] = parents[i]
 
 
 cdef class Scorer:

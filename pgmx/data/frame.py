@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import FormerName, caller_level, count_workers, join_names
+from pgmx.checks import FormerName, caller_level, check_known_names, count_workers, join_names
 from pgmx.data.columns.declared import check_state_names, recode_column
 from pgmx.data.columns.kinds import Coded, code_column, code_integers, column_kind, float_cells, is_float_column
 from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
@@ -72,6 +72,7 @@ class Frame:
             )
         if not is_piece:
             check_rows(self.n_rows, self.n_columns)
+        check_known_names(self.names)
         if len(set(self.names)) < len(self.names):
             twice = [name for name, count in Counter(self.names).items() if count > 1]
             raise ValueError(

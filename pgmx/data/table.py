@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _rows
-from pgmx.checks import FormerName, join_names
+from pgmx.checks import FormerName, check_known_names, join_names
 
 #: Largest number of states a variable may have: codes are at most 16 bits wide.
 MAX_STATES = 65535
@@ -141,6 +141,7 @@ class DiscreteTable:
             )
         if not codes.size:
             raise ValueError(f"codes must not be empty, got shape {codes.shape}")
+        check_known_names(columns)
         for name, names in zip(columns, states, strict=True):
             if not 0 < len(names) <= MAX_STATES:
                 raise ValueError(f"variable {name!r} has {len(names)} states, it must have 1 to {MAX_STATES}")

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.checks import as_reals
 from pgmx.data.frame import Frame
 from pgmx.data.table import DiscreteTable
 
@@ -13,7 +14,7 @@ MOST_REPETITIONS = 4
 def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | None:
     """Return the weights as an array, None where all are 1, or raise ValueError."""
     try:
-        weights = np.asarray(sample_weight)
+        weights = as_reals(sample_weight, "sample_weight")
         weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers, one per row: {error}") from None

@@ -123,8 +123,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self.feature_names_in_[:] = names
 
     def _open(self, X) -> Any:
-        if isinstance(X, np.ndarray) and X.dtype.kind in "fc":
-            # scikit-learn's own words for complex, infinite or missing numbers
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            # scikit-learn's own words for infinite or missing numbers
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
         return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
 

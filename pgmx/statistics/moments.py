@@ -5,6 +5,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.checks import as_reals
+
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
 
@@ -72,10 +74,10 @@ class Moments:
         Moments
             self.
         """
-        rows = np.asarray(rows)
+        rows = as_reals(rows, "rows")
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise ValueError(f"rows must have the shape (m, {len(self.mean)}), got {rows.shape}")
-        row_weights = None if weights is None else np.asarray(weights)
+        row_weights = None if weights is None else as_reals(weights, "weights")
         step = max(1, _BLOCK_CELLS // max(1, rows.shape[1]))
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)

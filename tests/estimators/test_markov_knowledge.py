@@ -86,16 +86,23 @@ def test_all_pairs_known(make):
     pairs = [(a, b) for a in ROWS for b in ROWS if a < b]
     nothing = make(lam=0.01, forbidden_edges=pairs).fit(ROWS)
     assert (nothing.converged_, len(nothing.edges_), nothing.n_activated_) == (True, 0, 0)
-    everything = make(lam=0.01, required_edges=pairs, max_edges=0).fit(ROWS)
+    everything = make(lam=0.01, required_edges=pairs, max_edges=len(pairs)).fit(ROWS)
     assert len(everything.edges_) == len(pairs)
     assert everything.objective_ == pytest.approx(EdgeGrafting(lam=0.0).fit(ROWS).objective_, abs=2e-6)
 
 
 @every_edge_wise
-def test_required_edges_do_not_count(make):
-    learner = make(lam=0.005, required_edges=[ABSENT], max_edges=3).fit(ROWS)
+def test_required_edges_count(make):
+    learner = make(lam=0.005, required_edges=[ABSENT], max_edges=4).fit(ROWS)
     assert learner.n_activated_ == 4
     assert learner.stopped_by_ == "max_edges"
+
+
+@every_learner
+def test_more_required_edges_than_there_may_be(make):
+    message = r"max_edges=1, but 2 edges are required \(required_edges.*give max_edges of at least 2"
+    with pytest.raises(ValueError, match=message):
+        make(lam=0.005, required_edges=[("x0", "x1"), ("x1", "x2")], max_edges=1).fit(ROWS)
 
 
 def test_a_required_edge_without_effect_is_in_the_graph():
@@ -128,7 +135,7 @@ def test_lambda_of_knowledge():
         ({"edge_weights": {("x0", "x1"): 0}, "forbidden_edges": [("x1", "x0")]}, "required and forbidden"),
         ({"required_edges": [("x0", "x1")], "edge_weights": {("x0", "x1"): np.inf}}, "required and forbidden"),
         ({"required_edges": [("x0", "z")]}, r"required_edges names 'z'.*no column"),
-        ({"forbidden_edges": [("x0", "x0")]}, r"forbidden_edges joins 'x0' to itself"),
+        ({"required_edges": [("x0", "x0")]}, r"required_edges joins 'x0' to itself"),
         ({"required_edges": ["x0"]}, r"required_edges holds 'x0'.*pair"),
         ({"required_edges": "x0"}, r"required_edges.*pairs.*'x0'"),
         ({"required_edges": [("x0", "x1", "x2")]}, r"required_edges holds \('x0', 'x1', 'x2'\).*pair"),

@@ -119,7 +119,7 @@ def test_contradictions_name_the_options_they_come_from(options, words):
         ({"root_nodes": [["a"]]}, r"^root_nodes names unknown variables: \['a'\]"),
         ({"tiers": [["a"], ["z"]]}, r"^tiers names unknown variables: 'z'"),
         ({"tiers": [["a"], ["a"]]}, r"^tiers puts 'a' in tier 0 and in tier 1"),
-        ({"forbidden_edges": [("a", "a")]}, r"^forbidden_edges holds the self loop 'a' -> 'a'"),
+        ({"required_edges": [("a", "a")]}, r"^required_edges holds the self loop 'a' -> 'a'"),
         ({"candidate_edges": ["ab"]}, r"^candidate_edges holds 'ab'; expected a \(tail, head\) pair"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pgmx.checks import FormerName
+from pgmx.checks import FormerName, as_reals
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
     CSV_OPTIONS,
@@ -153,7 +153,7 @@ class NumericTable:
 
     def check_weights(self, weights: ArrayLike) -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
-        weights = np.array(weights, dtype=np.float64)
+        weights = as_reals(weights, "weights").astype(np.float64)
         if weights.ndim != 1:
             raise ValueError(f"weights must be one number per row, got the shape {weights.shape}")
         if self._n_input_rows is not None and len(weights) != self._n_input_rows:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array
 
 from pgmx.checks import caller_level
 from pgmx.data import NumericTable, open_numeric
@@ -173,8 +172,6 @@ class GaussianLearner(ContinuousLearner):
     # ---- from data to a sample ----
 
     def _open(self, X: Any) -> NumericTable | GaussianSample:
-        if isinstance(X, np.ndarray) and X.dtype.kind == "c":
-            check_array(X, estimator=self)  # scikit-learn's own words for complex numbers
         if self.covariance == "precomputed":
             return sample_of_covariance(X, self.n_samples)
         if self.n_samples is not None:

@@ -68,7 +68,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     penalize_nodes : bool, default=False
         Whether the parameters of each node are a penalised group too, as in the papers.
     max_edges : int, default=None
-        Most activations, required edges not counted.
+        Most edges that are activated, required ones included, which must not be more.
     tol : float, default=1e-4
         Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
     required_edges, forbidden_edges : collection of pairs, default=None

@@ -227,8 +227,14 @@ class MarkovLearner(MarkovResults):
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
     def _most_edges(self, problem: MarkovProblem) -> float:
-        """Return the limit on active edges, required ones included."""
-        return inf if self.max_edges is None else int(self.max_edges) + len(problem.knowledge.required)
+        """Return the limit on active edges; ValueError where the required ones exceed it."""
+        n_required = len(problem.knowledge.required)
+        if self.max_edges is not None and n_required > self.max_edges:
+            raise ValueError(
+                f"max_edges={self.max_edges}, but {n_required} edges are required (required_edges, edge_weights of 0): "
+                f"give max_edges of at least {n_required}, or require fewer"
+            )
+        return inf if self.max_edges is None else int(self.max_edges)
 
     # ---- fit and partial_fit ----
 

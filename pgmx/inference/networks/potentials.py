@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmx.checks import freeze, read_only
+from pgmx.checks import as_reals, freeze, read_only
 from pgmx.inference.networks.log_tables import log_sum_exp
 
 #: Cells of the largest temporary array that `pseudo_log_likelihood` makes: 8 MB.
@@ -320,7 +320,7 @@ class PairwisePotentials:
                 total[start : start + step] += value - np.where(normaliser == -np.inf, 0.0, normaliser)
         if weights is None:
             return total
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = as_reals(weights, "weights").astype(np.float64)
         if weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {weights.shape}")
         return np.where(weights == 0, 0.0, total) * weights

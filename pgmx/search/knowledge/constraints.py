@@ -172,8 +172,9 @@ def read_knowledge(
     """Read the knowledge object, then the options; statements without content are left out.
 
     `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
-    there, while an empty `candidate_edges` leaves no edge. Nothing is changed. TypeError where a part is not a
-    collection or an attribute is absent, ValueError for unknown names, self loops, and a variable in two tiers.
+    there, while an empty `candidate_edges` leaves no edge. Nothing is changed; self pairs are left out, but an error
+    where they are required. TypeError where a part is not a collection or an attribute is absent, ValueError for
+    unknown names and a variable in two tiers.
     """
     index = {name: position for position, name in enumerate(names)}
     knowledge = Knowledge([], [], [], [], [])
@@ -237,8 +238,10 @@ def _read_edges(edges: Any, option: str, index: Mapping) -> np.ndarray:
     except (KeyError, TypeError):
         raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index)) from None
     if (loops := ids[:, 0] == ids[:, 1]).any():
-        name = list(index)[ids[loops, 0].min()]
-        raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
+        if option.endswith("required_edges"):
+            name = list(index)[ids[loops, 0].min()]
+            raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
+        ids = ids[~loops]
     keys = np.sort(ids[:, 0] * len(index) + ids[:, 1])
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.column_stack(np.divmod(keys, len(index)))

@@ -49,6 +49,8 @@ def read_pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_w
     for option, edges, value in (("required_edges", required_edges, 0.0), ("forbidden_edges", forbidden_edges, inf)):
         for pair in read_pairs(edges, option):
             edge = _edge_of(pair, ids, option)
+            if value == inf and edge[0] == edge[1]:
+                continue
             if {weights.get(edge, value), value} == {0.0, inf}:
                 raise ValueError(f"the edge {tuple(pair)!r} is required and forbidden: drop it from one of the two")
             weights[edge] = value
@@ -113,7 +115,7 @@ def _edge_of(pair, ids: Mapping, option: str) -> tuple[int, int]:
         if name not in ids:
             raise ValueError(f"{option} names {name!r}, which is no column of the data")
     i, j = sorted(ids[name] for name in pair)
-    if i == j:
+    if i == j and option != "forbidden_edges":
         raise ValueError(f"{option} joins {next(iter(pair))!r} to itself: an edge needs two variables")
     return i, j
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import as_reals, check_known_names, join_names
 from pgmx.statistics.gaussian.passes import repair
 from pgmx.statistics.gaussian.sample import GaussianSample
 
@@ -78,7 +78,7 @@ def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, t
     columns = getattr(covariance, "columns", None)
     index = getattr(covariance, "index", None)
     try:
-        matrix = np.array(covariance, dtype=np.float64)
+        matrix = as_reals(covariance, "the covariance").astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the covariance must be a matrix of numbers: {error}") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
@@ -93,6 +93,7 @@ def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, t
     if names is None:
         names = [f"x{v}" for v in range(len(matrix))] if columns is None else list(columns)
     names = tuple(names)
+    check_known_names(names)
     if len(names) != len(matrix) or len(set(names)) != len(names):
         raise ValueError(f"names must be {len(matrix)} different ones, got {join_names(names)}")
     return matrix, names

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _pair_tables
-from pgmx.checks import join_names
+from pgmx.checks import as_reals, join_names
 from pgmx.data import DiscreteTable
 from pgmx.statistics.counts import marginal_counts
 from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
@@ -350,7 +350,7 @@ class PairTables:
 
 def _check_row_weights(weights, n_rows):
     """Return row weights as a float64 copy, after checking them."""
-    weights = np.array(weights, dtype=np.float64)
+    weights = as_reals(weights, "weights").astype(np.float64)
     if weights.shape != (n_rows,):
         raise ValueError(f"one weight per row is needed, {n_rows} in all, got shape {weights.shape}")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
