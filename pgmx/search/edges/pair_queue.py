@@ -388,7 +388,7 @@ class EdgeQueue:
         self.partners.add(state.array("hubs", np.int64, (None,), least=0, most=n - 1, distinct=True))
         excluded = state.array("excluded", np.int64, (None,))
         state.check((np.diff(excluded) > 0).all() and np.isin(excluded, others).all(), "other pairs than active ones")
-        ids = state.array("edges", np.int64, (None,))
+        ids = state.array("edges", np.int64, (None,), least=0, most=n * n - 1, distinct=True)
         self._check_pairs(state, ids, others)
         self.excluded.ids = excluded
         self.heap = EdgeHeap()

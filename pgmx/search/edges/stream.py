@@ -265,7 +265,10 @@ class EdgeStream:
         self.degrees = state.array("degrees", np.int64, (n,))
         state.check((self.degrees == np.bincount(edges.ravel(), minlength=n)).all(), "other degrees than its edges")
         self._changed = state.array("changed", bool, (n,))
-        reserved, frozen = (state.array(f"{name}_edges", np.int64, (None,)) for name in ("reservoir", "frozen"))
+        reserved, frozen = (
+            state.array(f"{name}_edges", np.int64, (None,), least=0, most=n * n - 1, distinct=True)
+            for name in ("reservoir", "frozen")
+        )
         scores = state.array("reservoir_scores", float, reserved.shape, least=0.0)
         state.check(len(reserved) <= self.reservoir.capacity, "more edges in the reservoir than it may hold")
         self.reservoir = Reservoir(self.reservoir.capacity, n)
