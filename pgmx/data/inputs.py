@@ -13,7 +13,7 @@ from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
 from pgmx.data.files.plane_reader import open_table
-from pgmx.data.files.readers import is_csv, is_path, read_whole
+from pgmx.data.files.readers import explain_unreadable, is_csv, is_path, read_whole
 from pgmx.data.frame import Frame, check_missing_option, check_rows
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
@@ -268,7 +268,8 @@ def open_frame(X: Any) -> Frame:
     if is_path(X):
         frame = Frame.from_pandas(read_whole(Path(X)))
         check_rows(frame.n_rows, frame.n_columns, X)
-        return frame.check_shape()
+        with explain_unreadable(Path(X)):
+            return frame.check_shape()
     if is_iterator(X):
         first = next(X, None)
         return join_frames(first, X)

@@ -17,13 +17,6 @@ from pgmx.datasets.random_graphs import (
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
-__all__ = [
-    "gaussian_chain_network",
-    "gaussian_hub_network",
-    "gaussian_preferential_attachment_network",
-    "gaussian_random_network",
-]
-
 #: How far the smallest eigenvalue of a random precision matrix is from 0, before variances are scaled to 1.
 MARGIN = 0.1
 

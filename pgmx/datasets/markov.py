@@ -15,14 +15,6 @@ from pgmx.inference import PairwisePotentials, sample
 if TYPE_CHECKING:
     from pgmx.models import PairwiseMarkovNetwork
 
-__all__ = [
-    "chain_network",
-    "grid_network",
-    "preferential_attachment_network",
-    "sample_markov_network",
-    "tree_network",
-]
-
 
 def preferential_attachment_network(
     n_variables: int,

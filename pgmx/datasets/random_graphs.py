@@ -4,8 +4,6 @@ import numpy as np
 
 from pgmx.checks import check_seed
 
-__all__ = ["draw_attachment_edges", "draw_random_edges", "list_chain_edges", "make_generator"]
-
 
 def make_generator(random_state: int | None) -> np.random.Generator:
     """Return a generator of a non-negative seed, or of fresh entropy."""

@@ -8,8 +8,6 @@ import numpy as np
 from pgmx.checks import check_natural
 from pgmx.datasets.random_graphs import make_generator
 
-__all__ = ["ReservoirRanks", "reservoir_ranks"]
-
 
 class ReservoirRanks(NamedTuple):
     """Ranks of the best of random reservoirs, as shares of the number of items.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pgmx.data import DiscreteTable
 
-__all__ = ["learning_curve"]
-
 _MAX_CELLS = 2**27  # of one conditional table, 1 GiB
 
 

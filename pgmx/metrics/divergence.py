@@ -17,8 +17,6 @@ from pgmx.metrics.likelihood import look_up_logs
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-__all__ = ["Divergence", "compute_divergence", "kl_divergence"]
-
 _STREAM = 0x6B6C  # separates the seeds of these samples from other ones
 
 

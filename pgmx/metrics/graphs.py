@@ -12,17 +12,6 @@ from pgmx.graphs.equivalence import cpdag
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "DirectionScores",
-    "EdgeDifferences",
-    "SkeletonScores",
-    "cpdag_shd",
-    "direction_scores",
-    "edge_differences",
-    "shd",
-    "skeleton_scores",
-]
-
 Edge = tuple[Hashable, str, Hashable]
 
 

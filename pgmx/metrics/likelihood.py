@@ -15,8 +15,6 @@ from pgmx.inference.networks.log_tables import take_logs
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-__all__ = ["HeldOutLikelihood", "held_out_log_likelihood", "look_up_logs"]
-
 _CHUNK = 16_384  # rows whose sums stay in the cache
 
 

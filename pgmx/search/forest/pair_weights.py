@@ -13,8 +13,6 @@ from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
 from pgmx.statistics import marginal_counts
 
-__all__ = ["CountedWeights", "PairWeightSource", "StoredWeights", "can_be_counted"]
-
 #: Planes of a block: they fill about half of a first-level cache at 10,000 rows.
 _BLOCK_PLANES = 32
 

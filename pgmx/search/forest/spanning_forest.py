@@ -16,8 +16,6 @@ from pgmx.runs.run import Run
 from pgmx.search.forest.pair_weights import PairWeightSource
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
-__all__ = ["Forest", "check_forest_constraints", "find_maximum_branching", "find_spanning_forest"]
-
 _ROOT = 0  # column of a virtual root, from which an arc of weight 0 leads to every variable
 
 #: Bits between the scale of a source and the smallest weight that counts: some hundred rounding errors.

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-__all__ = ["ColumnEstimates", "assemble_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnEstimates:

@@ -9,8 +9,6 @@ from scipy import sparse
 from pgmx._ext._gram_lasso import ColumnAscent
 from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
 
-__all__ = ["MaximumLikelihood", "maximum_likelihood_precision"]
-
 #: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
 #: function.
 LEAST_VARIANCE = 1e-6

@@ -10,8 +10,6 @@ from pgmx._ext import _gram_lasso
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 
-__all__ = ["neighborhood_columns"]
-
 #: Columns between two looks at the clock.
 BLOCK = 64
 #: What is added to the diagonal of an R without an inverse, as a share of its largest entry, for the steps of the least

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
-__all__ = ["ShiftedProduct"]
-
 #: Products that the norm takes, and the factor by which the result is raised: it is approached from below. (As many
 #: rounds of power iteration stay 3 % below where R has fewer rows than columns.)
 LANCZOS_STEPS, MARGIN = 40, 1.02

@@ -32,8 +32,6 @@ from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["StartingPoint", "solve_by_admm"]
-
 #: First ratio of the dual step to the primal one; it follows the distances that y and q move.
 WEIGHT = 10.0
 #: A restart is due when the residual falls below the first share of that after the last restart, is below the second

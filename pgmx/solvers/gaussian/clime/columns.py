@@ -11,8 +11,6 @@ from pgmx.solvers.gaussian.clime.homotopy_path import UnfinishedColumns, solve_b
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["SOLVERS", "clime_columns", "clime_lam_max"]
-
 SOLVERS = ("auto", "homotopy", "admm")
 
 #: Operations, in units of p², that a column may take on the path per penalty before it is passed to the ADMM. Random

@@ -20,8 +20,6 @@ from scipy.sparse import csc_array
 from pgmx._ext._clime import STATUSES, Paths
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 
-__all__ = ["UnfinishedColumns", "solve_by_homotopy"]
-
 #: Floating-point operations between two looks at the clock and at interrupts: a few hundredths of a second.
 PIECE = 2e8
 #: Largest excess and largest relative gap of a solution that counts as exact. Gaps are about 1e-10 unless the active

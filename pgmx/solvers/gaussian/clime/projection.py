@@ -19,8 +19,6 @@ import numpy as np
 
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["ProjectedSteps", "is_projection_cheaper"]
-
 #: First penalties of the splits q and z, and by how much they may change.
 FIRST, RANGE = (1.0, 100.0), 1e6
 #: Over-relaxation.

@@ -6,8 +6,6 @@ import numpy as np
 
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-__all__ = ["EXACT", "Certificates", "find_vertices"]
-
 #: Largest excess and relative gap of a vertex that counts as optimal.
 EXACT = 1e-9
 

@@ -6,16 +6,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-__all__ = [
-    "compute_clipped_gap",
-    "compute_gap",
-    "compute_gap_bound",
-    "compute_log_determinant",
-    "find_box_shrinkage",
-    "graphical_lasso_certificate",
-    "invert",
-]
-
 (dtrmm,) = get_blas_funcs(("trmm",), dtype=np.float64)
 dpotrf, dpotri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 

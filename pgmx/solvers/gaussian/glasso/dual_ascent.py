@@ -34,8 +34,6 @@ from pgmx.solvers.gaussian.glasso.certificate import (
     find_box_shrinkage,
 )
 
-__all__ = ["DualAscent"]
-
 #: Columns of a sweep are solved to the first share of the root mean square change of the sweep before, but to no less
 #: than the second share of the tolerance.
 OF_CHANGE, LEAST_SLACK = 0.1, 0.1

@@ -19,8 +19,6 @@ from pgmx.solvers.gaussian.glasso.certificate import (
 )
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
 
-__all__ = ["GraphicalLassoSolution", "graphical_lasso_path"]
-
 #: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
 ROUNDS = 4
 #: Where R has no inverse to working precision, stand-ins for penalties below the last of them, as shares of the largest
