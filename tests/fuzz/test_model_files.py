@@ -1,5 +1,7 @@
 """Files of models with damage at random: refused by name, or a model that is valid."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -19,7 +21,8 @@ from pgmx.models import (
     to_pdag,
 )
 from pgmx.statistics import MarginalTransforms
-from tests.fuzz.mutations import attack
+from tests.fuzz.mutations import attack, try_one
+from tests.fuzz.plane_fields import follow, list_paths, set_path
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -59,8 +62,7 @@ def check_model(model):
     elif isinstance(model, PairwiseMarkovNetwork):
         assert (model.potentials.node_values < np.inf).all() and (model.potentials.edge_values < np.inf).all()
     elif isinstance(model, GaussianMarkovNetwork):
-        assert np.isfinite(model.covariance.to_numpy()).all()
-        assert np.isfinite(model.mean).all()
+        assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
     else:
         assert isinstance(model, nx.Graph)
 
@@ -98,3 +100,21 @@ def test_a_few(tmp_path, kind):
 @pytest.mark.parametrize("kind", FILES)
 def test_many(tmp_path, kind):
     print(kind, attack_file(tmp_path, kind, 500, 1))
+
+
+VALUES = (None, -1, 2**70, 1.5, "x", "", [], {}, [[]], [1], True, 1e308)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind.startswith("json")])
+def test_any_field_of_a_document(tmp_path, kind):
+    make, name, read = FILES[kind]
+    path = save_model(make(), tmp_path / name)
+    sound = path.read_text()
+    for field in list_paths(json.loads(sound)):
+        value = follow(json.loads(sound), field.split("."))
+        for other in (*VALUES, value + value if isinstance(value, list) else [value, value]):
+            document = json.loads(sound)
+            set_path(document, field, other)
+            path.write_text(json.dumps(document))
+            try_one(path, read, check_model)

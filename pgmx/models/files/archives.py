@@ -14,9 +14,10 @@ from pgmx.archives import list_members, open_members
 from pgmx.checks import join_names
 from pgmx.models.files.formats import check_marks, load_json
 
-#: Most bytes of a document: names repeat each other, but text that shrinks to less than a hundredth holds none.
+#: Most bytes of a document: in all, and beyond that per entry of an array of all variables, and per byte of the file.
 _DOCUMENT = 1 << 20
-_SHRINKAGE = 100
+_PER_ENTRY = 1024
+_PER_BYTE = 100
 
 #: Most bytes of the header of an array, and the arrays that hold integers.
 _HEADER = 256
@@ -33,8 +34,10 @@ def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
 
 def read_archived_document(raw: bytes) -> dict:
     """Return the document of an archive; its arrays are not inflated."""
-    allowed: dict[str, float] = dict.fromkeys(list_members(raw), inf)
-    allowed["names"] = _DOCUMENT + _SHRINKAGE * len(raw)
+    sizes = list_members(raw)
+    n_entries = sizes.get("node_values", sizes.get("diagonal", 0)) // 8
+    allowed: dict[str, float] = dict.fromkeys(sizes, inf)
+    allowed["names"] = _DOCUMENT + min(_PER_ENTRY * n_entries, _PER_BYTE * len(raw))
     document = load_json(open_members(raw, allowed, ["names"])["names"].tobytes())
     check_marks(document)
     return document

@@ -145,8 +145,7 @@ def _add_parameters(graph: Any, document: dict) -> None:
         name, evidence = cpd["variable"], check_list(cpd["evidence"], "the evidence of a CPD")
         check_distinct((name, *evidence), f"the variables of the CPD of {name!r}")
         if isinstance(graph, LinearGaussianBayesianNetwork):
-            _check_line(cpd)
-            graph.add_cpds(LinearGaussianCPD(name, cpd["beta"], cpd["std"], evidence))
+            graph.add_cpds(LinearGaussianCPD(name, _read_coefficients(cpd), cpd["std"], evidence))
             continue
         labels = {parent: check_list(states[parent], f"the states of {parent!r}") for parent in (name, *evidence)}
         values = np.array(cpd["values"], dtype=float)
@@ -160,10 +159,11 @@ def _add_parameters(graph: Any, document: dict) -> None:
         graph.check_model()
 
 
-def _check_line(cpd: dict) -> None:
-    """Raise where a linear Gaussian CPD lacks a coefficient, or has one that is no number."""
+def _read_coefficients(cpd: dict) -> list[float]:
+    """Return the coefficients of a linear Gaussian CPD; raise where one lacks, or one or its deviation is no number."""
     beta = np.array(cpd["beta"], dtype=float)
     if beta.shape != (1 + len(cpd["evidence"]),) or not np.isfinite(beta).all():
         raise ValueError(f"the CPD of {cpd['variable']!r} needs {1 + len(cpd['evidence'])} finite coefficients")
     if not 0.0 <= cpd["std"] < math.inf:
         raise ValueError(f"the standard deviation of {cpd['variable']!r} is {cpd['std']!r}")
+    return beta.tolist()
