@@ -12,9 +12,9 @@ from pathlib import Path
 def replace_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Yield an empty file beside `path` to write to; move it over `path` when the block ends, delete it on an error.
 
-    Its name cannot be guessed and it is created exclusively, so that neither a planted link nor another process gets in
-    the way; its suffix is that of `path`. A link under `path` is replaced itself, not the file that it points to. What
-    is no regular file (a pipe, a terminal) is yielded as it is. `durable` waits until the disk has the file.
+    Its name cannot be guessed and it is created exclusively. A link under `path` is replaced itself; what is no regular
+    file (a pipe, a terminal) is yielded as it is. `durable` waits until the disk has the file. A process that is killed
+    meanwhile leaves a file ``.pgmx-*`` behind.
     """
     target = Path(path)
     _check_target(target)

@@ -130,6 +130,7 @@ print(fingerprint(HillClimbSearch(root_nodes={"x", "y", "z"}, state_names={"b": 
 """
 
 
+@pytest.mark.slow
 def test_the_same_in_every_process():
     prints = [
         subprocess.run(
