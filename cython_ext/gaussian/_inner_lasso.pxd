@@ -244,8 +244,8 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
         solve_lower(z, m, z.trial)
         solve_upper(z, m, z.trial)
     else:
-        # M v = 0, to 1e-10, for this v on the first rank + 1 non-zeros: s' v, which is 0 then, is rounding in z.left. It
-        # must not choose the way: along v only ||b|| changes, and it falls one way
+        # M v = 0, to 1e-10, for this v on the first rank + 1 non-zeros: s' v, which is 0 then, is rounding in z.left.
+        # It must not choose the direction: along v only ||b|| changes, and it falls in one of the two
         for a in range(rank):
             z.factor[rank * z.capacity + a] *= -1
         memcpy(z.direction, z.factor + rank * z.capacity, rank * sizeof(double))

@@ -172,9 +172,8 @@ def read_knowledge(
     """Read the knowledge object, then the options; statements without content are left out.
 
     `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
-    there, while an empty `candidate_edges` leaves no edge. Nothing is changed; self pairs are left out, but an error
-    where they are required. TypeError where a part is not a collection or an attribute is absent, ValueError for
-    unknown names and a variable in two tiers.
+    there, an empty `candidate_edges` none. Self pairs are an error where they are required, else left out. TypeError
+    for what is no collection, ValueError for unknown names and a variable in two tiers.
     """
     index = {name: position for position, name in enumerate(names)}
     knowledge = Knowledge([], [], [], [], [])
