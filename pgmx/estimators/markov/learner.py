@@ -36,9 +36,13 @@ from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 
 Pairs = Collection[tuple[Hashable, Hashable]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
+
+#: Larger ones leave no parameter that differs from zero, and their curvatures overflow.
+_LARGEST_L2 = 1e12
 
 #: Options of the learners that test a stream of pairs: those of the hubs, and those of the reservoir.
 HUB_CONSTRAINTS: dict[str, Any] = {
@@ -67,16 +71,17 @@ class MarkovLearner(MarkovResults):
     Bethe's free energy by loopy belief propagation, as in the papers, which is not convex and scores inactive edges by
     products of node beliefs. ``"exact"`` enumerates at most 2²² joint configurations.
 
-    Limits and history: an activated edge may end at zero, and is then not in the graph; inactive pairs were found to
-    pass where `converged_`. `held_out` is measured whenever the edges have grown by 2 %, and the clock stands still for
-    it. `n_tables_` may exceed the pairs tested by a stream, as some are scored ahead. ``pgmpy.config.SHOW_PROGRESS``
+    Limits and history: the pseudolikelihood is computed in single precision, which certifies no `tol` below 1e-7, and
+    `l2` may be at most 1e12. An activated edge may end at zero, and is then not in the graph; inactive pairs were found
+    to pass where `converged_`. `held_out` is measured whenever the edges have grown by 2 %, and the clock stands still
+    for it. `n_tables_` may exceed the pairs tested by a stream, some being scored ahead. ``pgmpy.config.SHOW_PROGRESS``
     can turn off the progress bar too.
     """
 
     _parameter_constraints: dict[str, Any] = {
         "lam": [Interval(Real, 0, None, closed="left"), None],
         "lam_ratio": [Interval(Real, 0, None, closed="left")],
-        "l2": [Interval(Real, 0, None, closed="left")],
+        "l2": [Interval(Real, 0, _LARGEST_L2, closed="both")],
         "refit": ["boolean"],
         "loss": [StrOptions(set(LOSSES))],
         "penalize_nodes": ["boolean"],
@@ -237,6 +242,14 @@ class MarkovLearner(MarkovResults):
         return inf if self.max_edges is None else int(self.max_edges)
 
     # ---- fit and partial_fit ----
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.loss == "pseudolikelihood" and self.tol < LEAST_TOL:
+            raise ValueError(
+                f"tol={self.tol:g} is out of reach of loss='pseudolikelihood', which computes in single precision: "
+                f"give {LEAST_TOL:g} or more, or loss='exact' or 'bethe'"
+            )
 
     def _open(self, X):
         with errors_without_scores():

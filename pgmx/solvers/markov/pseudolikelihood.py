@@ -12,6 +12,9 @@ from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
+#: The least `tol`: conditionals are single-precision numbers, whose rounding leaves a residual of about half of it.
+LEAST_TOL = 1e-7
+
 #: Cells of pair tables that are measured at a time.
 _CHUNK_CELLS = 1 << 20
 
