@@ -18,6 +18,7 @@ def in_sample_score(fitted, X, y=None):
 
 @pytest.mark.parametrize("scoring", [None, in_sample_score], ids=["score method", "callable"])
 @every_learner
+@pytest.mark.slow
 def test_grid_search(make, scoring):
     option, values = make.grid
     data = dependent_frame(0)[list("abcd")] if make.is_markov else gaussian_frame(0)

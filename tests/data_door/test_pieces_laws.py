@@ -109,6 +109,7 @@ def small_blocks(monkeypatch):
 
 @laws()
 @given(frames(), st.data(), st.sampled_from(OPTIONS))
+@pytest.mark.slow
 def test_any_split_into_chunks_gives_the_table_of_the_whole(frame, data, missing):
     parts = pieces(frame, data.draw(cuts(len(frame))))
     expected = outcome(lambda: encode(frame, missing=missing))
@@ -150,6 +151,7 @@ words = st.sampled_from(["1", "01", "2", "-7", "True", "false", "x", "y z", "", 
     st.integers(1, 9),
     st.sampled_from(OPTIONS),
 )
+@pytest.mark.slow
 def test_a_csv_file_for_any_chunk_size(tmp_path, rows, chunk_rows, missing):
     path = tmp_path / "t.csv"
     frame = pd.DataFrame(rows, columns=[f"v{j}" for j in range(len(rows[0]))])

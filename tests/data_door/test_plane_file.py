@@ -33,7 +33,7 @@ def test_a_table_is_mapped_read_only_and_aligned(path):
 
 
 def test_names_and_states_keep_their_types(tmp_path):
-    columns = ["text", 7, True, ("a", 1), None, "é\ud800", 0.5]
+    columns = ["text", 7, True, ("a", 1), -2.5, "é\ud800", 0.5]
     states = [["x", ""], [2**70, -3], [False, True], [1.5, float("inf")], [None, "None"], [("u", 2), ("u", "2")], "ab"]
     table = DiscreteTable(columns, states, [[0, 1, 1]] * 7, [1] + [-1] * 6)
     back = write_table(table, tmp_path / "t.pgmx")

@@ -55,6 +55,7 @@ def test_entries_before_scaling():
     assert 0.3 <= partial.min() * diagonal <= partial.max() * diagonal <= 0.6
 
 
+@pytest.mark.slow
 def test_shapes():
     degrees = [2 * gaussian_random_network(100, 3.0, random_state=seed).number_of_edges() / 100 for seed in range(20)]
     assert np.mean(degrees) == pytest.approx(3.0, abs=4 * np.sqrt(2 * 3.0 / 100 / 20))

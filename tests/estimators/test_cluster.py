@@ -100,6 +100,7 @@ def test_plane_file_travels_as_its_path(client, alarm, tmp_path):
     assert np.array_equal(climbed.edges_, HillClimbSearch(n_restarts=6, show_progress=False).fit(alarm).edges_)
 
 
+@pytest.mark.slow
 def test_large_table_in_memory_travels_as_a_path(client, alarm):
     large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
     with parallel_config("dask"):

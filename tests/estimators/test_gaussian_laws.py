@@ -35,6 +35,7 @@ def as_learned(learner, rows):
 @every_exact
 @few
 @given(seed=seeds, lam_ratio=ratios, order=st.permutations(range(P)))
+@pytest.mark.slow
 def test_permuted_variables_permute_the_answer(make, seed, lam_ratio, order):
     rows = random_rows(P, 60, seed)
     permuted = rows[[f"x{v}" for v in order]]
@@ -58,6 +59,7 @@ def test_permuted_variables_permute_the_answer(make, seed, lam_ratio, order):
     shifts=st.lists(st.sampled_from([0.0, 1.0, -1e3]), min_size=P, max_size=P),
     signs=st.lists(st.sampled_from([1.0, -1.0]), min_size=P, max_size=P),
 )
+@pytest.mark.slow
 def test_units_change_nothing_but_units(make, seed, lam_ratio, powers, shifts, signs):
     rows = random_rows(P, 60, seed)
     units = 10.0 ** np.array(powers) * signs
@@ -93,6 +95,7 @@ def test_the_graph_has_no_unit(make, power):
 @every_exact
 @few
 @given(seed=seeds, order_seed=seeds)
+@pytest.mark.slow
 def test_order_of_rows_changes_rounding_alone(make, seed, order_seed):
     rows = random_rows(P, 60, seed)
     shuffled = rows.sample(frac=1, random_state=order_seed)
@@ -106,6 +109,7 @@ def test_order_of_rows_changes_rounding_alone(make, seed, order_seed):
 @given(
     seed=seeds, weights=st.lists(st.integers(0, 3), min_size=30, max_size=30).filter(lambda w: sum(map(bool, w)) > 12)
 )
+@pytest.mark.slow
 def test_weights_are_repetitions(make, seed, weights):
     rows = random_rows(P, 30, seed)
     weighted = make().fit(rows, sample_weight=weights)

@@ -90,6 +90,7 @@ def test_without_a_penalty_it_is_maximum_likelihood():
 @both_tables
 @pytest.mark.parametrize("solver", ["auto", "homotopy", "admm"])
 @pytest.mark.parametrize("lam_ratio", [0.8, 0.4])
+@pytest.mark.slow
 def test_clime_is_feasible_and_optimal(rows, solver, lam_ratio):
     learner = CLIME(lam_ratio=lam_ratio, solver=solver).fit(rows)
     check_result(learner)

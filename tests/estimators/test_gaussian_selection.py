@@ -38,6 +38,7 @@ def of_numpy(random_state):
 @pytest.mark.parametrize(
     "gamma", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, pytest.param(1.0, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_ebic_by_hand(make, gamma):
     """The likelihood is the largest under each graph."""
     rows = random_rows(6, 120, seed=2)

@@ -148,6 +148,7 @@ def interrupted(make, path, n_rounds, **options):
     + [pytest.param(make, "bethe", marks=pytest.mark.slow) for make in EDGE_WISE.values()],
     ids=[*ALL, *(f"{name}, bethe" for name in EDGE_WISE)],
 )
+@pytest.mark.slow
 def test_resumed_runs_come_to_the_same_objective(make, loss, path):
     options = {"lam": 0.02, "l2": 0.1, "loss": loss}
     plain = make(**options).fit(ROWS)

@@ -51,6 +51,7 @@ def same(learner, expected):
     ],
     ids=["bdeu", "prior", "knowledge", "tree", "random", "gaussian"],
 )
+@pytest.mark.slow
 def test_interrupted_after_so_many_moves(path, make, data, options):
     plain = make(**options).fit(data)
     step = 1 + plain.n_iter_ // 10

@@ -47,6 +47,7 @@ def check(case):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cards", CARDS, ids=str)
+@pytest.mark.slow
 def test_all_numbers_of_states_and_rows(cards, weighted, rng):
     for n_rows in ROWS:
         case = Case(rng, cards, EDGES, n_rows, weighted=weighted)

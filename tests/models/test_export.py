@@ -65,6 +65,7 @@ class TestNetworkFiles:
         assert [cpd.variable for cpd in network.get_cpds()] == order
         assert network == copy
 
+    @pytest.mark.slow
     def test_awkward_names_and_states_come_back(self, tmp_path, format):
         chain = [(v, v + 1) for v in range(len(AWKWARD) - 1)]
         model = fitted(AWKWARD, [AWKWARD[v:] + AWKWARD[:v] for v in range(len(AWKWARD))], chain)

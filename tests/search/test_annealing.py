@@ -31,6 +31,7 @@ def test_legal_and_rightly_scored(seed, n, knowledge, draw_seed):
 
 
 @pytest.mark.parametrize("knowledge", [False, True])
+@pytest.mark.slow
 def test_finds_the_best_of_all_graphs(knowledge):
     for seed in range(12):
         asked = random_problem(seed, 4, knowledge=knowledge)._replace(start=(), required=())

@@ -48,6 +48,7 @@ def test_required_edges_and_the_largest_indegree_hold(problem):
 
 
 @pytest.mark.parametrize("n", [pytest.param(64, marks=pytest.mark.slow), 65, pytest.param(130, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_more_variables_than_bits_in_a_word(n, rng):
     start = random_dag(rng, n, n)
     pair = Pair(rng, drawn_gains(rng, n, 3, 0.2), start=start, max_indegree=4, tabu_length=5)

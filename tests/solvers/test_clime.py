@@ -165,6 +165,7 @@ def test_wrong_problems():
 @pytest.mark.parametrize(
     "number", [0, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_steps_do_not_run_away_where_no_point_is_feasible(number):
     """Multipliers go off along a ray, penalty after penalty: without a bound their steps end in infinity."""
     R = np.corrcoef(np.random.default_rng(number).standard_normal((3, 6)).T)

@@ -49,6 +49,7 @@ def test_nearly_collinear_pair_ends_within_the_tolerance():
 
 
 @pytest.mark.parametrize("smallest", [0.0, 1e-12, 1e-8])
+@pytest.mark.slow
 def test_columns_without_a_feasible_point_end_as_their_best_iterate(rng, smallest):
     rows = rng.standard_normal((8, 12))
     R = correlation(rows)

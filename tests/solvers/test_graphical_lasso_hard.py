@@ -31,6 +31,7 @@ def test_numbers_of_r():
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("name", FAILS)
+@pytest.mark.slow
 def test_where_warm_starts_fail(name, centred):
     """From the solution of a larger penalty, from that of a smaller one, and from nothing."""
     rows = FAILS[name]

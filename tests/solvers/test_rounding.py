@@ -34,6 +34,7 @@ def bare(R):
 
 @pytest.mark.parametrize("lam", [0.0, 1e-14, 1e-10, 1e-8, 1e-6])
 @pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.slow
 def test_gaps_are_finite_and_not_negative(name, lam):
     R = MATRICES[name]
     (found,) = graphical_lasso_path(R, [lam])
@@ -63,6 +64,7 @@ def test_converged_means_as_good_as_any(name):
             assert found.objective <= min(values) + 1e-6 * abs(found.objective) + rounding
 
 
+@pytest.mark.slow
 def test_the_better_of_small_penalties():
     """Where rounding spoils the least penalty, a larger one is taken: far better than no edges."""
     for R in SINGULAR.values():
