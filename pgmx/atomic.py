@@ -31,14 +31,14 @@ def replace_file(path: str | os.PathLike[str], *, durable: bool = True) -> Itera
             if target.is_file() and not target.is_symlink():
                 os.chmod(part, target.stat().st_mode & 0o777)
         os.replace(part, target)
-        if durable:
-            _sync(target.parent)
     except OSError as error:
         if error.errno is None or error.filename not in (None, str(part), part):
             raise
         raise OSError(error.errno, f"{os.strerror(error.errno)}; what was there is unchanged", str(target)) from error
     finally:
         part.unlink(missing_ok=True)
+    if durable:
+        _sync(target.parent)
 
 
 def _check_target(target: Path) -> None:

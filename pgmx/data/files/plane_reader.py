@@ -60,7 +60,7 @@ def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> Discret
 
     Notes
     -----
-    A first use reads all codes, or all planes, once: about 0.1 ns per byte.
+    A first use reads all codes, or all planes, once: about 0.2 ns per byte.
 
     Examples
     --------
