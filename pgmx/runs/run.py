@@ -107,7 +107,7 @@ class Run:
         """The history, an array per figure."""
         return {name: np.array(values, dtype=self._column_type(name)) for name, values in self._columns.items()}
 
-    def record(self, **figures: Any) -> bool:
+    def record(self, *, n_iter: int | None = None, **figures: Any) -> bool:
         """Add a row to the history, call the callback, and return whether the run is to end at the next safe place.
 
         Figures outside the fields of the progress go into the history alone; `n_iter` is the row's number by default.
@@ -115,21 +115,21 @@ class Run:
         """
         if self.stopped_by == "callback":
             return True
-        progress = self.add_row(**figures)
+        self.add_row(**figures)
         if self._callback is not None:
             with self.paused():
-                if self._callback(progress):
+                last = {name: self._columns[name][-1] for name in self._types}
+                if self._callback(self._progress(n_iter=self.n_rows if n_iter is None else n_iter, **last)):
                     self.stopped_by = "callback"
         return self.is_over()
 
-    def add_row(self, **figures: Any) -> Any:
-        """Add a row to the history and return its progress, without a call of the callback."""
-        row = {"n_iter": self.n_rows + 1, "seconds": self.seconds, **figures}
-        progress = self._progress(**{name: row[name] for name in self._progress._fields})
-        del row["n_iter"]
-        for name, value in row.items():
+    def add_row(self, **figures: Any) -> None:
+        """Add a row to the history without a call of the callback."""
+        figures.setdefault("seconds", self.seconds)
+        for name in self._types:
+            self._columns[name].append(figures.pop(name))
+        for name, value in figures.items():
             self._columns.setdefault(name, []).append(value)
-        return progress
 
     # ---- checkpoint ----
 

@@ -56,7 +56,7 @@ def test_further_figures_go_into_the_history_alone(clock):
     run.record(n_iter=0, objective=3.0, n_edges=0, n_tests=7, recall=0.5)
     assert seen == [GraftingProgress(0, 3.0, 0, 0.0, 7)]
     assert run.history["recall"].tolist() == [0.5]
-    run.add_row(n_iter=1, objective=2.0, n_edges=1, n_tests=9, recall=0.75)
+    run.add_row(objective=2.0, n_edges=1, n_tests=9, recall=0.75)
     assert len(seen) == 1
     assert run.history["recall"].tolist() == [0.5, 0.75]
 

@@ -179,12 +179,11 @@ class Grafting:
         return "unsettled" if self._n_idle >= MOST_IDLE else ""
 
     def _record(self) -> None:
-        self.run.record(**self._figures())
+        self.run.record(n_iter=self.n_iter, **self._figures())
 
     def _figures(self) -> dict[str, Any]:
         """Return a row of the history."""
         figures = {
-            "n_iter": self.n_iter,
             "objective": self.loss.objective(),
             "n_edges": self.n_active,
             "n_tests": self.source.n_tests,
