@@ -182,6 +182,8 @@ class ProgressBar:
     """
 
     DELAY = 1.0
+    #: Seconds between two pictures of the bar.
+    INTERVAL = 0.1
 
     def __init__(
         self,
@@ -196,6 +198,8 @@ class ProgressBar:
         self._user = callback
         self._title, self._unit, self._figure, self._total = title, unit, figure, total
         self._bar: Any = None
+        self._last: Any = None
+        self._next = self.DELAY
         self.callback = self._update if show else callback
 
     def __enter__(self) -> Self:
@@ -203,20 +207,26 @@ class ProgressBar:
 
     def __exit__(self, *exception) -> None:
         if self._bar is not None:
+            self._draw()
             self._bar.close()
 
     def _update(self, progress: Any) -> object:
+        self._last = progress
         stop = self._user(progress) if self._user is not None else False
-        if progress.seconds > self.DELAY:
-            if self._bar is None:
-                from tqdm.auto import tqdm
-
-                self._bar = tqdm(
-                    desc=self._title, unit=f" {self._unit}", initial=progress.n_iter - 1, total=self._total
-                )
-            self._bar.update(1)
-            self._bar.set_postfix(self._figures(progress), refresh=False)
+        if progress.seconds > self._next:
+            self._next = progress.seconds + self.INTERVAL
+            self._draw()
         return stop
+
+    def _draw(self) -> None:
+        if self._bar is None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(
+                desc=self._title, unit=f" {self._unit}", initial=self._last.n_iter - 1, total=self._total, mininterval=0
+            )
+        self._bar.set_postfix(self._figures(self._last), refresh=False)
+        self._bar.update(self._last.n_iter - self._bar.n)
 
     def _figures(self, progress: Any) -> dict[str, str]:
         if self._figure is None:
