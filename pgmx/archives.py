@@ -8,25 +8,29 @@ from copy import copy
 from io import BytesIO
 from math import prod
 from tokenize import TokenError
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+
+#: An archive: its bytes, its path, or a file that is open.
+Source = bytes | str | os.PathLike[str] | IO[bytes]
 
 #: What zipfile and numpy raise for files that are no archives of arrays, or damaged ones.
 _UNREADABLE = (BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OverflowError, KeyError)
 _BAD_HEADER = (ValueError, TypeError, SyntaxError, TokenError, EOFError, MemoryError, RecursionError, OverflowError)
 
 
-def list_members(source: bytes | str | os.PathLike[str]) -> dict[str, int]:
-    """Return the size in bytes that each member of an archive, bytes or a path, declares; nothing is inflated."""
+def list_members(source: Source) -> dict[str, int]:
+    """Return the size in bytes that each member of an archive declares; nothing is inflated."""
     with _open(source) as archive:
         return {name: info.file_size for name, info in _list_infos(archive).items()}
 
 
 def open_members(
-    source: bytes | str | os.PathLike[str], allowed: Mapping[str, float], only: Collection[str] | None = None
+    source: Source, allowed: Mapping[str, float], only: Collection[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """Return the arrays of an archive, bytes or a path; ValueError for what is none, and OSError of the path.
+    """Return the arrays of an archive; ValueError for what is none, and OSError of the path.
 
     `allowed` gives the most bytes of each member, its header of 128 or more bytes included; a further member, or a
     larger one, is refused before anything is inflated. `only` names those that are read, all by default.
@@ -44,7 +48,7 @@ def open_members(
 
 
 @contextmanager
-def _open(source: bytes | str | os.PathLike[str]) -> Iterator[ZipFile]:
+def _open(source: Source) -> Iterator[ZipFile]:
     try:
         with ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
             yield archive

@@ -3,30 +3,29 @@
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 @contextmanager
-def replace_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty file beside `path` to write to; move it over `path` when the block ends, delete it on an error.
 
-    Its name cannot be guessed and it is created exclusively. A link under `path` is replaced itself; what is no regular
-    file (a pipe, a terminal) is yielded as it is. `durable` waits until the disk has the file. A process that is killed
+    Its name cannot be guessed and it is created exclusively; the disk has it when it is moved. A link under `path` is
+    replaced itself; what is no regular file (a pipe, a terminal) is yielded as it is. A process that is killed
     meanwhile leaves a file ``.pgmx-*`` behind.
     """
     target = Path(path)
-    _check_target(target)
-    if target.exists() and not target.is_file():
+    if _check_target(target):
         yield target
         return
     part = target.with_name(f".pgmx-{secrets.token_hex(16)}{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the mode that `open` would give
         yield part
-        if durable:
-            _sync(part)
+        _sync(part)
         with suppress(OSError):  # a folder that knows no modes
             if target.is_file() and not target.is_symlink():
                 os.chmod(part, target.stat().st_mode & 0o777)
@@ -37,20 +36,33 @@ def replace_file(path: str | os.PathLike[str], *, durable: bool = True) -> Itera
         raise OSError(error.errno, f"{os.strerror(error.errno)}; what was there is unchanged", str(target)) from error
     finally:
         part.unlink(missing_ok=True)
-    if durable:
-        _sync(target.parent)
+    _sync(target.parent)
 
 
-def _check_target(target: Path) -> None:
-    """Refuse what cannot be written, by its name."""
+def _check_target(target: Path) -> bool:
+    """Refuse what cannot be written, by its name; return whether there is something that is no regular file.
+
+    Other processes may make, replace or delete the file at any moment: each question is asked once.
+    """
     if "\0" in str(target):
         raise ValueError(f"the path {str(target)!r} holds a NUL character: give another name")
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder: name a file in it", str(target))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(target.parent)!r}: make it first", str(target))
-    if target.is_file() and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, "the file that is there is read-only", str(target))
+    try:
+        mode = target.stat().st_mode
+    except OSError:  # nothing is there, or a link to nothing
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "this is a folder: name a file in it", str(target))
+    if not stat.S_ISREG(mode):
+        return True
+    try:
+        os.close(os.open(target, os.O_WRONLY))
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            text = "the file that is there is read-only"
+            raise PermissionError(errno.EACCES, text, str(target)) from None
+    return False
 
 
 def _sync(path: Path) -> None:

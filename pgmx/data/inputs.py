@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pgmx.atomic import replace_file
 from pgmx.checks import check_natural, check_path, join_names
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError
@@ -163,11 +164,15 @@ def write_table(
         raise FileNotFoundError(f"no such folder: {path.absolute().parent}")
     chunk_rows = check_natural(chunk_rows, "chunk_rows", 1)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
-    if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
-        write_coded(encode(X, **options), path)
-    else:
-        stream_to_file(X, path, chunk_rows=chunk_rows, **options)
-    return open_table(path)
+    with replace_file(path) as part:
+        if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
+            write_coded(encode(X, **options), part)
+        else:
+            stream_to_file(X, part, chunk_rows=chunk_rows, **options)
+        table = open_table(part)  # before another process may replace it
+    assert table._mapping is not None
+    table._mapping.path = path.absolute()
+    return table
 
 
 def open_any(

@@ -130,7 +130,7 @@ def make_sendable(data: Any, shared: bool) -> Iterator[Any]:
             return
         path = Path(folder) / "table.pgmx"
         try:
-            write_coded(data, path, durable=False)
+            write_coded(data, path)
         except TypeError:  # states that a plane file cannot hold, such as dates
             yield data
         else:

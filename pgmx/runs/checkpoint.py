@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from inspect import signature
 from numbers import Integral, Real
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from pgmx.archives import list_members, open_members
 from pgmx.atomic import replace_file
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, check_path
 from pgmx.runs.snapshot import Snapshot, make_refusal
 
 _FORMAT = 3
@@ -41,7 +40,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike, every: float, identity: str):
-        self.path = Path(path)
+        self.path = check_path(path)
         self.every = every
         self.identity = identity
         self._last = monotonic()
@@ -69,14 +68,15 @@ class Checkpoint:
 
     def load(self) -> Snapshot | None:
         """Return the snapshot in the file, None where there is no file; refuse what is no snapshot of this run."""
-        if not self.path.exists():
-            return None
         try:
-            sizes = list_members(self.path)
-            # nothing in a checkpoint is compressed
-            if sum(sizes.values()) > self.path.stat().st_size:
-                raise ValueError("it declares more than it holds")
-            arrays = open_members(self.path, sizes)
+            with open(self.path, "rb") as file:  # once: another fit may replace or delete the file meanwhile
+                sizes = list_members(file)
+                # nothing in a checkpoint is compressed
+                if sum(sizes.values()) > os.fstat(file.fileno()).st_size:
+                    raise ValueError("it declares more than it holds")
+                arrays = open_members(file, sizes)
+        except FileNotFoundError:
+            return None
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
             raise make_refusal(self.path, f"cannot be read ({why})") from error

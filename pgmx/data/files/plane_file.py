@@ -10,13 +10,11 @@ the rows are used, is refused.
 import json
 import struct
 import zlib
-from contextlib import ExitStack
 
 import numpy as np
 
 from pgmx._ext import _rows
 from pgmx._ext._checksums import Checksum
-from pgmx.atomic import replace_file
 from pgmx.checks import join_names
 from pgmx.data.table import MAX_BYTE_STATES
 
@@ -34,13 +32,12 @@ SCALARS = (str, int, bool, float, type(None))
 
 
 class PlaneWriter:
-    """Writer of a plane file; what is there under its name is replaced only when all is written.
+    """Writer of a plane file under a name that nobody else uses; the arguments are as of `DiscreteTable`.
 
-    The arguments are as of `DiscreteTable`; `durable` makes it wait until the disk has the file. Raises TypeError if a
-    name or a state is neither string, number, boolean, None nor a tuple of these.
+    Raises TypeError if a name or a state is neither string, number, boolean, None nor a tuple of these.
     """
 
-    def __init__(self, path, columns, states, missing_codes, n_rows, *, durable=True):
+    def __init__(self, path, columns, states, missing_codes, n_rows):
         cardinalities = np.array([len(names) for names in states])
         self.dtype = np.dtype("<u1" if cardinalities.max() <= MAX_BYTE_STATES else "<u2")
         self._n_planes = np.where(cardinalities <= MAX_BYTE_STATES, cardinalities, 0)
@@ -55,19 +52,15 @@ class PlaneWriter:
             "missing_codes": [int(code) for code in missing_codes],
             "checksums": self._sums,
         }
-        self._stack = ExitStack()
-        part = self._stack.enter_context(replace_file(path, durable=durable))
-        self._file = self._stack.enter_context(open(part, "r+b", buffering=0))  # noqa: SIM115, the stack closes it
+        self._file = open(path, "wb", buffering=0)  # noqa: SIM115, the context closes it
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
-        if kind is not None:
-            self._stack.__exit__(kind, error, trace)
-            return
-        with self._stack:
-            self._write_ends()
+        with self._file:
+            if kind is None:
+                self._write_ends()
 
     def write_column(self, v, blocks):
         """Write codes and planes of variable v from blocks of its codes, `BLOCK_ROWS` at a time but for the last."""
@@ -116,9 +109,9 @@ class Places:
         self.meta = self.planes + 8 * n_planes * self.n_words
 
 
-def write_coded(table, path, *, durable=True):
+def write_coded(table, path):
     """Write a coded table to a plane file, block by block."""
-    with PlaneWriter(path, table.columns, table.states, table.missing_codes, table.n_rows, durable=durable) as writer:
+    with PlaneWriter(path, table.columns, table.states, table.missing_codes, table.n_rows) as writer:
         for v, row in enumerate(table.codes):
             writer.write_column(v, (row[i : i + BLOCK_ROWS] for i in range(0, len(row), BLOCK_ROWS)))
 

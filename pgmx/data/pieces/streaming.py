@@ -90,8 +90,8 @@ class ChunkCoder:
             raise FloatColumnsError(floats)
         return coded
 
-    def finish(self, path, *, durable):
-        """Write the plane file; `durable` makes it wait until the disk has the file."""
+    def finish(self, path):
+        """Write the plane file."""
         names = tuple(column.name for column in self._columns)
         check_rows(self._rows_seen, len(names))
         finals = self._finals()
@@ -102,7 +102,7 @@ class ChunkCoder:
         states = tuple(final.states for final in finals)
         warn_of_many_states(names, states, self.n_rows)
         missing_codes = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
-        with PlaneWriter(path, names, states, missing_codes, self.n_rows, durable=durable) as writer:
+        with PlaneWriter(path, names, states, missing_codes, self.n_rows) as writer:
             for v, final in enumerate(finals):
                 writer.write_column(v, self._blocks(v, final, writer.dtype))
 
@@ -154,14 +154,14 @@ class ChunkCoder:
         return codes
 
 
-def stream_to_file(X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None, durable=True):
+def stream_to_file(X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None):
     """Code what comes in pieces into a plane file."""
     check_missing_option(missing)
     chunks, are_texts = open_chunks(X, chunk_rows)
     with ChunkCoder(Path(path).parent, state_names, missing, are_texts, n_jobs) as coder:
         for frame in chunks:
             coder.add(frame)
-        coder.finish(path, durable=durable)
+        coder.finish(path)
 
 
 def stream_to_table(X, *, state_names, missing, n_jobs=None):
@@ -169,7 +169,7 @@ def stream_to_table(X, *, state_names, missing, n_jobs=None):
     folder = Path(tempfile.mkdtemp(prefix="pgmx-"))
     try:
         path = folder / f"table{PLANE_SUFFIX}"
-        stream_to_file(X, path, state_names=state_names, missing=missing, n_jobs=n_jobs, durable=False)
+        stream_to_file(X, path, state_names=state_names, missing=missing, n_jobs=n_jobs)
         table = open_table(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
