@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from numbers import Complex, Integral, Real
 from pathlib import Path
 from typing import cast
@@ -74,6 +75,31 @@ def as_reals(values: ArrayLike, what: str) -> np.ndarray:
     return array
 
 
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite real number, and no boolean."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
+
+
+def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> np.ndarray:
+    """Return a float64 copy of row weights, raising ValueError unless they are finite, not negative, not all zero."""
+    try:
+        values = as_reals(weights, name).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, one per row: {error}") from None
+    if values.ndim != 1 or (n_rows is not None and len(values) != n_rows):
+        expected = "" if n_rows is None else f" {(n_rows,)}"
+        raise ValueError(f"{name} must have the shape{expected}, one weight per row, got {values.shape}")
+    wrong = np.flatnonzero(~np.isfinite(values) | (values < 0))
+    if wrong.size:
+        raise ValueError(
+            f"{name}[{wrong[0]}] is {values[wrong[0]]}: weights must be finite and not negative; a row of weight 0 is "
+            "left out"
+        )
+    if not (values > 0).any():
+        raise ValueError(f"all {name} are zero: no row is left to learn from")
+    return values
+
+
 def join_names(names: Iterable, limit: int = 10) -> str:
     """Quote and join names, with the tail of a long list as a count: ``'a', 'b' and 3 more``."""
     names = list(names)
@@ -126,7 +152,10 @@ def freeze(array: object, dtype: type, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be integers, got {values.dtype}")
     if isinstance(array, np.ndarray) and array.dtype == dtype and array.flags.c_contiguous and not _is_writable(array):
         return array
-    return read_only(np.array(values, dtype=dtype, order="C"))
+    try:
+        return read_only(np.array(values, dtype=dtype, order="C"))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from None
 
 
 def _is_writable(array: np.ndarray) -> bool:

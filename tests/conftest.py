@@ -1,7 +1,6 @@
 """What every test shares: repeatable hypothesis runs, seeds from one place, and what is costly made once."""
 
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from helpers.bif_grammars import share_grammars
 from helpers.interpreter import run_python
 
 HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
@@ -49,20 +49,6 @@ def hash_seed_digests():
 
 @pytest.fixture(scope="session", autouse=True)
 def grammars_of_bif_files():
-    """Build the grammars of pgmpy's BIF reader once: it builds them for each file anew, which takes a second."""
-    module = sys.modules.get("pgmpy.readwrite.BIF")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("get_variable_grammar", "get_probability_grammar") if module else ():
-            patch.setattr(module.BIFReader, name, _call_once(getattr(module.BIFReader, name)))
+        share_grammars(patch.setattr)
         yield
-
-
-def _call_once(method):
-    results = []
-
-    def first_result(self):
-        if not results:
-            results.append(method(self))
-        return results[0]
-
-    return first_result

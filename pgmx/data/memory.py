@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.checks import check_natural
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
 
 
@@ -94,12 +95,12 @@ def estimate_memory(
     >>> need.codes, need.planes, need.gains, need.pair_counts
     (500000000, 250009600, 320000, 360000)
     """
-    cards = np.asarray(cardinalities, dtype=np.int64)
-    if cards.ndim != 1 or not cards.size or cards.min() < 1 or cards.max() > MAX_STATES:
+    cards = np.asarray(cardinalities)
+    is_vector = cards.dtype.kind in "iu" and cards.ndim == 1 and cards.size
+    if not is_vector or cards.min() < 1 or cards.max() > MAX_STATES:
         raise ValueError(f"cardinalities must be a list of numbers of states from 1 to {MAX_STATES}")
-    if n_rows < 1:
-        raise ValueError(f"n_rows must be at least 1, got {n_rows}")
-    n_rows, n = int(n_rows), len(cards)
+    cards = cards.astype(np.int64)
+    n_rows, n = check_natural(n_rows, "n_rows", 1), len(cards)
     packed = cards[cards <= MAX_BYTE_STATES]
     codes = n * n_rows * (1 if len(packed) == n else 2)
     planes = 64 * -(-n_rows // 512) * int(packed.sum())

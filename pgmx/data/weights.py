@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import as_reals
+from pgmx.checks import check_weights
 from pgmx.data.frame import Frame
 from pgmx.data.table import DiscreteTable
 
@@ -13,21 +13,9 @@ MOST_REPETITIONS = 4
 
 def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | None:
     """Return the weights as an array, None where all are 1, or raise ValueError."""
-    try:
-        weights = as_reals(sample_weight, "sample_weight")
-        weights = weights if weights.dtype.kind in "iu" else weights.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers, one per row: {error}") from None
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have the shape ({n_rows},), one weight per row, got {weights.shape}")
-    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
-    if wrong.size:
-        raise ValueError(
-            f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}: weights must be finite and not negative; a row of "
-            "weight 0 is left out"
-        )
-    if not (weights > 0).any():
-        raise ValueError("all sample_weight are zero: no row is left to learn from")
+    weights = check_weights(sample_weight, "sample_weight", n_rows)
+    if np.asarray(sample_weight).dtype.kind in "iu":
+        weights = np.asarray(sample_weight)  # exact beyond 2**53
     if weights.sum() < 1:
         raise ValueError(
             f"sample_weight add up to {weights.sum():g}, less than one row: a weight says how many rows a row stands "

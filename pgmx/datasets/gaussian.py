@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import check_natural
+from pgmx.checks import check_natural, is_number
 from pgmx.datasets.random_graphs import (
     draw_attachment_edges,
     draw_random_edges,
@@ -50,7 +50,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     [1.0, 0.5, 0.25, 0.125]
     """
     n = check_natural(n_variables, "n_variables", 1)
-    if not -1.0 < correlation < 1.0:
+    if not is_number(correlation) or not -1.0 < correlation < 1.0:
         raise ValueError(f"correlation must be between -1 and 1, got {correlation!r}")
     edges = list_chain_edges(n) if correlation else []
     ends = np.zeros(n)
@@ -115,7 +115,7 @@ def gaussian_random_network(
     (500, 100)
     """
     n = check_natural(n_variables, "n_variables", 1)
-    if not 0.0 <= mean_degree < np.inf:
+    if not is_number(mean_degree) or mean_degree < 0:
         raise ValueError(f"mean_degree must be a number of at least 0, got {mean_degree!r}")
     rng = make_generator(random_state)
     edges = draw_random_edges(n, min(1.0, mean_degree / max(1, n - 1)), rng)
@@ -204,9 +204,10 @@ def _draw_network(
     n: int, edges: list[tuple[int, int]], weights: tuple[float, float], rng: np.random.Generator
 ) -> GaussianMarkovNetwork:
     """Draw entries of the edges, and make the matrix positive definite and the variances 1."""
-    low, high = weights
-    if not 0.0 < low <= high < np.inf:
+    ends = np.asarray(weights)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not 0.0 < ends[0] <= ends[1] < np.inf:
         raise ValueError(f"weights must be two numbers, 0 < smallest <= largest, got {weights!r}")
+    low, high = weights
     edges = sorted(edges)
     entries = rng.uniform(low, high, len(edges)) * rng.choice([-1.0, 1.0], len(edges))
     diagonal = np.full(n, MARGIN - _compute_smallest_eigenvalue(n, edges, entries))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_seed
+from pgmx.checks import check_natural, check_seed, is_number
 from pgmx.data import DiscreteTable
 from pgmx.datasets.random_graphs import draw_attachment_edges, list_chain_edges, make_generator
 from pgmx.inference import PairwisePotentials, sample
@@ -263,7 +263,7 @@ def _draw_network(
 
     s = check_natural(n_states, "n_states", 1)
     for name, scale in (("node_scale", node_scale), ("edge_scale", edge_scale)):
-        if not 0.0 <= scale < np.inf:
+        if not is_number(scale) or scale < 0:
             raise ValueError(f"{name} must be a number of at least 0, got {scale!r}")
     ordered = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
     potentials = PairwisePotentials(

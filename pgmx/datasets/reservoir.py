@@ -1,6 +1,6 @@
 """How good the best of a random sample is: what a reservoir of candidate edges can be expected to find."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +86,8 @@ def reservoir_ranks(
     """
     n = check_natural(n_items, "n_items", 1)
     trials = check_natural(n_trials, "n_trials", 1)
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes must be a list of integers, got {sizes!r}")
     counts = np.array([check_natural(size, "sizes", 1) for size in sizes], dtype=np.int64)
     if not len(counts):
         raise ValueError("sizes is empty: give at least one size of a reservoir")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_natural, join_names
 from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError
 from pgmx.inference.exact.exact import ExactInference, elimination_plan
 from pgmx.inference.networks.factors import LogFactors, read_network
@@ -115,6 +115,7 @@ class Problem:
         """
         if memory is None:
             memory = AUTO_MEMORY if method == "auto" else EXACT_MEMORY
+        check_natural(memory, "memory", 0)
         try:
             return self.exact(codes, memory)
         except TreewidthError as error:

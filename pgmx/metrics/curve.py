@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names
+from pgmx.checks import check_natural, check_same_names, is_number
 from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.networks.bayesian import BayesianArrays
@@ -106,10 +105,12 @@ def learning_curve(
 
     arrays = BayesianArrays.from_model(network, "network")
     _check_learners(learners, network)
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes must be a list of numbers of rows, got {sizes!r}")
     rows = sorted({check_natural(size, "each of the sizes", 2) for size in sizes})
     if not rows:
         raise ValueError("sizes is empty: give at least one number of rows")
-    if not isinstance(pseudo_count, Real) or not 0.0 <= pseudo_count < np.inf:
+    if not is_number(pseudo_count) or pseudo_count < 0:
         raise ValueError(f"pseudo_count must be a number of at least 0, got {pseudo_count!r}")
     marginals = FamilyMarginals(arrays.normalise(), check_natural(max_cells, "max_cells", 0))
     options = (float(pseudo_count), check_natural(n_samples, "n_samples", 2))

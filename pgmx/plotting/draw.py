@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_same_names
+from pgmx.checks import check_same_names, is_number
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layout import compute_layout
 from pgmx.plotting.shapes import MARGIN, draw_edges, draw_nodes, prepare_axes, route_curves
@@ -159,6 +159,8 @@ def save_picture(
     3
     """
     path = check_picture_path(path)
+    if not is_number(dpi) or dpi <= 0:
+        raise ValueError(f"dpi must be a positive number, got {dpi!r}")
     figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths).figure)
     write_figure(figure, path, min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
     return path

@@ -1,10 +1,9 @@
 """Prior probabilities of graphs, in the form of what a move changes in their logarithm."""
 
 from dataclasses import dataclass
-from math import isfinite, log
-from numbers import Real
+from math import log
 
-import numpy as np
+from pgmx.checks import is_number
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class EdgePrior(StructurePrior):
     c: float
 
     def __post_init__(self):
-        if not _is_number(self.c) or not 0 < self.c < 1:
+        if not is_number(self.c) or not 0 < self.c < 1:
             raise ValueError(f"the factor c of an EdgePrior must lie between 0 and 1, got {self.c!r}")
 
     @property
@@ -115,17 +114,13 @@ class ParameterPrior(StructurePrior):
     cost: float
 
     def __post_init__(self):
-        if not _is_number(self.cost) or self.cost < 0:
+        if not is_number(self.cost) or self.cost < 0:
             raise ValueError(f"the cost of a ParameterPrior must be a number of nats, 0 or more, got {self.cost!r}")
 
     @property
     def parameter_cost(self) -> float:
         """What a free parameter takes from the log prior, in nats."""
         return float(self.cost)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
 
 
 def check_structure_prior(prior: object) -> None:

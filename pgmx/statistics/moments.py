@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import as_reals
+from pgmx.checks import as_reals, check_weights
 
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
@@ -82,7 +82,8 @@ class Moments:
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)
             part = None if row_weights is None else row_weights[first : first + step].astype(np.float64)
-            self.merge(_compute_block(block, part))
+            with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the moments names the columns
+                self.merge(_compute_block(block, part))
         return self
 
     def merge(self, other: "Moments") -> Self:
@@ -127,8 +128,7 @@ class Moments:
     @property
     def constant_columns(self) -> np.ndarray:
         """Positions of the columns that hold one value, or that vary by less than their rounding."""
-        rounding = np.maximum(np.abs(self.low), np.abs(self.high)) * 1e-15
-        return np.flatnonzero((self.high <= self.low) | (self.cross.diagonal() <= self.n * rounding**2))
+        return find_constant_columns(self.low, self.high, self.cross.diagonal() / self.n)
 
 
 def find_constant_columns(low: np.ndarray, high: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -137,7 +137,8 @@ def find_constant_columns(low: np.ndarray, high: np.ndarray, variance: np.ndarra
     Numbers too large to square have no finite variance, and are not constant.
     """
     rounding = np.maximum(np.abs(low), np.abs(high)) * 1e-15
-    return np.flatnonzero(~(high > low) | ((variance <= rounding**2) & np.isfinite(variance)))
+    with np.errstate(over="ignore"):
+        return np.flatnonzero(~(high > low) | ((variance <= rounding**2) & np.isfinite(variance)))
 
 
 def _compute_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
@@ -192,4 +193,8 @@ def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
     ([2.0, 4.0], [[1.0, 2.0], [2.0, 4.0]])
     """
     rows = np.asarray(data)
+    if rows.ndim != 2:
+        raise ValueError(f"data must be a table of shape (N, p), got the shape {rows.shape}")
+    if weights is not None:
+        weights = check_weights(weights, "weights", len(rows))
     return Moments(rows.shape[1]).update(rows, weights)

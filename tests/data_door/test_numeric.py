@@ -250,10 +250,10 @@ def test_broken_files(tmp_path):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([[1.0], [1.0]], r"one number per row, got the shape \(2, 1\)"),
-        ([1.0], "1 weights for 4 rows"),
+        ([[1.0], [1.0]], r"one weight per row, got \(2, 1\)"),
+        ([1.0], r"weights must have the shape \(4,\)"),
         ([1.0, -1.0, 1.0, 1.0], "not negative"),
-        ([0.0, 0.0, 0.0, 0.0], "not all of them zero"),
+        ([0.0, 0.0, 0.0, 0.0], "all weights are zero"),
         ([1.0, np.nan, 1.0, 1.0], "must be finite"),
     ],
 )

@@ -112,7 +112,7 @@ def test_weights(make):
     assert same(make().fit(ROWS, sample_weight=weights), expected, 1e-6)
     assert same(make().fit(ROWS, sample_weight=list(weights)), expected, 1e-6)
     for wrong, words in (
-        ([1.0, 2.0], "weights for 80 rows"),
+        ([1.0, 2.0], r"sample_weight must have the shape \(80,\)"),
         (-np.ones(80), "not negative"),
         (np.full(80, np.nan), "finite"),
         (np.zeros(80), "positive|zero"),

@@ -168,7 +168,7 @@ def test_a_single_variable():
     ("options", "words"),
     [
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"tol": -1.0}, "tol must not be negative"),
+        ({"tol": -1.0}, "tol must be a number, not negative"),
         ({"damping": 1.0}, r"damping must lie in \[0, 1\), got 1.0"),
         ({"messages": np.ones(3)}, r"messages must have shape \(8,\) for these edges"),
         ({"evidence": {5: 0}}, "evidence names variable 5: they are numbered 0..2"),

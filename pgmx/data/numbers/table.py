@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pgmx.checks import FormerName, as_reals
+from pgmx.checks import FormerName, check_weights
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
     CSV_OPTIONS,
@@ -151,16 +151,9 @@ class NumericTable:
 
     numbered_chunks = FormerName("chunks_with_numbers")
 
-    def check_weights(self, weights: ArrayLike) -> np.ndarray:
+    def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
-        weights = as_reals(weights, "weights").astype(np.float64)
-        if weights.ndim != 1:
-            raise ValueError(f"weights must be one number per row, got the shape {weights.shape}")
-        if self._n_input_rows is not None and len(weights) != self._n_input_rows:
-            raise ValueError(f"{len(weights)} weights for {self._n_input_rows} rows: give one weight per row")
-        if not np.isfinite(weights).all() or weights.min(initial=0.0) < 0 or not (weights > 0).any():
-            raise ValueError("weights must be finite and not negative, and not all of them zero")
-        return weights
+        return check_weights(weights, name, self._n_input_rows)
 
     def _check_block(self, block):
         """Return the rows that are kept and their numbers (None for all), or raise naming the columns at fault."""

@@ -182,7 +182,8 @@ class GaussianLearner(ContinuousLearner):
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         if isinstance(opened, NumericTable):
-            return gaussian_sample(opened, weights=sample_weight, n_jobs=self.n_jobs)
+            weights = None if sample_weight is None else opened.check_weights(sample_weight, "sample_weight")
+            return gaussian_sample(opened, weights=weights, n_jobs=self.n_jobs)
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
         return opened

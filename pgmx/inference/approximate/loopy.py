@@ -9,6 +9,7 @@ from time import monotonic
 import numpy as np
 
 from pgmx._ext import _belief
+from pgmx.checks import check_natural, is_number
 from pgmx.inference.networks.evidence import check_evidence
 from pgmx.inference.networks.potentials import PairwisePotentials
 
@@ -205,9 +206,8 @@ def _is_wide(values: np.ndarray) -> bool:
 
 
 def _check_options(max_iter: int, tol: float, damping: float) -> None:
-    if max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
-    if not tol >= 0:
-        raise ValueError(f"tol must not be negative, got {tol}")
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping must lie in [0, 1), got {damping}")
+    check_natural(max_iter, "max_iter", 1)
+    if not is_number(tol) or tol < 0:
+        raise ValueError(f"tol must be a number, not negative, got {tol!r}")
+    if not is_number(damping) or not 0 <= damping < 1:
+        raise ValueError(f"damping must lie in [0, 1), got {damping!r}")

@@ -52,6 +52,8 @@ class ReducedNetwork:
 
 def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
     """Return evidence as plain integers, sorted by variable, refusing unknown variables and codes."""
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise TypeError(f"evidence must be a dict of {{variable: code}}, got {type(evidence).__name__}")
     codes = {}
     for v, code in (evidence or {}).items():
         try:

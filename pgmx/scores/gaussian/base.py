@@ -89,10 +89,15 @@ def read_numbers(data: Any, *, missing: str = "error", purpose: str = "a Gaussia
 
 
 def refuse_constant(sample_moments: Moments, names: list) -> None:
-    """Raise naming the columns that are constant."""
+    """Raise naming the columns that are constant, or too large to square."""
     constant = [names[v] for v in sample_moments.constant_columns]
     if constant:
         raise ValueError(f"columns {join_names(constant)} are constant, which a Gaussian score cannot take: drop them")
+    beyond = [names[v] for v in np.flatnonzero(~np.isfinite(sample_moments.cross.diagonal()))]
+    if beyond:
+        raise ValueError(
+            f"column(s) {join_names(beyond)} hold numbers whose squares are too large: give them another unit"
+        )
 
 
 def warn_of_copies(sample_moments: Moments, names: list) -> None:

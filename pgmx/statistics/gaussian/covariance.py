@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.checks import as_reals, check_known_names, join_names
+from pgmx.checks import as_reals, check_known_names, is_number, join_names
 from pgmx.statistics.gaussian.passes import repair
 from pgmx.statistics.gaussian.sample import GaussianSample
 
@@ -49,7 +49,7 @@ def sample_of_covariance(
     (('x0', 'x1'), [2.0, 1.0], [[1.0, 0.5], [0.5, 1.0]])
     """
     matrix, names = _read_matrix(covariance, names)
-    if n_samples is not None and (isinstance(n_samples, bool) or not np.isfinite(n_samples) or n_samples < 2):
+    if n_samples is not None and (not is_number(n_samples) or n_samples < 2):
         raise ValueError(f"n_samples must be a number of at least 2, or None, got {n_samples!r}")
     bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist()]
     if bad:

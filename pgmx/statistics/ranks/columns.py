@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 
-from pgmx.checks import count_workers
+from pgmx.checks import as_reals, count_workers
 
 #: Cells that are ranked at a time, a block in a thread.
 _BLOCK_CELLS = 1 << 18
@@ -38,7 +38,7 @@ def check_rows(X, missing: str) -> np.ndarray:
     """Return X as float64 of shape (n, p), after checking it."""
     if missing not in ("error", "pairwise"):
         raise ValueError(f"missing must be 'error' or 'pairwise', got {missing!r}")
-    X = np.asarray(X, dtype=np.float64)
+    X = as_reals(X, "the cells of X").astype(np.float64, copy=False)
     if X.ndim != 2 or len(X) < 2:
         raise ValueError(f"a correlation needs a table of at least 2 rows, got the shape {X.shape}")
     if missing == "error":

@@ -173,6 +173,7 @@ def clime_lam_max(R: np.ndarray, ridge: float = 0.0) -> float:
     >>> clime_lam_max(np.array([[1.0, -0.5], [-0.5, 1.0]]))
     0.3333333333333333
     """
+    _check(R, None, np.arange(0), np.empty(0))
     largest = 0.0
     for j in range(1, len(R)):
         largest = max(largest, float(abs(R[j, :j]).max()))

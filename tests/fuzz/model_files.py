@@ -1,0 +1,89 @@
+"""Sound files of models of every format, and what every model that is read must be."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+
+from pgmx.datasets import chain_network, gaussian_chain_network
+from pgmx.models import (
+    GaussianMarkovNetwork,
+    PairwiseMarkovNetwork,
+    load_gaussian_network,
+    load_markov_network,
+    read_model,
+    to_linear_gaussian,
+    to_pdag,
+)
+from pgmx.statistics import MarginalTransforms
+
+ROWS = np.random.default_rng(0).normal(size=(20, 3))
+
+
+class ModelFile(NamedTuple):
+    """A model, the name of its file, and the function that reads it."""
+
+    make: Callable[[], nx.Graph]
+    name: str
+    read: Callable[[Path], Any]
+
+
+def discrete():
+    states = {"rain": ["no", "yes"], "wet": ["dry", "wet", "soaked"]}
+    model = DiscreteBayesianNetwork([("rain", "wet")])
+    model.add_cpds(
+        TabularCPD("rain", 2, [[0.25], [0.75]], state_names={"rain": states["rain"]}),
+        TabularCPD("wet", 3, [[0.5, 0.125], [0.25, 0.375], [0.25, 0.5]], ["rain"], [2], states),
+    )
+    return model
+
+
+def gaussian():
+    base = gaussian_chain_network(3)
+    return GaussianMarkovNetwork.from_precision(
+        base.names, base.precision, transforms=MarginalTransforms.from_rows(ROWS), estimated_by="test", n_samples=20
+    )
+
+
+def linear():
+    return to_linear_gaussian(pd.DataFrame(ROWS, columns=["x", "y", "z"]), ["x", "y", "z"], [(0, 1), (1, 2)])
+
+
+def check_model(model):
+    """Raise unless a model is valid."""
+    if isinstance(model, DiscreteBayesianNetwork):
+        assert nx.is_directed_acyclic_graph(model)
+        for cpd in model.cpds:
+            values = cpd.get_values()
+            assert (values >= 0).all() and np.allclose(values.sum(axis=0), 1, atol=0.011), values
+        assert len(model.cpds) < len(model) or model.check_model()
+    elif isinstance(model, LinearGaussianBayesianNetwork):
+        assert all(np.isfinite(cpd.beta).all() and 0 <= cpd.std < np.inf for cpd in model.cpds)
+        assert len(model.cpds) < len(model) or model.check_model()
+    elif isinstance(model, PairwiseMarkovNetwork):
+        assert (model.potentials.node_values < np.inf).all() and (model.potentials.edge_values < np.inf).all()
+    elif isinstance(model, GaussianMarkovNetwork):
+        assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
+    else:
+        assert isinstance(model, nx.Graph)
+
+
+FILES = {
+    "bif": ModelFile(discrete, "a.bif", read_model),
+    "xmlbif": ModelFile(discrete, "a.xmlbif", read_model),
+    "json": ModelFile(discrete, "a.json", read_model),
+    "json of a linear network": ModelFile(linear, "a.json", read_model),
+    "json of a graph": ModelFile(lambda: to_pdag(["x", "y", "z"], [(0, 1)], [(1, 2)]), "a.json", read_model),
+    "json of a Markov network": ModelFile(lambda: chain_network(4), "a.json", read_model),
+    "npz of a Markov network": ModelFile(lambda: chain_network(4), "a.npz", read_model),
+    "uai": ModelFile(lambda: chain_network(4), "a.uai", read_model),
+    "graphml of a Markov network": ModelFile(lambda: chain_network(3), "a.graphml", load_markov_network),
+    "json of a Gaussian network": ModelFile(gaussian, "a.json", load_gaussian_network),
+    "npz of a Gaussian network": ModelFile(gaussian, "a.npz", load_gaussian_network),
+    "graphml of a Gaussian network": ModelFile(gaussian, "a.graphml", load_gaussian_network),
+}

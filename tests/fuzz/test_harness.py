@@ -1,0 +1,62 @@
+"""The harness: a few hundred cases, faults planted on purpose, and what it covers."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.cases import draw_case
+from tests.fuzz.entries import load_entries
+from tests.fuzz.planted import PLANTED
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_harness(folder, *arguments, timeout=1200):
+    """Run the harness in a process of its own; return its report, what it found in PLANTED, and what it printed.
+
+    Children are forked: a process that has used the threads of other libraries is no place for that.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz",
+        "--out",
+        str(folder / "failures"),
+        "--json",
+        str(folder / "report.json"),
+    ]
+    done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout)
+    assert (folder / "report.json").exists(), done.stderr
+    return json.loads((folder / "report.json").read_text()), done.stdout
+
+
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory):
+    return run_harness(tmp_path_factory.mktemp("fuzz"), "--cases", "300", "--batch", "150", "--planted")
+
+
+def test_cases_end_as_expected(short_run):
+    report, text = short_run
+    assert sum(count for *_, count in report["counts"]) == 300
+    assert report["n_failures"] == 0, text
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_faults_are_found(short_run, name):
+    assert PLANTED[name].kind in short_run[0]["planted"][name]
+
+
+@pytest.mark.slow
+def test_many_cases_end_as_expected(tmp_path):
+    report, text = run_harness(tmp_path, "--cases", "2000", "--seed", "1")
+    assert report["n_failures"] == 0, text
+
+
+def test_a_case_depends_on_seed_and_number_alone():
+    load_entries()
+    plans = [[draw_case(5, number).plan for number in range(20)] for _ in range(2)]
+    assert plans[0] == plans[1]
+    assert len(set(plans[0])) == 20
