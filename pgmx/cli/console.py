@@ -23,6 +23,7 @@ def user_errors(missing=()):
         # Only warnings meant for the user: those about other packages' futures are for programmers.
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
+        warnings.filterwarnings("default", "checkpoint=|loopy belief propagation", RuntimeWarning)  # of pgmx itself
         warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
         try:
             yield

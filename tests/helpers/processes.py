@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -58,3 +59,16 @@ def set_limits(*, seconds: float, megabytes: int) -> None:
 def run_in_child(function: Callable, *arguments) -> None:
     """Call a function in a forked child and wait for it."""
     wait_for_child(start_child(function, *arguments))
+
+
+def is_killed(seconds: float, function: Callable, *arguments) -> bool:
+    """Call a function in a forked child that is killed after a time; return whether it was still at work."""
+    child = start_child(function, *arguments)
+    time.sleep(seconds)
+    os.kill(child.pid, signal.SIGKILL)
+    with open(child.reader, "rb") as pipe:
+        text = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(child.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, -signal.SIGKILL), f"the child ended with {code}\n{text}"
+    return code != 0

@@ -52,6 +52,7 @@ class PlaneWriter:
             "missing_codes": [int(code) for code in missing_codes],
             "checksums": self._sums,
         }
+        self._path = path
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115, the context closes it
 
     def __enter__(self):
@@ -85,8 +86,7 @@ class PlaneWriter:
         if checksum is not None:
             checksum.update(rest)
         self._file.seek(at)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        write_all(self._file, rest, self._path)
 
     def _write_ends(self):
         """Write the JSON behind the planes and the header before the codes."""
@@ -107,6 +107,16 @@ class Places:
         self.codes = _PAGE
         self.planes = -(-(self.codes + n_variables * n_rows * itemsize) // _PAGE) * _PAGE
         self.meta = self.planes + 8 * n_planes * self.n_words
+
+
+def write_all(file, rest, path):
+    """Write bytes to an unbuffered file; an error names `path`, a temporary file wherever the user named none."""
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        text = f"{error.strerror}; temporary files are in the folder that the variable TMPDIR names"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 def write_coded(table, path):

@@ -17,7 +17,7 @@ import numpy as np
 from pgmx._ext import _rows
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
-from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter
+from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, write_all
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import check_missing_option, check_rows, check_rows_left, warn_of_many_states
 from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
@@ -25,13 +25,13 @@ from pgmx.data.pieces.state_dictionaries import NARROW_MISSING, WIDE_MISSING, Gr
 
 
 class ChunkCoder:
-    """Coder of a table in pieces, with a temporary file in `folder`.
+    """Coder of a table in pieces for the file `path`, with a temporary file beside it.
 
     With `are_texts`, all cells are words whose types are inferred at the end; `n_jobs` threads share the columns of a
     piece.
     """
 
-    def __init__(self, folder, state_names, missing, are_texts, n_jobs):
+    def __init__(self, path, state_names, missing, are_texts, n_jobs):
         self.n_rows = 0
         self._rows_seen = 0
         self._state_names = state_names
@@ -41,7 +41,8 @@ class ChunkCoder:
         self._n_jobs = n_jobs
         self._columns: list[GrowingColumn] = []
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and where each column begins, and the last one ends
-        self._file = tempfile.TemporaryFile(dir=folder, prefix=".pgmx-", buffering=0)  # noqa: SIM115
+        self._path = Path(path)
+        self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
 
     def __enter__(self):
@@ -76,8 +77,7 @@ class ChunkCoder:
         for column, values, c, codes in zip(self._columns, frame.columns, coded, row, strict=True):
             rest = column.recode(values, c, codes).data.cast("B")
             bounds.append(bounds[-1] + len(rest))
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            write_all(self._file, rest, self._path)
         self._end = bounds[-1]
         self._chunks.append((frame.n_rows, np.array(bounds)))
         self.n_rows += frame.n_rows
@@ -90,7 +90,7 @@ class ChunkCoder:
             raise FloatColumnsError(floats)
         return coded
 
-    def finish(self, path):
+    def finish(self):
         """Write the plane file."""
         names = tuple(column.name for column in self._columns)
         check_rows(self._rows_seen, len(names))
@@ -102,7 +102,7 @@ class ChunkCoder:
         states = tuple(final.states for final in finals)
         warn_of_many_states(names, states, self.n_rows)
         missing_codes = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
-        with PlaneWriter(path, names, states, missing_codes, self.n_rows) as writer:
+        with PlaneWriter(self._path, names, states, missing_codes, self.n_rows) as writer:
             for v, final in enumerate(finals):
                 writer.write_column(v, self._blocks(v, final, writer.dtype))
 
@@ -158,10 +158,10 @@ def stream_to_file(X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jo
     """Code what comes in pieces into a plane file."""
     check_missing_option(missing)
     chunks, are_texts = open_chunks(X, chunk_rows)
-    with ChunkCoder(Path(path).parent, state_names, missing, are_texts, n_jobs) as coder:
+    with ChunkCoder(path, state_names, missing, are_texts, n_jobs) as coder:
         for frame in chunks:
             coder.add(frame)
-        coder.finish(path)
+        coder.finish()
 
 
 def stream_to_table(X, *, state_names, missing, n_jobs=None):
