@@ -79,7 +79,8 @@ def learn(source, **options):
 
     Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime and neighborhood
     take integers and floats for numbers, and nothing else. Results go to standard output, progress (on a terminal) and
-    errors to standard error. Exit status: 0 done, 2 bad usage or bad data.
+    errors to standard error. Exit status: 0 done, 2 bad usage or bad data, 130 interrupted (Ctrl-C): the best
+    result so far is reported and written then.
 
     \b
     Examples:

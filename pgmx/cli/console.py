@@ -1,9 +1,18 @@
-"""What the user sees when something is wrong: one line on standard error, exit status 2, no traceback."""
+"""What the user sees when something is wrong: one line on standard error, exit status 2, no traceback; and signals."""
 
+import signal
+import sys
+import threading
 import warnings
 from contextlib import contextmanager
 
 import click
+
+#: Exit statuses of shells for a program that Ctrl-C, or a request to end, has ended.
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+#: Where a command notes that what it reports was interrupted.
+_NOTE = "pgmx.interrupted"
 
 
 class BadInput(click.ClickException):
@@ -25,12 +34,38 @@ def user_errors(missing=()):
         warnings.simplefilter("default", UserWarning)
         warnings.filterwarnings("default", "checkpoint=|loopy belief propagation", RuntimeWarning)  # of pgmx itself
         warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
+        context = click.get_current_context()
         try:
-            yield
+            with _ending_on_request():
+                yield
+            if context.meta.get(_NOTE):
+                context.exit(INTERRUPTED)
+        except KeyboardInterrupt:
+            click.echo("Interrupted" if context.meta.get(_NOTE) else "Interrupted before there was a result", err=True)
+            context.exit(INTERRUPTED)
         except BrokenPipeError:  # the reader of our output is gone; click ends quietly
             raise
         except (ValueError, TypeError, OSError) as error:
             raise BadInput(_one_line(_spell_option(error, missing)) or type(error).__name__) from error
+
+
+@contextmanager
+def _ending_on_request():
+    """Turn SIGTERM into an exit, so that worker processes and unfinished files do not outlive the command."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def note_interrupt():
+    """Say that the best result so far follows; the command ends with the status of an interrupted one."""
+    click.echo("Interrupted: the best result so far is reported and written", err=True)
+    click.get_current_context().meta[_NOTE] = True
 
 
 def _spell_option(error, missing):

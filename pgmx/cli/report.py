@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from pgmx.cli.console import note_interrupt
+
 #: Width of the labels in reports about networks without directions.
 LABEL_WIDTH = 9
 
@@ -103,9 +105,14 @@ def save_figure(figure, path) -> None:
 
 
 def fit_timed(learner, data) -> float:
-    """Fit a learner; return the seconds that it took."""
+    """Fit a learner; return the seconds that it took. Ctrl-C leaves the best result so far, if there is one."""
     start = time.perf_counter()
-    learner.fit(data)
+    try:
+        learner.fit(data)
+    except KeyboardInterrupt:
+        if getattr(learner, "stopped_by_", "") != "interrupt":
+            raise
+        note_interrupt()
     return time.perf_counter() - start
 
 

@@ -13,10 +13,13 @@ from pgmpy import config
 from pgmpy.metrics import get_metrics
 from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
+from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, encode, open_any, open_frame
+from pgmx.runs.run import Run
 
 with warnings.catch_warnings():
     # pgmpy.estimators announces its own move whenever it is imported, which our users cannot act on
@@ -75,8 +78,11 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             ...
 
     @abstractmethod
-    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> None:
-        """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes."""
+    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
+        """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes.
+
+        What has interrupted the run that is returned is raised by ``fit``; None stands for a run that cannot be.
+        """
 
     # ---- scikit-learn ----
 
@@ -107,9 +113,20 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._validate()
         opened = self._open(X)
         names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-        self._fit(opened, sample_weight)
+        run = self._fit(opened, sample_weight)
         self._set_names(names)
+        if run is not None:
+            run.raise_error()
         return self
+
+    def _warn_of_time(self, consequence: str) -> None:
+        """Warn that the time ended before there was a result worth the name."""
+        warnings.warn(
+            f"max_time={getattr(self, 'max_time', None)} ended {type(self).__name__} before its first complete pass: "
+            f"{consequence}. Give a larger max_time",
+            ConvergenceWarning,
+            stacklevel=caller_level(),
+        )
 
     def _validate(self) -> None:
         validate_parameter_constraints(

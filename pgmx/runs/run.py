@@ -11,6 +11,7 @@ import numpy as np
 from pgmx.runs.checkpoint import Checkpoint
 from pgmx.runs.progress import EXTRA_FIGURES
 from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.tasks import is_past
 
 #: Seconds that no run has taken: a thousand years.
 _LONGEST = 3.2e10
@@ -21,7 +22,8 @@ class Run:
 
     `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
     are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
-    callback returns something true, or when the learner calls `end`.
+    callback returns something true, or when the learner calls `end`; on Ctrl-C, or where the callback raises, too: what
+    was raised is in `error`, and `raise_error` raises it once the learner holds its best graph so far.
     """
 
     def __init__(
@@ -33,8 +35,9 @@ class Run:
         checkpoint: Checkpoint | None = None,
     ):
         self.checkpoint = checkpoint
-        #: Why the run ended: "converged", "max_time", "max_iter", "max_edges", "callback"; "" while it goes on.
+        #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
         self.stopped_by = ""
+        self.error: BaseException | None = None
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
@@ -68,9 +71,31 @@ class Run:
 
     def is_over(self) -> bool:
         """Return whether the callback, the clock or the learner has ended the run."""
-        if not self.stopped_by and perf_counter() >= self.deadline:
+        if not self.stopped_by and is_past(self.deadline):
             self.stopped_by = "max_time"
         return bool(self.stopped_by)
+
+    def is_stopped_by_user(self) -> bool:
+        """Return whether the callback or an interrupt has ended the run."""
+        return self.stopped_by in ("callback", "interrupt")
+
+    def interrupt(self, error: BaseException) -> None:
+        """End the run by an error that is raised again when its results are set."""
+        self.stopped_by, self.error = "interrupt", error
+
+    @contextmanager
+    def catch_interrupt(self) -> Iterator[None]:
+        """Let Ctrl-C end the run, not the learner."""
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            self.interrupt(error)
+
+    def raise_error(self) -> None:
+        """Raise what has interrupted the run, if anything."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
 
     def end(self, reason: str) -> None:
         """End the run; one that converged deletes its checkpoint."""
@@ -111,16 +136,19 @@ class Run:
         """Add a row to the history, call the callback, and return whether the run is to end at the next safe place.
 
         Figures outside the fields of the progress go into the history alone; `n_iter` is the row's number by default.
-        After a callback has ended the run, nothing is recorded any more.
+        After a callback or an interrupt has ended the run, nothing is recorded any more.
         """
-        if self.stopped_by == "callback":
+        if self.is_stopped_by_user():
             return True
         self.add_row(**figures)
         if self._callback is not None:
             with self.paused():
                 last = {name: self._columns[name][-1] for name in self._types}
-                if self._callback(self._progress(n_iter=self.n_rows if n_iter is None else n_iter, **last)):
-                    self.stopped_by = "callback"
+                try:
+                    if self._callback(self._progress(n_iter=self.n_rows if n_iter is None else n_iter, **last)):
+                        self.stopped_by = "callback"
+                except BaseException as error:
+                    self.interrupt(error)
         return self.is_over()
 
     def add_row(self, **figures: Any) -> None:

@@ -97,7 +97,7 @@ class ChowLiuForest(DagLearner):
     score_ : float
         Score of `dag_`, in nats.
     converged_, stopped_by_ : bool, str
-        Whether all pairs were looked at, and why the search ended: "converged", "max_time" or "callback".
+        Whether all pairs were looked at, and why the search ended: "converged", "max_time", "callback" or "interrupt".
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     adjacency_matrix_ : DataFrame
@@ -212,7 +212,7 @@ class ChowLiuForest(DagLearner):
 
     # ---- learning ----
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._find_forest(opened, sample_weight, run)
@@ -220,6 +220,9 @@ class ChowLiuForest(DagLearner):
             run.end("converged")
         self.stopped_by_, self.converged_ = run.stopped_by, run.stopped_by == "converged"
         self.history_ = run.history
+        if run.stopped_by == "max_time" and not len(self._forest[1]):
+            self._warn_of_time("the forest has no edges")
+        return run
 
     def _find_forest(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, run: Run) -> None:
         self._check_return_type()

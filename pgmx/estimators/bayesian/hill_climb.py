@@ -113,7 +113,8 @@ class HillClimbSearch(SearchLearner):
     n_iter_ : int
         Moves made, those on trial among them.
     converged_, stopped_by_ : bool, str
-        Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time" or "callback".
+        Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time", "callback" or
+        "interrupt" (Ctrl-C, or a callback that raised: the results are those of the best graph so far).
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     edges_ : ndarray of shape (n_edges, 2), int64

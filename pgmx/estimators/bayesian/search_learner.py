@@ -28,7 +28,7 @@ from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.gains import ROW_MEMORY, cache_rows
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
-from pgmx.search.dag.starts import grow_at_random, grow_tree
+from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
@@ -129,7 +129,7 @@ class SearchLearner(DagLearner):
             raise ValueError("estimate_cost needs the data, or both n_rows=... and cardinalities=[...]")
         return estimate_memory(n_rows, cardinalities, row_memory=ROW_MEMORY if self._revisits_graphs() else 0)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._check_return_type()
@@ -149,6 +149,7 @@ class SearchLearner(DagLearner):
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
+        return run
 
     def _find_best_graph(self, scoring: Scoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
         """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph."""
@@ -167,15 +168,29 @@ class SearchLearner(DagLearner):
         if not course.restore(state, self._last_stage()):
             course.set_best(state)
         try:
-            self._search(problem, state, course, seed)
+            with run.catch_interrupt():
+                self._search(problem, state, course, seed)
+                run.end("converged")
         except Stopped:
             if course.n_iter > 0:  # else there is nothing to go on from
                 course.save(state)
-        else:
-            run.end("converged")
+            elif run.stopped_by == "max_time":
+                self._take_forest(state, course)
         course.recall()
         self.score_, self.n_iter_ = course.best_score, course.n_iter
-        return course.best_edges(state)
+        edges = course.best_edges(state)
+        if isinstance(run.error, KeyboardInterrupt):  # perhaps in the middle of a move
+            course.save()
+            self.score_ = state.score_graph(edges)
+        return edges
+
+    def _take_forest(self, state: DagState, course: Course) -> None:
+        """Take the best forest that the gains of the first pass hold, as far as these were computed, without a move."""
+        self._warn_of_time("the graph is the first one, or the best forest by the pairs that were scored")
+        if not state.moves.n_edges:
+            forest = find_forest(state)
+            edges = forest.edges[forest.weights >= course.least_gain()]
+            course.offer(edges, state.score_graph(edges), 0)
 
     def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""

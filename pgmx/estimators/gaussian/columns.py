@@ -1,5 +1,6 @@
 """Columns of a precision, solved in blocks by parallel workers."""
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -45,17 +46,20 @@ class ColumnTask:
 def solve_columns(
     solve: ColumnSolver, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
 ) -> ColumnEstimates:
-    """Return the estimates of all columns in order; those after the callback ended the run are zero."""
+    """Return the estimates of all columns in order; those after the user ended the run are zero."""
     n_workers = count_workers(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
     task = ColumnTask(solve, n_columns, block)
     parts: dict[int, ColumnEstimates] = {}
-    for number, part in spread(task, arrays, -(-n_columns // block), n_jobs=n_jobs):
-        parts[number] = part
-        n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
-        run.record(objective=float("nan"), n_edges=n_edges)
-        if run.stopped_by == "callback":
-            break
+    with run.catch_interrupt(), closing(spread(task, arrays, -(-n_columns // block), n_jobs=n_jobs)) as results:
+        for number, part in results:
+            parts[number] = part
+            n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
+            run.record(objective=float("nan"), n_edges=n_edges)
+            if run.is_stopped_by_user():
+                break
+    if not parts:
+        run.raise_error()
     lams = next(iter(parts.values())).lams
     for number in range(-(-n_columns // block)):
         if number not in parts:

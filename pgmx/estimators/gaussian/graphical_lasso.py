@@ -75,7 +75,8 @@ class GraphicalLasso(GaussianLearner):
     objective_, dual_gap_ : float
         The objective, of correlations, and an upper bound on how far it is above the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
+        ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
@@ -171,12 +172,16 @@ class GraphicalLasso(GaussianLearner):
             n_jobs=self.n_jobs,
             deadline=run.deadline,
             callback=lambda lam, n_iter, objective, n_edges: run.record(objective=objective, n_edges=n_edges),
+            on_interrupt=run.interrupt,
         )
         estimates = []
-        for solution in solutions:
-            estimates.append(self._make_estimate(solution, run))
-            if run.is_over():
-                break
+        with run.catch_interrupt():
+            for solution in solutions:
+                estimates.append(self._make_estimate(solution, run))
+                if run.is_over():
+                    break
+        if not estimates:
+            run.raise_error()
         return estimates
 
     def _make_estimate(self, solution: GraphicalLassoSolution, run: Run) -> GaussianEstimate:

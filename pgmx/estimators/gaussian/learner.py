@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -68,20 +69,20 @@ class ContinuousLearner(GaussianResults):
         """Return the sample of what `_open` returned."""
 
     @abstractmethod
-    def _learn(self, sample: GaussianSample) -> None:
-        """Learn from a sample and set the fitted attributes."""
+    def _learn(self, sample: GaussianSample) -> Run | None:
+        """Learn from a sample and set the fitted attributes; return the run, None where there is none."""
 
     @abstractmethod
     def _leaf(self) -> "GaussianLearner":
         """Return the innermost learner."""
 
-    def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> Run | None:
         sample = self._read(opened, sample_weight)
         with one_blas_thread():
-            self._learn(sample)
+            return self._learn(sample)
 
     def _warn_unless_converged(self) -> None:
-        if not self.converged_:
+        if not self.converged_ and self.stopped_by_ != "interrupt":
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
@@ -190,15 +191,18 @@ class GaussianLearner(ContinuousLearner):
 
     # ---- from a sample to results ----
 
-    def _learn(self, sample: GaussianSample) -> None:
+    def _learn(self, sample: GaussianSample) -> Run:
         self.lam_max_ = self._largest_penalty(sample)
         lam = self.lam_ratio * self.lam_max_ if self.lam is None else float(self.lam)
         with self._bar() as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             estimate = self._solve(sample, np.array([lam]), run)[0]
+        if run.error is not None:
+            estimate = replace(estimate, stopped_by=run.stopped_by)
         self._accept(sample, estimate)
         self.history_ = run.history
         self._warn_unless_converged()
+        return run
 
     def _bar(self) -> ProgressBar:
         show = self.show_progress and config.SHOW_PROGRESS
@@ -255,11 +259,10 @@ class GaussianLearner(ContinuousLearner):
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
                 raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {list(lams)!r}")
         with self._bar() as bar:
-            return self._path(
-                sample,
-                np.ascontiguousarray(penalties),
-                Run(SolverProgress, max_time=self.max_time, callback=bar.callback),
-            )
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            path = self._path(sample, np.ascontiguousarray(penalties), run)
+        run.raise_error()
+        return path
 
 
 def find_largest_correlation(sample: GaussianSample) -> float:

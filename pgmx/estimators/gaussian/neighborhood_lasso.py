@@ -83,7 +83,8 @@ class NeighborhoodLasso(GaussianLearner):
     objective_, dual_gap_ : float
         The objective, of correlations, and an upper bound on how far it is above the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
+        ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray

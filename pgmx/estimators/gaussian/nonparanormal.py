@@ -10,6 +10,7 @@ from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
+from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample
 
 _ALONE = "Nonparanormal without an estimator gives correlation_ alone; take Nonparanormal(GraphicalLasso()), for one"
@@ -62,7 +63,8 @@ class Nonparanormal(WrappingLearner):
     objective_, dual_gap_ : float
         The objective, of correlations, and an upper bound on how far it is above the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
+        ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
@@ -175,16 +177,17 @@ class Nonparanormal(WrappingLearner):
             raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined, repeat rows")
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)
 
-    def _learn(self, sample: GaussianSample) -> None:
+    def _learn(self, sample: GaussianSample) -> Run | None:
         if self.estimator is None:
             self._sample = sample.without_rows()
             self.repaired_ = float(sample.repaired)
-            return
+            return None
         inner: Any = clone(self.estimator)
-        inner._learn(sample)
+        run = inner._learn(sample)
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)
         self.estimator_, self.history_ = inner, inner.history_
+        return run
 
     @property
     def correlation_(self) -> np.ndarray:

@@ -91,7 +91,8 @@ class FirstHitEdgeGrafting(MarkovLearner):
     converged_ : bool
         Whether no pair and no parameter violates its condition of optimality.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, or ``"unsettled"`` (Bethe's loss only).
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
         Rounds; activations; scores of inactive pairs; pair tables counted.
     history_ : dict of ndarray

@@ -115,7 +115,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     converged_ : bool
         Whether no pair and no parameter violates its condition of optimality.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, or ``"unsettled"`` (Bethe's loss only).
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
         Rounds; activations; scores of inactive pairs; pair tables counted.
     history_ : dict of ndarray
@@ -243,22 +244,22 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         if self.selection is not None and self.start is not None:
             raise ValueError("a path starts from the network without edges: give selection=None, or no start")
 
-    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> None:
+    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         self.path_ = None
-        if self.selection is None:
-            super()._learn(problem, start)
-        else:
-            self._learn_path(problem)
+        return super()._learn(problem, start) if self.selection is None else self._learn_path(problem)
 
     # ---- the path ----
 
-    def _learn_path(self, problem: MarkovProblem) -> None:
-        """Solve for each penalty of a path and choose one."""
+    def _learn_path(self, problem: MarkovProblem) -> Run:
+        """Solve for each penalty of a path and choose one; of an interrupted path the last one."""
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             path, grafting, reason = self._graft_path(problem, run, measures=measures)
-            path.criterion, path.selected = self._select(problem, path, run, np.random.default_rng(seed))
+            path.selected = len(path) - 1
+            if run.error is None:
+                with run.catch_interrupt():
+                    path.criterion, path.selected = self._select(problem, path, run, np.random.default_rng(seed))
             run.end(run.stopped_by if run.is_over() else reason)  # out of time: of what was finished, one is chosen
         self.path_ = path
         if path.at_end and run.stopped_by == "converged":
@@ -270,8 +271,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             )
         self._set_results(problem, grafting)
         k = path.selected
-        self._set_network(problem, path.potentials[k])
+        self._set_network(problem, path.potentials[k], run)
         self.lam_, self.objective_, self.kkt_residual_ = float(path.lams[k]), path.objective[k], path.kkt_residual[k]
+        return run
 
     def _graft_path(
         self,
@@ -291,22 +293,28 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         source.restore(None, loss)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
         path = RegularizationPath(problem.names, list(problem.table.states), lams)
-        for k, lam in enumerate(lams):
-            if k:
-                loss.lam = lam
-            reason = grafting.graft()
-            path.potentials.append(loss.potentials())
-            path.objective.append(loss.objective())
-            path.kkt_residual.append(loss.kkt_residual())
-            if reason != "converged":
-                path.lams = lams[: k + 1]
-                break
+        reason = "interrupt"
+        with run.catch_interrupt():
+            for k, lam in enumerate(lams):
+                if k:
+                    loss.lam = lam
+                reason = grafting.graft()
+                path.objective.append(loss.objective())
+                path.kkt_residual.append(loss.kkt_residual())
+                path.potentials.append(loss.potentials())  # last: these count
+                if reason != "converged":
+                    break
+        if not len(path):
+            run.raise_error()
+        path.lams = lams[: len(path)]
         return path, grafting, reason
 
     def _graft_part(self, problem: MarkovProblem, rows: np.ndarray, run: Run, lams: np.ndarray) -> RegularizationPath:
         """Return the path of some of the rows, within the time of the run."""
         part = Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
-        return self._graft_path(problem.subset(rows, self.n_jobs), part, lams)[0]
+        path = self._graft_path(problem.subset(rows, self.n_jobs), part, lams)[0]
+        part.raise_error()
+        return path
 
     # ---- the choice ----
 

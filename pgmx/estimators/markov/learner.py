@@ -179,7 +179,7 @@ class MarkovLearner(MarkovResults):
 
     # ---- the algorithm ----
 
-    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> None:
+    def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
@@ -191,6 +191,7 @@ class MarkovLearner(MarkovResults):
             grafting.begin(problem.knowledge.required, start, problem.candidate_rule())
             run.end(grafting.graft())
         self._set_results(problem, grafting)
+        return run
 
     @contextmanager
     def _open_run(self, problem: MarkovProblem, seed: int) -> Iterator[Run]:
@@ -255,10 +256,11 @@ class MarkovLearner(MarkovResults):
         with errors_without_scores():
             return super()._open(X)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         problem = self._code(opened, sample_weight)
-        self._learn(problem, start_potentials(self.start, problem))
+        run = self._learn(problem, start_potentials(self.start, problem))
         self.rows_ = None
+        return run
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from further rows, together with the rows of all earlier calls of ``partial_fit``.
@@ -304,8 +306,9 @@ class MarkovLearner(MarkovResults):
                 start = without_forbidden(self._potentials, self.rows_.knowledge)
             else:  # the first run did not come to its end
                 start = start_potentials(self.start, self.rows_)
-        self._learn(self.rows_, start)
+        run = self._learn(self.rows_, start)
         self._set_names(self.rows_.names)
+        run.raise_error()
         return self
 
     def _code(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> MarkovProblem:
@@ -344,7 +347,7 @@ class MarkovLearner(MarkovResults):
 
     def _set_results(self, problem: MarkovProblem, grafting: Grafting) -> None:
         run, loss = grafting.run, grafting.loss
-        self._set_network(problem, loss.potentials())
+        self._set_network(problem, loss.potentials(), run)
         self._names, self._states = problem.names, problem.table.states
         self._results = {}
         self.lam_ = loss.lam
@@ -354,9 +357,13 @@ class MarkovLearner(MarkovResults):
         self.n_tables_ = problem.statistics.n_counted
         self.history_ = run.history
         self.objective_ = float(self.history_["objective"][-1])
-        self.kkt_residual_ = loss.kkt_residual()
+        self.kkt_residual_ = nan
+        with run.catch_interrupt():
+            self.kkt_residual_ = loss.kkt_residual()
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
+        if run.stopped_by == "max_time" and grafting.n_iter == 0:
+            self._warn_of_time("no pair of variables was tried, so that all edges are required ones or those of start")
         if run.stopped_by == "unsettled":
             warnings.warn(
                 f"{type(self).__name__} with loss={self.loss!r} did not converge (kkt_residual_ is "
@@ -366,11 +373,14 @@ class MarkovLearner(MarkovResults):
                 stacklevel=caller_level(),
             )
 
-    def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials) -> None:
+    def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials, run: Run) -> None:
         """Set edges and parameters, the latter fitted without λ where that is wanted."""
         pairs = np.concatenate([potentials.edges, problem.knowledge.required])
         self.edges_ = np.unique(pairs, axis=0).astype(np.int64).reshape(-1, 2)
-        self._potentials = self._refit(problem, potentials).potentials() if self.refit else potentials
+        self._potentials = potentials
+        if self.refit and run.error is None:
+            with run.catch_interrupt():
+                self._potentials = self._refit(problem, potentials).potentials()
 
     def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials) -> PenalisedLoss:
         """Return the loss at its optimum without λ over the edges with parameters and the required ones."""

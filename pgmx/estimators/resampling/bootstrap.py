@@ -1,6 +1,7 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
 from collections.abc import Callable
+from contextlib import closing
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class BootstrapStructure(NetworkResults):
     n_resamples_ : int
         Resamples done.
     converged_, stopped_by_ : bool, str
-        Whether all resamples were done; ``"converged"`` then, else ``"max_time"`` or ``"callback"``.
+        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -187,7 +188,7 @@ class BootstrapStructure(NetworkResults):
 
     # ---- learning ----
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
         run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
@@ -200,6 +201,8 @@ class BootstrapStructure(NetworkResults):
         resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed))
         with bar:
             results = self._resample(resampler, data, run)
+        if not results:
+            run.raise_error()
         self._counts = count_pairs(len(names), [marks for _, marks in results])
         self._scoring, self._has_model = StoredScoring(scoring), scoring is not None
         self._names, self._kind, self._results = names, results[0][0], {}
@@ -210,16 +213,18 @@ class BootstrapStructure(NetworkResults):
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
+        return run
 
     def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[tuple[str, Marks]]:
         """Return the kind of graph and the edges of each resample, in any order."""
         results: list[tuple[str, Marks]] = []
         tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=run.wall_deadline)
-        for _, result in tasks:
-            results.append(result)
-            run.record(n_iter=len(results))
-            if run.stopped_by == "callback":
-                break
+        with run.catch_interrupt(), closing(tasks):
+            for _, result in tasks:
+                results.append(result)
+                run.record(n_iter=len(results))
+                if run.is_stopped_by_user():
+                    break
         return results
 
     # ---- results ----

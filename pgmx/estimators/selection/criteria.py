@@ -249,7 +249,9 @@ class _Part:
             **{matrix: getattr(arrays, f"{matrix}{number}")},
         )
         run = Run.from_wall_deadline(SolverProgress, self.wall_deadline)
-        return self.solver._solve(sample, self.lams, run)
+        estimates = self.solver._solve(sample, self.lams, run)
+        run.raise_error()
+        return estimates
 
 
 CRITERIA: dict[str, Callable[..., Criterion]] = {"ebic": ExtendedBIC, "cv": CrossValidation, "stars": Stability}

@@ -86,7 +86,8 @@ class SelectedGraph(WrappingLearner):
     objective_, dual_gap_ : float
         The objective, of correlations, and an upper bound on how far it is above the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"stalled"``.
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
+        ``"stalled"``.
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
@@ -192,7 +193,7 @@ class SelectedGraph(WrappingLearner):
     def _read(self, opened, sample_weight) -> GaussianSample:
         return self._inner_learner()._read(opened, sample_weight)
 
-    def _learn(self, sample: GaussianSample) -> None:
+    def _learn(self, sample: GaussianSample) -> Run:
         leaf = self._leaf()
         self.lam_max_ = leaf._largest_penalty(sample)
         _, seed = random_draws(1, self.random_state)
@@ -207,11 +208,21 @@ class SelectedGraph(WrappingLearner):
             self.converged_, self.stopped_by_ = False, run.stopped_by
         self.history_ = run.history
         self._warn_unless_converged()
+        return run
 
     def _choose(self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run) -> GaussianPath:
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         path = leaf._path(sample, lams, run)
+        path.selected = len(path) - 1
+        if run.error is None:
+            with run.catch_interrupt():
+                self._choose_from(path, leaf, sample, criterion, run)
+        return path
+
+    def _choose_from(
+        self, path: GaussianPath, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run
+    ) -> None:
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MAX_EXTENSIONS):
@@ -229,7 +240,6 @@ class SelectedGraph(WrappingLearner):
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
-        return path
 
 
 def extend_penalties(lams: np.ndarray) -> np.ndarray:

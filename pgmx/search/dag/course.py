@@ -17,11 +17,9 @@ class Stopped(Exception):
 
 
 class _Place(NamedTuple):
-    """What a course had come to when it could last be resumed."""
+    """Where a course can be resumed, and the rows of the history until then."""
 
-    n_iter: int
-    best_score: float
-    best_edges: np.ndarray | None
+    snapshot: dict[str, Any]
     n_rows: int
 
 
@@ -44,7 +42,6 @@ class Course:
         self.legal: LegalGraphs | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best one
         self._aside: tuple[float, np.ndarray] | None = None
-        self._last_memo: dict[str, Any] = {}
         self._last_place: _Place | None = None
 
     # ---- the best graph ----
@@ -136,35 +133,40 @@ class Course:
         if stage < self.stage:
             return False
         if stage > self.stage:
-            self.stage, self.memo, self._last_memo, self._last_place = stage, Snapshot({}), {}, None
+            self.stage, self.memo, self._last_place = stage, Snapshot({}), None
         return True
 
     def mark_safe(self, state: DagState, **memo: Any) -> None:
         """Note that the search can be resumed here with `memo` (numbers, strings and arrays, not to be changed)."""
-        self._last_memo = memo
-        self._last_place = self._place()
+        if self.run.checkpoint is not None:
+            self._last_place = self._describe(state, memo)
         if self.run.is_snapshot_due():
-            self.save(state)
+            self.save()
 
-    def _place(self) -> _Place:
-        return _Place(self.n_iter, self.best_score, self._best_edges, self.run.n_rows)
-
-    def save(self, state: DagState) -> None:
-        """Write a snapshot of the last safe place, where `state` still is."""
-        # what was tried since then is tried again, and must not count twice
-        place = self._last_place or self._place()
+    def _describe(self, state: DagState, memo: dict[str, Any]) -> _Place:
         snapshot = {
             "stage": self.stage,
-            "n_iter": place.n_iter,
+            "n_iter": self.n_iter,
             "edges": state.edges(),
             "tabu": state.moves.tabu_moves(),
-            "best_score": place.best_score,
-            "best_is_present": place.best_edges is None,
-            "best_edges": state.edges() if place.best_edges is None else place.best_edges,
+            "best_score": self.best_score,
+            "best_is_present": self._best_edges is None,
+            "best_edges": self.best_edges(state),
             **({} if self._aside is None else {"aside_score": self._aside[0], "aside_edges": self._aside[1]}),
-            **{f"memo_{name}": value for name, value in self._last_memo.items()},
+            **{f"memo_{name}": value for name, value in memo.items()},
         }
-        self.run.save(snapshot, n_rows=place.n_rows)
+        return _Place(snapshot, self.run.n_rows)
+
+    def save(self, state: DagState | None = None) -> None:
+        """Write a snapshot of the last safe place, in its absence of `state` at the begin of a stage.
+
+        What was tried since then is tried again, and must not count twice.
+        """
+        place = self._last_place
+        if place is None and state is not None and self.run.checkpoint is not None:
+            place = self._describe(state, {})
+        if place is not None:
+            self.run.save(place.snapshot, n_rows=place.n_rows)
 
     def restore(self, state: DagState, last_stage: int) -> bool:
         """Go from the first graph to where the snapshot in the checkpoint was taken; return whether there is one."""
@@ -172,7 +174,7 @@ class Course:
         if snapshot is None:
             return False
         self.memo = snapshot.take_part("memo_")
-        self._last_memo = {name: self.memo.value(name) for name in self.memo.names}
+        memo = {name: self.memo.value(name) for name in self.memo.names}
         aside = snapshot.take_part("aside_")
         snapshot.check_names(("stage", "n_iter", "edges", "tabu", "best_score", "best_is_present", "best_edges"))
         self.stage = snapshot.integer("stage", 0, last_stage)
@@ -191,6 +193,7 @@ class Course:
         state.reset(edges)
         state.moves.clear_tabu()
         state.moves.bar_moves(tabu)
+        self._last_place = self._describe(state, memo)
         return True
 
     def _read_tabu(self, snapshot: Snapshot, n: int) -> np.ndarray:

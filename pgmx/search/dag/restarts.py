@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.checks import count_workers
+from pgmx.parallel.spread import call_together
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.dag.course import Course, Stopped
@@ -54,9 +55,8 @@ def restart(
             batch = [task.restart(state, done)]
         else:
             blocks = np.array_split(np.arange(done, min(done + 4 * workers, n_restarts)), workers)
-            tasks = (delayed(task)(problem, block.tolist()) for block in blocks)
-            parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads")
-            batch = [one for block in parallel(tasks) for one in block]
+            calls = (partial(task, problem, block.tolist()) for block in blocks)
+            batch = [one for block in call_together(calls, n_jobs) for one in block]
         for one in batch:
             limits = _remaining(course)
             if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there

@@ -7,12 +7,12 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx.search.dag.state import DagState
 from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import find_spanning_forest
+from pgmx.search.forest.spanning_forest import Forest, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
-def grow_tree(state: DagState) -> None:
-    """Add the rooted forest of largest gain: from the graph without arcs, the Chow-Liu forest of the score.
+def find_forest(state: DagState) -> Forest:
+    """Return the rooted forest of largest gain: from the graph without arcs, the Chow-Liu forest of the score.
 
     A variable that has required parents already is weighed with them.
     """
@@ -21,13 +21,17 @@ def grow_tree(state: DagState) -> None:
     weights[present[:, 1], present[:, 0]] = -1.0
     allowed = (state.gains > -np.inf).astype(np.uint8)
     np.fill_diagonal(allowed, 0)
-    forest = find_spanning_forest(
+    return find_spanning_forest(
         StoredWeights(weights, max(float(np.abs(state.scores).max()), 1.0)),
         priority=state.priority,
         constraints=EdgeConstraints(state.n, allowed=allowed),
         symmetric=np.array_equal(weights, weights.T),
     )
-    _add_arcs(state, forest.edges.tolist())
+
+
+def grow_tree(state: DagState) -> None:
+    """Add the arcs of `find_forest`."""
+    _add_arcs(state, find_forest(state).edges.tolist())
 
 
 def grow_at_random(state: DagState, seed: int) -> None:

@@ -105,6 +105,12 @@ class DagState:
         """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
         return self.moves.edges()
 
+    def score_graph(self, edges: np.ndarray) -> float:
+        """Return the score of a graph, whatever the present one is; edges are by head and tail."""
+        parents = (edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(self.n))
+        scores = [self.source.family_score(v, family) for v, family in enumerate(parents)]
+        return float(np.sum(scores)) + self.offset + len(edges) * self.bonus[ADD]
+
     # ---- what a search does ----
 
     def make(self, op: int, tail: int, head: int) -> None:

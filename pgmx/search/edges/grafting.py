@@ -107,7 +107,8 @@ class Grafting:
             self.loss.require(required)
         self.source.restore(None if snapshot is None else source, self.loss)
         if snapshot is None and self.n_active:
-            self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
+            with self.run.catch_interrupt():
+                self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
 
     def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
         part = snapshot.take_part("loss_")
@@ -136,16 +137,22 @@ class Grafting:
         """
         self._n_idle = self._n_presses = 0
         self._stored = StoredParameters(self.loss)
-        if not self.run.n_rows:
-            self._record()
         reason = ""
-        while not reason:
-            reason = self._do_round()
-        if reason not in ("converged", "max_edges"):
-            self._save()
-        if reason == "max_edges":
-            self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
-        if not self.loss.is_convex and not self._stored.return_to_stationary(self.run):
+        with self.run.catch_interrupt():
+            if not self.run.n_rows:
+                self._record()
+            while not reason:
+                reason = self._do_round()
+            if reason not in ("converged", "max_edges"):
+                self._save()
+            if reason == "max_edges":
+                self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
+        if isinstance(self.run.error, KeyboardInterrupt):  # perhaps in the middle of a step
+            self.loss.recover()
+            self.n_active = max(self.n_active, len(self.loss.edges))
+        if self.run.error is not None:
+            reason = "interrupt"
+        elif not self.loss.is_convex and not self._stored.return_to_stationary(self.run):
             reason = "unsettled"
         self.run.add_row(**self._figures())
         return reason

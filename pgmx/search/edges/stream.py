@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from math import inf
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.tasks import is_past
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.reservoir import FrozenEdges, Reservoir, violation_offsets
@@ -141,7 +141,7 @@ class EdgeStream:
                 wanted, ahead = ahead, min(2 * ahead, self.lookahead)
             elif wanted <= 0:
                 break
-            if perf_counter() > deadline:
+            if is_past(deadline):
                 return np.empty((0, 2), dtype=np.int64)
             tested = self._test_next(wanted, loss, one_by_one)
             n_tests += tested

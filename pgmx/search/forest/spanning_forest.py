@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx._ext import _branching, _spanning
+from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.forest.pair_weights import PairWeightSource
 from pgmx.search.knowledge.constraints import EdgeConstraints
@@ -47,6 +48,7 @@ def find_spanning_forest(
     """
     n = source.n
     constraints = EdgeConstraints(n) if constraints is None else constraints
+    run = Run(SearchProgress) if run is None else run
     check_forest_constraints(constraints, range(n), root=root)
     resolution = 2.0 ** (frexp(source.scale)[1] - RESOLUTION_BITS)
     priority = np.ascontiguousarray(priority, dtype=np.int64)
@@ -78,7 +80,7 @@ def _grow_by_prim(
     priority: np.ndarray,
     resolution: float,
     allowed: np.ndarray | None,
-    run: Run | None,
+    run: Run,
     score: float,
 ):
     """Return the edges, in the order in which they joined, and weights of the best undirected forest."""
@@ -87,22 +89,23 @@ def _grow_by_prim(
     keys, best = np.zeros(n), np.zeros(n)
     nearest = np.full(n, -1, dtype=np.int64)
     pending: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    pairs, weights = [], []
-    for _ in range(n):
-        node = _spanning.next_to_join(in_forest, priority, keys, nearest)
-        if nearest[node] >= 0:
-            pairs.append((int(nearest[node]), node))
-            weights.append(best[node])
-            score += best[node]
-        if run is not None and run.record(score=score, n_edges=len(pairs)):
-            break
-        in_forest[node] = 1
-        if node not in pending:
-            _fetch_rows(source, node, in_forest, keys, allowed, pending)
-        others, row = pending.pop(node)
-        mask = None if allowed is None else allowed[node]
-        _spanning.relax(node, others, row, mask, in_forest, priority, resolution, keys, nearest, best)
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(weights)
+    edges: list[tuple[int, int, float]] = []
+    with run.catch_interrupt():
+        for _ in range(n):
+            node = _spanning.next_to_join(in_forest, priority, keys, nearest)
+            if nearest[node] >= 0:
+                edges.append((int(nearest[node]), node, best[node]))
+                score += best[node]
+            if run.record(score=score, n_edges=len(edges)):
+                break
+            in_forest[node] = 1
+            if node not in pending:
+                _fetch_rows(source, node, in_forest, keys, allowed, pending)
+            others, row = pending.pop(node)
+            mask = None if allowed is None else allowed[node]
+            _spanning.relax(node, others, row, mask, in_forest, priority, resolution, keys, nearest, best)
+    pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
+    return pairs, np.array([weight for *_, weight in edges])
 
 
 def _fetch_rows(source: PairWeightSource, node: int, in_forest, keys, allowed, pending) -> None:
@@ -154,21 +157,22 @@ def _find_best_branching(
     constraints: EdgeConstraints,
     root: int | None,
     symmetric: bool,
-    run: Run | None,
+    run: Run,
 ) -> Forest:
     """Fill the matrix of weights in the order of `priority`, so that the first of equals goes first, and branch."""
     n = source.n
     order = np.argsort(priority)  # position -> id
     keys = np.full((n, n), -np.inf)
-    for first in range(0, n, source.block):
-        if run is not None and run.record(score=nan, n_edges=0):
-            break
-        last = min(first + source.block, n)
-        columns = np.arange(first if symmetric else 0, n)
-        rows = np.rint(source.rows(order[first:last], order[columns]) / resolution)
-        keys[first:last, columns] = rows
-        if symmetric:
-            keys[columns, first:last] = rows.T
+    with run.catch_interrupt():
+        for first in range(0, n, source.block):
+            if run.record(score=nan, n_edges=0):
+                break
+            last = min(first + source.block, n)
+            columns = np.arange(first if symmetric else 0, n)
+            rows = np.rint(source.rows(order[first:last], order[columns]) / resolution)
+            keys[first:last, columns] = rows
+            if symmetric:
+                keys[columns, first:last] = rows.T
     if constraints.allowed is not None:
         keys[constraints.allowed[np.ix_(order, order)] == 0] = -np.inf
     if root is not None:

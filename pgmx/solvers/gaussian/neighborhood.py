@@ -1,12 +1,12 @@
 """Neighbourhoods of variables: one lasso per column, along a path of penalties."""
 
 from math import inf
-from time import perf_counter
 
 import numpy as np
 from scipy import sparse
 
 from pgmx._ext import _gram_lasso
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 
@@ -103,7 +103,7 @@ def neighborhood_columns(
     steps = np.zeros(m, dtype=np.int64)
     places, values = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for begin in range(0, m if k else 0, BLOCK):
-        if begin and perf_counter() >= deadline:
+        if begin and is_past(deadline):
             break
         part = slice(begin, begin + BLOCK)
         places_of_part, values_of_part = _gram_lasso.neighborhoods(

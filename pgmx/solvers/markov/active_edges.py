@@ -85,10 +85,6 @@ class ActiveEdges:
                 raise ValueError(f"the edge between variables {i} and {j} is active already")
             positions[i, j] = e
         self._reserve(end, cells)
-        self._positions |= positions
-        for (i, j), e in positions.items():
-            self._of[i].append(e)
-            self._of[j].append(e)
         self._pairs[self._size : end] = pairs
         self._weights[self._size : end] = weights
         self._where[self._size + 1 : end + 1] = self._cells + np.cumsum(sizes)
@@ -97,7 +93,15 @@ class ActiveEdges:
         if self._feature_wise:
             self._masks[self._cells : cells] = 0
         self._size, self._cells = end, cells
+        self._positions |= positions
+        for (i, j), e in positions.items():
+            self._of[i].append(e)
+            self._of[j].append(e)
         return np.arange(end - len(pairs), end)
+
+    def truncate(self, cells: int) -> None:
+        """Keep the edges of the first cells, after an interrupt while others were added."""
+        self._size, self._cells = int(np.searchsorted(self.where, cells, side="right")) - 1, cells
 
     def _reserve(self, edges: int, cells: int) -> None:
         if edges > len(self._pairs):

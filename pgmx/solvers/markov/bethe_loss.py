@@ -1,11 +1,10 @@
 """The penalised likelihood of a pairwise Markov network under Bethe's approximation."""
 
-from time import perf_counter
-
 import numpy as np
 
 from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: (share of the old in a new message, factor on the curvatures) that are tried in turn.
@@ -143,10 +142,10 @@ class BetheLoss(PenalisedLoss):
             self._mode = mode
             fit.damping, fit.caution = CAUTION[mode]
             self._settle(inner, most, deadline)
-            if not fit.n_queued or perf_counter() >= deadline:
+            if not fit.n_queued or is_past(deadline):
                 break
         self.converged = not fit.n_queued
-        self._failed_last = bool(fit.n_queued) and perf_counter() < deadline
+        self._failed_last = bool(fit.n_queued) and not is_past(deadline)
         self.bp_failures += self._failed_last
         return self._find_changed(tol)
 
@@ -168,7 +167,7 @@ class BetheLoss(PenalisedLoss):
         return np.flatnonzero(moved)
 
     def _settle(self, tol: float, max_visits: int, deadline: float) -> None:
-        while self._fit.n_queued and max_visits > 0 and perf_counter() < deadline:
+        while self._fit.n_queued and max_visits > 0 and not is_past(deadline):
             max_visits -= self._fit.settle(tol, min(BLOCK, max_visits))
 
     def loss(self) -> float:

@@ -335,6 +335,12 @@ class PenalisedLoss(ABC):
         nodes, tables = snapshot
         self._replace_values(nodes, np.concatenate([tables, np.zeros(int(self._active.where[-1]) - len(tables))]))
 
+    def recover(self) -> None:
+        """Make everything agree with the parameters again, after an interrupt in the middle of a step."""
+        parameters = self.snapshot()
+        self._active.truncate(len(parameters[1]))
+        self.revert(parameters)
+
     def state(self) -> dict[str, np.ndarray]:
         """Return parameters and active edges as arrays, for `restore`."""
         potentials = self.potentials()

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
-from time import perf_counter
 
 import numpy as np
+
+from pgmx.runs.tasks import is_past
 
 #: Growth of the reciprocal step where it proved too small, and its decay at each iteration.
 GROWTH, DECAY = 2.0, 0.9
@@ -55,7 +56,7 @@ def minimise(
     evaluations, iteration, steepness, momentum = 1, 0, 1.0 / step, 1.0
     objective, distance = value + penalty(x), residual(x, gradient)
     y, value_y, gradient_y = x, value, gradient
-    while distance > tol and iteration < max_iter and steepness < STEEPEST and perf_counter() < deadline:
+    while distance > tol and iteration < max_iter and steepness < STEEPEST and not is_past(deadline):
         steepness *= DECAY
         new, value_new, gradient_new, steepness, used = _step(
             value_and_gradient, prox, y, value_y, gradient_y, steepness

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 from math import inf, sqrt
-from time import perf_counter
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,6 +9,7 @@ from joblib import Parallel, delayed
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: The least `tol`: conditionals are single-precision numbers, whose rounding leaves a residual of about half of it.
@@ -17,6 +17,9 @@ LEAST_TOL = 1e-7
 
 #: Cells of pair tables that are measured at a time.
 _CHUNK_CELLS = 1 << 20
+
+#: Blocks between two moments at which Ctrl-C is heard.
+_CALL = 64
 
 #: Rows that weigh less than this share of the mean change nothing that floats can tell.
 _LEAST_WEIGHT = 1e-7
@@ -163,7 +166,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
                     due = blocks[self._upper_bounds(blocks) > tol]
             elif pairs is None:
                 inner = True
-            if not len(due) or perf_counter() >= deadline:
+            if not len(due) or is_past(deadline):
                 break
             self._visit(due, tol)
         return np.flatnonzero(self._rows.drift != before)
@@ -188,18 +191,20 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _step(self, blocks: np.ndarray, tol: float) -> np.ndarray:
         """Step in the blocks that violate their condition by more than `tol`; return the violations before, by edge."""
         active = self._active
-        violations = np.zeros(len(active))
-        self._rows.descend(
-            np.ascontiguousarray(blocks, dtype=np.int64),
-            active.pairs,
-            active.where,
-            active.values,
-            active.tables,
-            active.masks,
-            self._lam * active.weights,
-            tol,
-            violations,
-        )
+        violations, penalties = np.zeros(len(active)), self._lam * active.weights
+        blocks = np.ascontiguousarray(blocks, dtype=np.int64)
+        for first in range(0, len(blocks), _CALL):
+            self._rows.descend(
+                blocks[first : first + _CALL],
+                active.pairs,
+                active.where,
+                active.values,
+                active.tables,
+                active.masks,
+                penalties,
+                tol,
+                violations,
+            )
         return violations
 
     def loss(self) -> float:

@@ -21,12 +21,12 @@ precision matrix estimation in R, Journal of Machine Learning Research 16, 553-5
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx._ext._clime import anchor, dual_shrink, primal_shrink
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, is_projection_cheaper
 from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
@@ -150,7 +150,7 @@ class _Block:
             (_Projected, max_iter - single - double, tol),
         ):
             rest = np.flatnonzero(~certificates.are_within(tol) & (self.single[at] | (make is not _Single)))
-            if not (most and len(rest)) or perf_counter() >= deadline:
+            if not (most and len(rest)) or is_past(deadline):
                 continue
             if make is _Projected and not is_projection_cheaper(self.product, len(rest), most):
                 make = _Double
@@ -171,7 +171,7 @@ class _Block:
             if iteration % CHECK_EVERY and iteration < max_iter:
                 continue
             ended = state.check(bound, tol)
-            if iteration == max_iter or perf_counter() >= deadline:
+            if iteration == max_iter or is_past(deadline):
                 state.write_back(np.flatnonzero(~ended))
                 return
             if ended.any():

@@ -12,12 +12,12 @@ simplex method).
 
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from pgmx._ext._clime import STATUSES, Paths
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 
 #: Floating-point operations between two looks at the clock and at interrupts: a few hundredths of a second.
@@ -59,7 +59,7 @@ def solve_by_homotopy(
     base, per_variable = MOST_EXCHANGES
     paths = Paths(R, columns, lams, ridge, allowance, base + per_variable * len(R))
     ended = False
-    while not ended and perf_counter() < deadline:
+    while not ended and not is_past(deadline):
         ended = paths.advance(PIECE)
     if not ended:
         paths.finish()

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, nan
 from threading import Lock
-from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 
 from pgmx._ext import _gram_lasso
+from pgmx.parallel.spread import call_together
+from pgmx.runs.tasks import is_past
 from pgmx.solvers.gaussian.glasso.certificate import (
     NEAR,
     compute_gap_bound,
@@ -54,6 +55,7 @@ def graphical_lasso_path(
     n_jobs: int | None = None,
     deadline: float = inf,
     callback: Callback | None = None,
+    on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
 ) -> Iterator[GraphicalLassoSolution]:
     r"""Solve the graphical lasso for one penalty after the other, each started at the solution before.
 
@@ -81,6 +83,8 @@ def graphical_lasso_path(
     callback : callable, optional
         Called after every sweep over a component with λ, the number of the sweep, NaN, and the edges in the component;
         and at the end of every penalty with the objective and all edges. True stops: the present solution is the last.
+    on_interrupt : callable, optional
+        Called with the ``KeyboardInterrupt`` of Ctrl-C; the present solution is the last then. By default it is raised.
 
     Yields
     ------
@@ -127,7 +131,7 @@ def graphical_lasso_path(
     if penalties.dtype.kind not in "iuf" or not (penalties >= 0).all():
         raise ValueError(f"lams must be numbers of at least 0, got {lams!r}")
     penalties = penalties.astype(np.float64)
-    path = _Path(R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback)
+    path = _Path(R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback, on_interrupt)
     return path.solve(penalties)
 
 
@@ -143,13 +147,14 @@ class _Path:
         n_jobs: int | None,
         deadline: float,
         callback: Callback | None,
+        on_interrupt: Callable[[KeyboardInterrupt], None] | None,
     ):
         self._R = R
         self._largest = float(np.abs(R - np.diag(R.diagonal())).max())
         self._penalize_diagonal = penalize_diagonal
         self._tol, self._max_iter, self._deadline = tol, max_iter, deadline
         self._n_jobs = n_jobs
-        self._callback = callback
+        self._callback, self._on_interrupt = callback, on_interrupt
         self._lock = Lock()
         self._stopped = False
         self._last: tuple[float, np.ndarray, sparse.csr_array] | None = None  # λ, W, Θ
@@ -197,7 +202,7 @@ class _Path:
         )
 
     def _is_over(self) -> bool:
-        return self._stopped or perf_counter() >= self._deadline
+        return self._stopped or is_past(self._deadline)
 
     def _start_block(self, nodes: np.ndarray, lam: float) -> DualAscent:
         """Return the component of `nodes`, started at its last solution, or at the part of the last W."""
@@ -231,11 +236,19 @@ class _Path:
         def solve(block: DualAscent) -> None:
             block.solve(tol, self._max_iter, watch)
 
-        if self._n_jobs in (None, 1) or len(blocks) < 2:
-            for block in blocks:
+        try:
+            if self._n_jobs in (None, 1) or len(blocks) < 2:
+                for block in blocks:
+                    solve(block)
+            else:
+                call_together((partial(solve, block) for block in blocks), self._n_jobs, require="sharedmem")
+        except KeyboardInterrupt as error:
+            if self._on_interrupt is None:
+                raise
+            self._on_interrupt(error)
+            self._stopped = True
+            for block in blocks:  # one more sweep, and the certificate
                 solve(block)
-        else:
-            Parallel(n_jobs=self._n_jobs, prefer="threads", require="sharedmem")(delayed(solve)(b) for b in blocks)
 
     def _assemble(self, blocks: list[DualAscent], alone: np.ndarray, diagonal: np.ndarray) -> sparse.csr_array:
         p = len(self._R)
