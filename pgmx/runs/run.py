@@ -71,7 +71,7 @@ class Run:
 
     def is_over(self) -> bool:
         """Return whether the callback, the clock or the learner has ended the run."""
-        if not self.stopped_by and is_past(self.deadline):
+        if not self.stopped_by and (perf_counter() >= self.deadline or is_past(inf)):
             self.stopped_by = "max_time"
         return bool(self.stopped_by)
 

@@ -231,6 +231,7 @@ def test_a_callback_sees_the_forest_grow_and_may_end_it(options):
         assert seen[-1].score == pytest.approx(fsum([seen[0].score, *gains]))
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 @pytest.mark.parametrize("options", [{}, {"forbidden_edges": [("HR", "CO")]}, {"required_edges": [("HR", "CO")]}])
 def test_no_time_gives_a_graph_and_says_so(options):
     learner = ChowLiuForest(max_time=0, **options).fit(sample(load_network("alarm"), 500, random_state=0))

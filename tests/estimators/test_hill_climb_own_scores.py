@@ -57,6 +57,7 @@ def test_no_search_begins_at_minus_infinity(data, forbidden):
         HillClimbSearch(scoring_method=Forbidding(data, forbidden), start_dag=start).fit(data)
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 def test_max_time_bounds_the_first_step_of_a_slow_score(data):
     class Slow(BaseStructureScore):
         asked = 0

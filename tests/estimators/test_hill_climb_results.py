@@ -194,6 +194,7 @@ class Clock:
         return self.now
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 @pytest.mark.parametrize("max_time", [0, 4.0])
 def test_max_time_returns_the_best_so_far(monkeypatch, max_time):
     full = learn()

@@ -109,6 +109,7 @@ def test_options_of_streams(options, words):
     refused(ROWS, words, BestChoiceEdgeGrafting, **options)
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 def test_a_ratio_for_too_many_pairs_asks_for_the_penalty():
     wide = np.zeros((2, 6400), dtype=np.int8)
     refused(wide, r"6400 variables.*20,476,800 pairs.*lam=", BestChoiceEdgeGrafting)

@@ -118,6 +118,7 @@ def test_max_edges(make, loss):
         assert learner.kkt_residual_ <= 2e-4  # the edges there are have come to their optimum
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 @every_learner
 def test_max_time(make):
     now = make(lam=0.002, max_time=0).fit(ROWS)
@@ -170,6 +171,7 @@ def test_a_resumed_run_activates_the_same_edges(make, path):
     assert found.history_["n_edges"][:7].tolist() == plain.history_["n_edges"][:7].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 def test_a_run_out_of_time_is_taken_up(path):
     plain = BestChoiceEdgeGrafting(lam=0.01).fit(ROWS)
     for seconds in (0, 0.005, 0.02, None):

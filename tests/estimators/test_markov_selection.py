@@ -172,6 +172,7 @@ def test_limits_end_the_path():
     assert max(few.path_.n_edges) <= 5
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 @every_selection
 def test_no_time(selection):
     fitted = learner(selection, max_time=0).fit(ROWS)

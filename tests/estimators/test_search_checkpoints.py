@@ -128,6 +128,7 @@ def test_out_of_time_and_on_again(path):
     assert learner.history_["seconds"][3] == first.history_["seconds"][3]
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 def test_no_time_for_the_first_gains_is_no_place_to_go_on_from(path):
     class Slow(BaseStructureScore):
         def _local_score(self, variable, parents):

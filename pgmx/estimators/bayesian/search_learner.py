@@ -190,7 +190,7 @@ class SearchLearner(DagLearner):
         if not state.moves.n_edges:
             forest = find_forest(state)
             edges = forest.edges[forest.weights >= course.least_gain()]
-            course.offer(edges, state.score_graph(edges), 0)
+            course.adopt(edges, state.score_graph(edges))
 
     def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""

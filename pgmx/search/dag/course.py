@@ -122,9 +122,15 @@ class Course:
     def offer(self, edges: np.ndarray, score: float, n_moves: int) -> None:
         """Take a graph that another course came to by `n_moves`, if it is better."""
         self.n_iter += n_moves
-        if score > self.best_score:
-            self.best_score, self._best_edges = score, edges
+        if self.adopt(edges, score):
             self.run.record(n_iter=self.n_iter, score=score, n_edges=len(edges))
+
+    def adopt(self, edges: np.ndarray, score: float) -> bool:
+        """Take a graph as the best one if it is better; return whether it is."""
+        better = score > self.best_score
+        if better:
+            self.best_score, self._best_edges = score, edges
+        return better
 
     # ---- stages and snapshots ----
 
