@@ -52,7 +52,7 @@ def weight_of_first(pairs):
         {"penalize_nodes": True, "lam": 0.05, "l2": 0.001},
         {"edge_weights": weight_of_first},
     ],
-    ids=str,
+    ids=lambda options: "-".join(map(str, options)) or "defaults",
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_optimum_is_found(options, weighted, rng):
