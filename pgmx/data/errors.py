@@ -2,6 +2,8 @@
 
 from pgmx.checks import join_names
 
+COMPLEX_REMEDY = "take .real or .abs() of each, or both parts as columns; as floats they would lose the imaginary part"
+
 
 class FloatColumnsError(ValueError):
     """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested."""

@@ -1,5 +1,6 @@
 """Prior probabilities of graphs, in the form of what a move changes in their logarithm."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 
@@ -124,9 +125,25 @@ class ParameterPrior(StructurePrior):
 
 
 def check_structure_prior(prior: object) -> None:
-    """Raise TypeError for what is no structure prior."""
+    """Raise TypeError for what is no structure prior, ValueError for a subclass whose numbers no search can use."""
     if not isinstance(prior, StructurePrior):
         raise TypeError(
             f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
             f"ParameterPrior(cost)), got {prior!r}"
         )
+    check_bonus(prior.bonus, f"structure_prior={prior!r}: its bonus")
+    if not is_number(prior.parameter_cost) or prior.parameter_cost < 0 or not is_number(prior.log_prior(0)):
+        raise ValueError(
+            f"structure_prior={prior!r}: its parameter_cost and log_prior must be finite, the former 0 or more, "
+            f"got {prior.parameter_cost!r} and {prior.log_prior(0)!r} without edges"
+        )
+
+
+def check_bonus(bonus: Iterable[float], what: str) -> tuple[float, float, float]:
+    """Return what an addition, a deletion and a reversal change in a log prior; refuse other than three numbers."""
+    values = tuple(bonus) if isinstance(bonus, Iterable) else ()
+    if len(values) != 3 or not all(map(is_number, values)):
+        raise ValueError(
+            f"{what} must be three finite numbers, of an addition, a deletion and a reversal of an edge, got {bonus!r}"
+        )
+    return float(values[0]), float(values[1]), float(values[2])

@@ -152,6 +152,8 @@ def test_lambda_of_knowledge():
         ({"edge_weights": pd.DataFrame(np.ones((8, 8)))}, r"edge_weights must have the variables"),
         ({"edge_weights": pd.DataFrame([["a"] * 8] * 8)}, r"edge_weights must map pairs"),
         ({"edge_weights": 3}, r"edge_weights.*shape \(\)"),
+        ({"edge_weights": np.full((8, 8), 1 + 1j)}, r"edge_weights must be real numbers, got complex ones"),
+        ({"edge_weights": {("x0", "x1"): np.complex128(2 + 1j)}}, r"edge_weights of \('x0', 'x1'\) is .*2\+1j"),
     ],
     ids=str,
 )

@@ -70,8 +70,15 @@ def test_complex_data(learner):
     rows = NUMBERS.to_numpy() + 0.5j
     with pytest.raises(ValueError, match=r"^Complex data not supported \(dtype=complex128\): use the real and"):
         learner.fit(rows)
-    with pytest.raises((TypeError, ValueError), match=r"'a'.*complex"):
-        learner.fit(pd.DataFrame(rows, columns=list("abc")))
+    frame = pd.DataFrame(rows, columns=list("abc"))
+    for complexes in (frame, frame.assign(b=NUMBERS["b"]), frame.assign(b="x")):
+        with pytest.raises(
+            TypeError, match=r"'a'.* complex.*: take .real or .abs\(\) of each.*lose the imaginary part"
+        ):
+            learner.fit(complexes)
+    with pytest.raises(TypeError, match=r"'a'.* complex") as caught:
+        learner.fit(frame.astype(object))
+    assert "astype" not in str(caught.value)
 
 
 def test_a_complex_covariance():

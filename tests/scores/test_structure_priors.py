@@ -7,7 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from pgmx.scores import EdgePrior, ParameterPrior, UniformPrior
+from helpers.learning_tables import dependent_frame
+from pgmx.estimators import HillClimbSearch
+from pgmx.scores import BIC, EdgePrior, ParameterPrior, UniformPrior
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 
 PRIORS = [UniformPrior(), EdgePrior(0.25), EdgePrior(np.float64(0.9)), ParameterPrior(2), ParameterPrior(0.0)]
@@ -54,3 +56,49 @@ def test_what_is_no_prior():
     for wrong in ("uniform", 0.5, EdgePrior):
         with pytest.raises(TypeError, match=r"structure_prior must be None or a prior of pgmx.scores \(UniformPrior"):
             check_structure_prior(wrong)
+
+
+class Own(StructurePrior):
+    """A prior of a user, whose numbers are attributes."""
+
+    def __init__(self, bonus=(0.0, 0.0, 0.0), cost=0.0, empty=0.0):
+        object.__setattr__(self, "numbers", (bonus, cost, empty))
+
+    bonus = property(lambda self: self.numbers[0])
+    parameter_cost = property(lambda self: self.numbers[1])
+
+    def log_prior(self, n_edges):
+        return self.numbers[2]
+
+
+@pytest.mark.parametrize(
+    "bonus", [(1.0,), (math.nan,) * 3, ("a", "b", "c"), (1.0, -1.0, 1j), None, 0.0, (0, -math.inf, 0)]
+)
+def test_a_bonus_that_no_search_can_use(bonus):
+    """One number in the place of three ended in a segmentation fault."""
+    with pytest.raises(ValueError, match=r"structure_prior=.*: its bonus must be three finite numbers"):
+        HillClimbSearch(structure_prior=Own(bonus)).fit(dependent_frame(0))
+
+
+@pytest.mark.parametrize(
+    "options", [{"cost": 1j}, {"cost": math.inf}, {"cost": -1}, {"cost": None}, {"empty": math.nan}]
+)
+def test_costs_that_no_search_can_use(options):
+    with pytest.raises(ValueError, match=r"structure_prior=.*: its parameter_cost and log_prior must be finite"):
+        HillClimbSearch(structure_prior=Own(**options)).fit(dependent_frame(0))
+
+
+def test_a_prior_of_a_user():
+    data = dependent_frame(0)
+    mine = HillClimbSearch(structure_prior=Own((-9, np.float64(9), 0))).fit(data)
+    assert mine.edges_.tolist() == HillClimbSearch(structure_prior=EdgePrior(math.exp(-9))).fit(data).edges_.tolist()
+
+
+def test_a_score_whose_own_prior_is_none():
+    class Strange(BIC):
+        def structure_prior_ratio(self, operation):
+            return math.nan
+
+    data = dependent_frame(0)
+    with pytest.raises(ValueError, match="structure_prior_ratio of Strange must be three finite numbers"):
+        HillClimbSearch(scoring_method=Strange(data)).fit(data)

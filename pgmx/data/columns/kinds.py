@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pgmx._ext import _encode
 from pgmx.data.columns.objects import code_objects, objects_are_floats
+from pgmx.data.errors import COMPLEX_REMEDY
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
 #: Kinds of columns that hold states.
@@ -93,8 +94,13 @@ def code_column(values, out, name):
     if kind == "float":
         return FLOAT
     if kind not in DISCRETE_KINDS:
-        remedy = "densify it with X.sparse.to_dense()" if kind.startswith("Sparse") else "convert it to str or category"
-        raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}, or leave it out")
+        if kind.startswith("complex"):
+            remedy = COMPLEX_REMEDY
+        elif kind.startswith("Sparse"):
+            remedy = "densify it with X.sparse.to_dense(), or leave it out"
+        else:
+            remedy = "convert it to str or category, or leave it out"
+        raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}")
     if kind == "empty":
         return INCOMPLETE
     if isinstance(values, pa.ChunkedArray):

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pgmx.checks import join_names
 from pgmx.data.columns.kinds import column_kind, float_cells
-from pgmx.data.errors import MissingCellsError
+from pgmx.data.errors import COMPLEX_REMEDY, MissingCellsError
 from pgmx.data.pieces.chunks import CHUNK_CELLS
 
 #: What `pandas.api.types.infer_dtype` says of Python objects that are numbers; "empty" where all cells are missing.
@@ -90,6 +90,9 @@ def raise_of_states(names, kinds):
     """Refuse columns that hold no numbers."""
     if not kinds:
         return
+    complexes = [name for name in names if "complex" in str(kinds.get(name))]
+    if complexes:
+        raise NotNumbersError(f"column(s) {join_names(complexes)} hold complex numbers: {COMPLEX_REMEDY}")
     culprits = [name for name in names if name in kinds]
     contents = ", ".join(sorted(set(map(str, kinds.values()))))
     raise NotNumbersError(

@@ -187,7 +187,9 @@ class MarkovLearner(MarkovResults):
             loss = self._make_loss(problem)
             source = self._source(problem, loss, seed)
             loss.lam = self._choose_lam(source, loss)
-            grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
+            grafting = Grafting(
+                loss, source, run, tol=self.tol, max_edges=self._most_edges(problem, start), measure=measures
+            )
             grafting.begin(problem.knowledge.required, start, problem.candidate_rule())
             run.end(grafting.graft())
         self._set_results(problem, grafting)
@@ -232,15 +234,22 @@ class MarkovLearner(MarkovResults):
         self.lam_max_ = source.largest(loss) if self.lam is None or source.is_exhaustive else nan
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
-    def _most_edges(self, problem: MarkovProblem) -> float:
-        """Return the limit on active edges; ValueError where the required ones exceed it."""
-        n_required = len(problem.knowledge.required)
-        if self.max_edges is not None and n_required > self.max_edges:
-            raise ValueError(
-                f"max_edges={self.max_edges}, but {n_required} edges are required (required_edges, edge_weights of 0): "
-                f"give max_edges of at least {n_required}, or require fewer"
-            )
-        return inf if self.max_edges is None else int(self.max_edges)
+    def _most_edges(self, problem: MarkovProblem, start: PairwisePotentials | None = None) -> float:
+        """Return the limit on active edges; ValueError where the first ones exceed it."""
+        if self.max_edges is None:
+            return inf
+        required = problem.knowledge.required
+        first = required if start is None else np.unique(np.concatenate([required, start.edges]), axis=0)
+        for edges, what, remedy in (
+            (required, "edges are required (required_edges, edge_weights of 0)", "require fewer"),
+            (first, "edges are required or in the start", "take a start with fewer"),
+        ):
+            if len(edges) > self.max_edges:
+                raise ValueError(
+                    f"max_edges={self.max_edges}, but {len(edges)} {what}: give max_edges of at least {len(edges)}, or "
+                    f"{remedy}"
+                )
+        return int(self.max_edges)
 
     # ---- fit and partial_fit ----
 

@@ -17,7 +17,7 @@ from pgmx.models import to_dag
 from pgmx.parallel.spread import make_sendable, shares_memory
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FunctionGains, GainSource
-from pgmx.scores.priors import StructurePrior
+from pgmx.scores.priors import StructurePrior, check_bonus
 
 Bound = TypeVar("Bound")
 
@@ -59,8 +59,8 @@ class PriorMixin:
         if structure_prior is not None:
             self.bonus = structure_prior.bonus
             return
-        add, delete, flip = (float(self.score.structure_prior_ratio(operation)) for operation in ("+", "-", "flip"))
-        self.bonus = add, delete, flip
+        changes = [self.score.structure_prior_ratio(operation) for operation in ("+", "-", "flip")]
+        self.bonus = check_bonus(changes, f"structure_prior_ratio of {type(self.score).__name__}")
 
     @property
     def parameter_cost(self) -> float:

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import as_reals
+
 
 class PairKnowledge(NamedTuple):
     """Edges of an undirected graph that are required or forbidden, int64 (m, 2) with the smaller id first.
@@ -69,7 +71,7 @@ def _map_weights(edge_weights, names: Sequence) -> Mapping:
     if isinstance(edge_weights, Mapping):
         return edge_weights
     try:
-        table = np.asarray(edge_weights, dtype=float)
+        table = np.asarray(as_reals(edge_weights, "edge_weights"), dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"edge_weights must map pairs of variables to numbers, or be a symmetric table of numbers: {error}"
@@ -105,7 +107,7 @@ def read_pairs(edges, option: str) -> Collection:
 
 def _is_weight(value: Any) -> bool:
     try:
-        return float(value) >= 0 and (isfinite(value) or float(value) == inf)
+        return not np.iscomplexobj(value) and float(value) >= 0 and (isfinite(value) or float(value) == inf)
     except (TypeError, ValueError):
         return False
 
