@@ -16,7 +16,7 @@ KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
     "statistics": ["_pair_tables", "_ranks"],
     "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
-    "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap"],
+    "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap", "_edge_ids"],
     "inference": ["_belief", "_gibbs"],
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],

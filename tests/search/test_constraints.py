@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +102,21 @@ def test_lists_and_arrays_of_edges():
     constraints = read_constraints(NAMES, expert_knowledge=knowledge)
     assert constraints.required.tolist() == [[0, 1]]
     assert forbidden_pairs(constraints) == {(1, 2), (2, 1)}
+
+
+def test_pairs_of_any_kind_say_the_same():
+    pairs = [("a", "b"), ("c", "a"), ("c", "a"), ("d", "d"), ("d", "b")]
+    expected = read_constraints(NAMES, forbidden_edges=pairs).allowed
+    assert expected.sum() == 4 * 3 - 3
+    mixed = [*pairs[:2], *map(list, pairs[2:])]
+    for edges in (tuple(pairs), set(pairs), dict.fromkeys(pairs), np.array(pairs), [pd.Index(p) for p in pairs], mixed):
+        np.testing.assert_array_equal(read_constraints(NAMES, forbidden_edges=edges).allowed, expected)
+
+
+def test_what_is_no_pair_is_named_before_unknown_names():
+    for wrong in ("ab", {"a", "b"}, {"a": 1, "b": 2}, 3, ("a",), None):
+        with pytest.raises(ValueError, match=r"forbidden_edges holds .*; expected a \(tail, head\) pair"):
+            read_constraints(NAMES, forbidden_edges=[("a", "z"), wrong])
 
 
 def test_knowledge_is_not_changed():

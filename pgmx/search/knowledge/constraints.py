@@ -5,13 +5,14 @@ keeps the name of the option that it came from, for messages. The names of varia
 search sees ids and one byte per ordered pair.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx._ext._edge_ids import find_keys, is_pair
 from pgmx.checks import join_names
 from pgmx.graphs.cycles import find_cycle
 
@@ -188,7 +189,7 @@ def read_knowledge(
     return knowledge
 
 
-def _read_object(source: Any, index: Mapping, knowledge: Knowledge) -> None:
+def _read_object(source: Any, index: dict, knowledge: Knowledge) -> None:
     missing = [name for name in _EXPECTED if not hasattr(source, name)]
     if missing:
         raise TypeError(
@@ -219,7 +220,7 @@ def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> No
         statements.append(Statement(option, ids))
 
 
-def _read_edges(edges: Any, option: str, index: Mapping) -> np.ndarray:
+def _read_edges(edges: Any, option: str, index: dict) -> np.ndarray:
     """Return the named edges as an int64 array (m, 2), sorted, without repetition."""
     if edges is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -227,28 +228,20 @@ def _read_edges(edges: Any, option: str, index: Mapping) -> np.ndarray:
         raise TypeError(f"{option} is {edges!r}; expected a set or list of (tail, head) pairs")
     if len(edges) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    kinds = set(map(type, edges))  # one test per type instead of per edge: a search space may hold a million
-    if not all(map(_is_ordered, kinds)) or set(map(len, edges)) != {2}:
-        culprit = next(edge for edge in edges if not _is_ordered(type(edge)) or len(edge) != 2)
-        raise ValueError(f"{option} holds {culprit!r}; expected a (tail, head) pair")
-    try:
-        flat = map(index.__getitem__, chain.from_iterable(edges))
-        ids = np.fromiter(flat, dtype=np.int64, count=2 * len(edges)).reshape(-1, 2)
-    except (KeyError, TypeError):
-        raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index)) from None
-    if (loops := ids[:, 0] == ids[:, 1]).any():
+    keys = np.empty(len(edges), dtype=np.int64)
+    if find_keys(edges, index, keys) < len(keys):
+        if not all(map(is_pair, edges)):
+            culprit = next(edge for edge in edges if not is_pair(edge))
+            raise ValueError(f"{option} holds {culprit!r}; expected a (tail, head) pair")
+        raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index))
+    if (loops := keys % (len(index) + 1) == 0).any():  # tail * n + head, with tail == head
         if option.endswith("required_edges"):
-            name = list(index)[ids[loops, 0].min()]
+            name = list(index)[keys[loops].min() // len(index)]
             raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
-        ids = ids[~loops]
-    keys = np.sort(ids[:, 0] * len(index) + ids[:, 1])
+        keys = keys[~loops]
+    keys = np.sort(keys)
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.column_stack(np.divmod(keys, len(index)))
-
-
-def _is_ordered(kind: type) -> bool:
-    """Return whether values of a type have a first and a second element."""
-    return issubclass(kind, Collection) and not issubclass(kind, str | bytes | Set | Mapping)
 
 
 def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
