@@ -76,7 +76,7 @@ ORDER = {
         "learner",
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],
-    "pgmx/estimators/resampling": ["resampler", "bootstrap"],
+    "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
     "pgmx/estimators/selection": ["criteria", "selected_graph"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": ["networks", "exact sampling", "problem", "approximate", "engines", "queries"],

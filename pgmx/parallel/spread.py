@@ -48,6 +48,8 @@ def spread(
     large table is sent as the path of a plane file, a large array as that of a .npy file. `deadline` is a reading of
     ``time.time()`` after which no task is begun but number 0. Where it is closed early, tasks that run are ended first.
     """
+    if n == 0:
+        return
     with one_blas_thread():  # the same sums in every worker, and no threads beside the workers
         yield from _spread(task, data, n, n_jobs, deadline)
 

@@ -22,8 +22,7 @@ class Run:
 
     `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
     are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
-    callback returns something true, or when the learner calls `end`; on Ctrl-C, or where the callback raises, `error`
-    waits for `raise_error`, until the learner holds its best graph so far.
+    callback returns something true or raises, on Ctrl-C, or by `end`; `raise_error` raises what was put off until then.
     """
 
     def __init__(

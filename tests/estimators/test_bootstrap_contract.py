@@ -16,7 +16,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from helpers.bootstraps import boot, same
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.data import open_table, write_table
-from pgmx.estimators import BootstrapStructure, ChowLiuForest, HillClimbSearch
+from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch
+from pgmx.estimators.resampling.finished import pack_graphs, read_graphs
+from pgmx.graphs.consensus import make_marks
+from pgmx.runs.snapshot import Snapshot
 
 
 @parametrize_with_checks([boot(HillClimbSearch(), 2)])
@@ -163,6 +166,86 @@ def test_checkpoint_and_progress_of_the_learner_are_left_out(tmp_path, capfd):
     assert not path.exists()
     assert same(fitted, boot(n_resamples=3).fit(dependent_frame(0)))
     assert capfd.readouterr() == ("", "")
+
+
+# ---- checkpoints ----
+
+
+@pytest.mark.parametrize(
+    ("learner", "data", "weights"),
+    [
+        (HillClimbSearch(scoring_method="bic"), dependent_frame(0), None),
+        (HillClimbSearch(return_type="dag", random_state=None), dependent_frame(0), np.arange(300) % 3),
+        (HillClimbSearch(), gaussian_frame(0), None),
+        pytest.param(EdgeGrafting(lam=0.05), dependent_frame(0), None, marks=pytest.mark.slow),
+    ],
+)
+def test_a_killed_bootstrap_goes_on(learner, data, weights, tmp_path):
+    path, calls = tmp_path / "boot.ckpt", []
+    whole = boot(learner, 7).fit(data, sample_weight=weights)
+    for n_jobs in (1, 2, None):
+        n_first = len(calls)
+        part = boot(
+            learner,
+            7,
+            checkpoint=path,
+            checkpoint_every=0,
+            n_jobs=n_jobs,
+            callback=lambda progress: calls.append(progress) or len(calls) == n_first + 2,  # noqa: B023
+        )
+        part.fit(data, sample_weight=weights)
+        assert (part.stopped_by_, path.exists()) == ("callback", True)
+    assert part.n_resamples_ == 6
+    last = boot(learner, 7, checkpoint=path, callback=calls.append).fit(data, sample_weight=weights)
+    assert [progress.n_iter for progress in calls] == list(range(1, 8))
+    assert same(last, whole)
+    assert not path.exists()
+
+
+def test_an_interrupted_bootstrap_leaves_a_checkpoint_from_which_more_resamples_are_made(tmp_path):
+    path, data = tmp_path / "boot.ckpt", dependent_frame(0)
+
+    def fail(progress):
+        if progress.n_iter == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        boot(n_resamples=5, checkpoint=path, callback=fail).fit(data)
+    assert same(boot(n_resamples=8, checkpoint=path).fit(data), boot(n_resamples=8).fit(data))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [(HillClimbSearch(max_indegree=1), {}), (ChowLiuForest(), {}), (HillClimbSearch(), {"random_state": 3})],
+)
+def test_the_checkpoint_of_another_bootstrap_is_refused(estimator, options, tmp_path):
+    path, data = tmp_path / "boot.ckpt", dependent_frame(0)
+    boot(HillClimbSearch(), 4, checkpoint=path, max_time=0).fit(data)
+    with pytest.raises(ValueError, match=r"boot\.ckpt.*another search"):
+        boot(estimator, 4, checkpoint=path, **options).fit(data)
+    with pytest.raises(ValueError, match=r"boot\.ckpt.*another search"):
+        boot(HillClimbSearch(), 4, checkpoint=path).fit(dependent_frame(1))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "tree"}, "unknown kind"),
+        ({"numbers": np.array([0, 0])}, "a number in 'numbers' twice"),
+        ({"sizes": np.array([[1, 0], [0, 9]])}, "outside"),
+        ({"sizes": np.array([[1, 0], [0, 0]])}, "numbers of edges"),
+        ({"edges": np.array([[0, 1], [2, 2]], dtype=np.int32)}, "to itself"),
+        ({"edges": np.array([[0, 1], [2, 99]], dtype=np.int32)}, "outside"),
+        ({"edges": np.array([[0, 1], [1, 0]], dtype=np.int32), "sizes": np.array([[2, 0], [0, 0]])}, "joined twice"),
+        ({"kind": "dag"}, "edges that no dag has"),
+    ],
+)
+def test_changed_graphs_are_refused(change, words):
+    marks = [make_marks([(0, 1)]), make_marks([], [(1, 2)])]
+    packed = pack_graphs({k: ("pdag", of_one) for k, of_one in enumerate(marks)})
+    assert [marks.directed.tolist() for _, marks in read_graphs(Snapshot(packed), 5).values()] == [[[0, 1]], []]
+    with pytest.raises(ValueError, match=words):
+        read_graphs(Snapshot({**packed, **change}), 5)
 
 
 # ---- what is refused ----

@@ -1,5 +1,6 @@
 """The same learner on many resamples.
 
 - `resampler`: one resample of a table, and what a learner makes of it
+- `finished`: the graphs of the resamples that are done, as arrays of a checkpoint
 - `bootstrap`: confidence in edges: the same learner on many resamples of the rows
 """

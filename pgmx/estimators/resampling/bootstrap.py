@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -15,11 +17,13 @@ from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
+from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
-from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
+from pgmx.graphs.consensus import average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
+from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.scoring import StoredScoring
@@ -44,12 +48,17 @@ class BootstrapStructure(NetworkResults):
     ----------
     estimator : BaseStructureLearner, default=None
         The learner, with its options; it is cloned and never changed. ``HillClimbSearch()`` by default. Where its
-        graphs are PDAGs, an edge that the data cannot direct counts half for each direction. Its progress bar and
-        checkpoint are turned off, and a `random_state` of None is replaced by a seed for each resample.
+        graphs are PDAGs, an edge that the data cannot direct counts half for each direction. Its progress bar is turned
+        off, and a `random_state` of None is replaced by a seed for each resample.
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
         Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+    checkpoint : path-like, default=None
+        File with the graphs of the resamples done, from which ``fit`` goes on to the same result, also to more of them;
+        it is deleted when all are done. The checkpoint of the learner is turned off.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per resample.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -144,6 +153,8 @@ class BootstrapStructure(NetworkResults):
         "estimator": [BaseStructureLearner, None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "checkpoint": [str, Path, None],
+        "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": [Integral, None],
@@ -156,6 +167,8 @@ class BootstrapStructure(NetworkResults):
         *,
         n_resamples: int = 100,
         max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         show_progress: bool = True,
         callback: Callable[[ResamplingProgress], object] | None = None,
         n_jobs: int | None = None,
@@ -164,6 +177,8 @@ class BootstrapStructure(NetworkResults):
         self.estimator = estimator
         self.n_resamples = n_resamples
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -199,6 +214,8 @@ class BootstrapStructure(NetworkResults):
         scoring = bind_score(learner, data, weights, self.n_jobs) if isinstance(learner, NetworkResults) else None
         seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
         resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed))
+        if self.checkpoint is not None:
+            run.checkpoint = self._open_checkpoint(resampler, data)
         with bar:
             results = self._resample(resampler, data, run)
         if not results:
@@ -215,17 +232,35 @@ class BootstrapStructure(NetworkResults):
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
-    def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[tuple[str, Marks]]:
-        """Return the kind of graph and the edges of each resample, in any order."""
-        results: list[tuple[str, Marks]] = []
-        tasks = spread(resampler, data, self.n_resamples, n_jobs=self.n_jobs, deadline=run.wall_deadline)
-        with run.catch_interrupt(), closing(tasks):
-            for _, result in tasks:
-                results.append(result)
-                run.record(n_iter=len(results))
+    def _open_checkpoint(self, resampler: Resampler, data: Frame | DiscreteTable) -> Checkpoint:
+        """Return the checkpoint; a resample depends on its number, not on how many there are to be."""
+        options = resampler.learner.get_params(deep=False).items()
+        decisive = {name: value for name, value in options if name not in RUN_OPTIONS}
+        rows = [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
+        names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
+        estimator = [type(resampler.learner).__name__, decisive]
+        resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
+        return open_checkpoint(self, names, rows, resampler.weights, **resolved)
+
+    def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[Graph]:
+        """Return the kind of graph and the edges of each resample, by number."""
+        snapshot = run.restore()
+        n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
+        done = {} if snapshot is None else read_graphs(snapshot, n)
+        due = [number for number in range(self.n_resamples) if number not in done]
+        task = partial(_run_numbered, resampler, due)
+        results = spread(task, data, len(due), n_jobs=self.n_jobs, deadline=run.wall_deadline)
+        with run.catch_interrupt(), closing(results):
+            for k, result in results:
+                done[due[k]] = result
+                run.record(n_iter=len(done))
                 if run.is_stopped_by_user():
                     break
-        return results
+                if run.is_snapshot_due():
+                    run.save(pack_graphs(done))
+        if done and len(done) < self.n_resamples:
+            run.save(pack_graphs(done))
+        return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----
 
@@ -302,3 +337,8 @@ class BootstrapStructure(NetworkResults):
         """Share of u → v among the resamples that join u and v, in row u and column v; built on each access."""
         self._require_fit()
         return make_direction_matrix(self._names, self._counts)
+
+
+def _run_numbered(resampler: Resampler, numbers: list[int], data: Frame | DiscreteTable, k: int) -> Graph:
+    """Run the k-th of some resamples; the task of a worker."""
+    return resampler(data, numbers[k])
