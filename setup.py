@@ -26,8 +26,10 @@ FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 # The compiler runs on all cores, one kernel each.
 CORES = os.cpu_count() or 1
 
-# PGMX_DEBUG=1 builds the same kernels with bounds checks for the test run that wants them.
-DEBUG = os.environ.get("PGMX_DEBUG", "0") == "1"
+# PGMX_DEBUG=1 builds the same kernels with bounds checks, PGMX_SANITIZE=1 with AddressSanitizer and UBSan besides: such
+# kernels are imported by a Python that runs with the libraries of both preloaded (tests/helpers/sanitizers.py).
+SANITIZE = os.environ.get("PGMX_SANITIZE", "0") == "1"
+DEBUG = SANITIZE or os.environ.get("PGMX_DEBUG", "0") == "1"
 
 DIRECTIVES = {
     "language_level": "3",
@@ -43,6 +45,9 @@ if sys.platform == "win32":
 else:
     # -ffp-contract=off: a fused multiply-add would make scores differ between processors.
     COMPILE_ARGS = ["-O3", "-ffp-contract=off"]
+SANITIZERS = ["-fsanitize=address,undefined"] if SANITIZE else []
+if SANITIZE:
+    COMPILE_ARGS = ["-O1", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off", *SANITIZERS]
 
 
 def extensions() -> list[Extension]:
@@ -57,6 +62,7 @@ def extensions() -> list[Extension]:
             [str(path)],
             include_dirs=FOLDERS,
             extra_compile_args=COMPILE_ARGS,
+            extra_link_args=SANITIZERS,
             depends=list_sources(path.parent),
         )
         for name, path in sources.items()

@@ -66,13 +66,18 @@ def _is_missing(name) -> bool:
 
 
 def as_reals(values: ArrayLike, what: str) -> np.ndarray:
-    """Return numbers as an array, raising ValueError about `what` where some are complex."""
+    """Return numbers as an array, raising ValueError about `what` where some are complex or are none."""
     array = np.asarray(values)
     if array.dtype.kind == "c" or (
         array.dtype == object and any(isinstance(v, Complex) and not isinstance(v, Real) for v in array.flat)
     ):
         raise ValueError(f"{what} must be real numbers, got complex ones: give the real part alone if that is meant")
-    return array
+    if array.dtype.kind in "biuf":
+        return array
+    try:
+        return array.astype(np.float64, casting="unsafe" if array.dtype.kind in "OUS" else "safe")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numbers: {error}") from None
 
 
 def is_number(value: object) -> bool:
@@ -82,10 +87,7 @@ def is_number(value: object) -> bool:
 
 def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> np.ndarray:
     """Return a float64 copy of row weights, raising ValueError unless they are finite, not negative, not all zero."""
-    try:
-        values = as_reals(weights, name).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers, one per row: {error}") from None
+    values = as_reals(weights, name).astype(np.float64)
     if values.ndim != 1 or (n_rows is not None and len(values) != n_rows):
         expected = "" if n_rows is None else f" {(n_rows,)}"
         raise ValueError(f"{name} must have the shape{expected}, one weight per row, got {values.shape}")

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
@@ -16,6 +17,8 @@ from pgmx.models.files.graphml import write_graph
 from pgmx.models.files.markov import MARKOV_WRITERS, parse_markov
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+
+Network = TypeVar("Network")
 
 #: Formats that `save_model` writes; each is also a file suffix.
 FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
@@ -234,7 +237,7 @@ def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike,
     ...     load_markov_network(save_markov_network(grid_network(3, 3), f"{folder}/grid.npz"))
     PairwiseMarkovNetwork(9 variables, 12 edges)
     """
-    return network.save(path, format)
+    return _check_class(network, PairwiseMarkovNetwork).save(path, format)
 
 
 def load_markov_network(path: str | os.PathLike, format: str | None = None) -> PairwiseMarkovNetwork:
@@ -306,7 +309,7 @@ def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLik
     ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
     GaussianMarkovNetwork(5 variables, 4 edges)
     """
-    return network.save(path, format)
+    return _check_class(network, GaussianMarkovNetwork).save(path, format)
 
 
 def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:
@@ -339,3 +342,10 @@ def load_gaussian_network(path: str | os.PathLike, format: str | None = None) ->
     {'a': 5.0, 'b': 0.0}
     """
     return GaussianMarkovNetwork.load(path, format)
+
+
+def _check_class(network: object, kind: type[Network]) -> Network:
+    """Return a network, raising TypeError for what is none of its kind."""
+    if not isinstance(network, kind):
+        raise TypeError(f"network must be a {kind.__name__}, got {type(network).__name__}: save_model takes others")
+    return network

@@ -235,7 +235,7 @@ def test_gaussian_network_of_weighted_rows(rng):
         ([1.0, math.inf] + [1.0] * 298, r"sample_weight\[1\] is inf"),
         ([0] * 300, "all sample_weight are zero"),
         ([1e-4] * 300, "add up to 0.03, less than one row"),
-        (["much"] * 300, "sample_weight must hold numbers"),
+        (["much"] * 300, "sample_weight must be numbers"),
     ],
 )
 def test_weights_that_are_none(weights, message):

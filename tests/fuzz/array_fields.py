@@ -1,6 +1,7 @@
-"""Any array of a checkpoint or of a model's npz rewritten, with or without a valid digest."""
+"""Any array of an npz, part of a JSON document, or number and line of a text rewritten, a digest valid or not."""
 
 import json
+import re
 from io import BytesIO
 from typing import Any
 
@@ -10,6 +11,7 @@ from pgmx.runs.checkpoint import digest_arrays
 from tests.fuzz.plane_fields import follow, list_paths, set_path
 
 DELETE = "delete"
+NUMBER, LINE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"), re.compile(r".+")
 
 
 class ArrayFields:
@@ -85,3 +87,34 @@ class DocumentFields:
     def to_bytes(self, *, sign: bool, changed: str = "") -> bytes:
         """Return the file; it has no checksums."""
         return json.dumps(self.document).encode()
+
+
+class TextFields:
+    """The numbers and lines of a model in a text format (BIF, XMLBIF, UAI, GraphML): ``number.3``, ``line.0``."""
+
+    def __init__(self, raw: bytes):
+        self.text = raw.decode()
+
+    def _places(self, kind: str) -> list[tuple[int, int]]:
+        pattern = NUMBER if kind == "number" else LINE
+        return [match.span() for match in pattern.finditer(self.text)]
+
+    def list_fields(self) -> list[str]:
+        """Return all numbers and all lines."""
+        return [f"{kind}.{at}" for kind in ("number", "line") for at in range(len(self._places(kind)))]
+
+    def value(self, field: str) -> str:
+        """Return the text of a number or line."""
+        kind, at = field.split(".")
+        start, stop = self._places(kind)[int(at)]
+        return self.text[start:stop]
+
+    def set_value(self, field: str, value: Any) -> None:
+        """Put another text in the place of a number or line; "delete" takes it out."""
+        kind, at = field.split(".")
+        start, stop = self._places(kind)[int(at)]
+        self.text = self.text[:start] + ("" if value == DELETE else str(value)) + self.text[stop:]
+
+    def to_bytes(self, *, sign: bool, changed: str = "") -> bytes:
+        """Return the file; it has no checksums."""
+        return self.text.encode()

@@ -106,7 +106,8 @@ FORMATS = {
 
 def round_trip(model: Any, path: Path, kind: str) -> Any:
     """Return a model written and read."""
-    models.save_model(model, path)
+    save = {"markov": models.save_markov_network, "gaussian": models.save_gaussian_network}.get(kind, models.save_model)
+    save(model, path)
     load = {"markov": models.load_markov_network, "gaussian": models.load_gaussian_network}.get(kind, models.read_model)
     return load(path)
 

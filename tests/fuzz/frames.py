@@ -203,8 +203,8 @@ def spoil(rng: np.random.Generator, table: Table) -> Table:
     return Table(frame, table.codes, table.cards, table.names, [fault(*words)], f"{kind} in {name!r}: {table.plan}")
 
 
-def spoil_weights(rng: np.random.Generator, n_rows: int, *, smallest: float = 1e-9) -> tuple[Any, list[Fault]]:
-    """Return row weights that must be refused; `smallest` are too small to add up to a row."""
+def spoil_weights(rng: np.random.Generator, n_rows: int, *, count_rows: bool = True) -> tuple[Any, list[Fault]]:
+    """Return row weights that must be refused; with `count_rows` those too that do not add up to one row."""
     weights: Any = rng.random(n_rows) + 0.5
     kind = int(rng.integers(7))
     if kind == 0:
@@ -220,7 +220,7 @@ def spoil_weights(rng: np.random.Generator, n_rows: int, *, smallest: float = 1e
     elif kind == 5:
         weights = ["a"] * n_rows
     else:
-        weights = pick(rng, [3.0, "weights", np.full(n_rows, smallest)])
+        weights = pick(rng, [3.0, "weights", *([np.full(n_rows, 1e-9)] if count_rows else [])])
     return weights, [fault("sample_weight")]
 
 

@@ -29,7 +29,7 @@ def draw_gaussian_case(name: str, rng: np.random.Generator) -> Case:
         wrong, faults = spoil_option(rng, GAUSSIANS[name])
         options |= wrong
     elif plant == "weights":
-        weights, faults = spoil_weights(rng, len(frame), smallest=1e-300)
+        weights, faults = spoil_weights(rng, len(frame), count_rows=False)
     else:
         weights = draw_weights(rng, len(frame)) if chance(rng, 0.2) else None
         if weights is None and chance(rng, 0.2):

@@ -151,7 +151,7 @@ enter_calls(
     lambda rng: {"model": draw_network(rng)[0].potentials, "n_samples": 10, "burn_in": 5, "seed": 1},
     check_rows,
     {
-        "n_samples": Wrong((0, -1, 1.5, "x")),
+        "n_samples": Wrong((-1, 1.5, "x")),
         "burn_in": Wrong((-1, "x")),
         "thinning": Wrong((0, "x")),
         "n_chains": Wrong((0, 1.5)),

@@ -101,7 +101,7 @@ MARKOV = {
     "state_names": Option((None, {}), (3, "x", ["a"])),
     "required_edges": Option((None, ()), (3, "x", [("a",)], [3])),
     "forbidden_edges": Option((None, []), (3, "x", [("a", "b", "c")])),
-    "edge_weights": Option((None, {}), (3, "x", [[1.0]], {"a": 2.0})),
+    "edge_weights": Option((None, {}), (3, "x", [[1.0, 2.0]], {"a": 2.0})),
     "start": Option((None,), (3, "x")),
     "true_graph": Option((None,), (3, "x")),
 }

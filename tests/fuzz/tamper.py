@@ -1,4 +1,4 @@
-"""Rewrites any field of a plane file, a checkpoint or a model file (npz, json), with valid checksums where asked.
+"""Rewrites any field of a plane file, a checkpoint or a model file of any format, with valid checksums where asked.
 
 python -m tests.fuzz.tamper FILE --list
 python -m tests.fuzz.tamper FILE --set FIELD=VALUE --sign --out FILE2
@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.array_fields import ArrayFields, DocumentFields
+from tests.fuzz.array_fields import ArrayFields, DocumentFields, TextFields
 from tests.fuzz.plane_fields import PlaneFields
 
 
@@ -18,7 +18,9 @@ def read_fields(raw: bytes) -> Any:
     """Return the fields of a file, by what it begins with."""
     if raw.startswith(b"PK"):
         return ArrayFields(raw)
-    return DocumentFields(raw) if raw.lstrip().startswith((b"{", b"[")) else PlaneFields(raw)
+    if raw.startswith(b"PGMX"):
+        return PlaneFields(raw)
+    return DocumentFields(raw) if raw.lstrip().startswith((b"{", b"[")) else TextFields(raw)
 
 
 def tamper(raw: bytes, changes: dict[str, Any], *, sign: bool) -> bytes:

@@ -5,14 +5,16 @@ import pandas as pd
 import pytest
 
 from pgmx import datasets, inference, metrics, plotting, solvers, statistics
-from pgmx.data import estimate_memory
+from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.estimators import GraphicalLasso, HillClimbSearch
+from pgmx.models import GaussianMarkovNetwork, save_markov_network
 from tests.fuzz.model_files import discrete
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 R = np.array([[1.0, 0.5], [0.5, 1.0]])
 CHAIN = datasets.chain_network(3)
 NETWORK = discrete()
+TABLE = DiscreteTable("ab", [range(2), range(2)], [[0, 1, 0, 1, 1], [0, 0, 1, 1, 1]])
 LARGE = pd.DataFrame({"a": ROWS[:, 0] * 1e200, "b": ROWS[:, 1]})
 SAME = pd.DataFrame({"a": np.full(20, 1e300), "b": ROWS[:, 1]})
 
@@ -23,7 +25,7 @@ FAULTS = {
     "negative weights": (lambda: statistics.moments(ROWS, -np.ones(20)), r"weights\[0\] is -1"),
     "too few weights": (lambda: statistics.moments(ROWS, np.ones(19)), r"weights must have the shape \(20,\)"),
     "no weight": (lambda: statistics.moments(ROWS, np.zeros(20)), "all weights are zero"),
-    "words for weights": (lambda: statistics.gaussian_sample(ROWS, weights=["x"] * 20), "weights must hold numbers"),
+    "words for weights": (lambda: statistics.gaussian_sample(ROWS, weights=["x"] * 20), "weights must be numbers"),
     "weights of a learner": (
         lambda: GraphicalLasso(show_progress=False).fit(ROWS, sample_weight=-np.ones(20)),
         r"sample_weight\[0\] is -1",
@@ -67,6 +69,19 @@ FAULTS = {
         lambda: inference.PairwisePotentials([2], "x", [], []),
         "node_values must be numbers",
     ),
+    "words for a mean": (
+        lambda: GaussianMarkovNetwork.from_covariance(["a", "b"], R, mean="x"),
+        "mean must be numbers",
+    ),
+    "words for memory of pairs": (lambda: statistics.PairTables(TABLE, memory="x"), "memory must be an integer"),
+    "words for weights of pairs": (
+        lambda: statistics.PairTables(TABLE, weights=["x"] * 5),
+        "weights must be numbers",
+    ),
+    "no ratio": (lambda: GraphicalLasso().path(ROWS, lam_min_ratio="x"), "lam_min_ratio must be a number"),
+    "half a penalty": (lambda: GraphicalLasso().path(ROWS, n_lams=2.5), "n_lams must be an integer"),
+    "words for lams": (lambda: GraphicalLasso().path(ROWS, lams=["x"]), "lams must be numbers"),
+    "words for a network": (lambda: save_markov_network("x", "a.json"), "network must be a PairwiseMarkovNetwork"),
     "no resolution": (lambda: plotting.save_picture(NETWORK, "no/such.svg", dpi=0), "dpi must be a positive number"),
 }
 

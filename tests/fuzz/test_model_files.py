@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pgmx.models import save_model
+from tests.fuzz import tamper
 from tests.fuzz.model_files import FILES, check_model
 from tests.fuzz.mutations import attack, try_one
 from tests.fuzz.plane_fields import follow, list_paths, set_path
@@ -45,3 +46,13 @@ def test_any_field_of_a_document(tmp_path, kind):
             set_path(document, field, other)
             path.write_text(json.dumps(document))
             try_one(path, read, check_model)
+
+
+def test_the_tool_rewrites_a_field_of_a_text(tmp_path, capsys):
+    make, name, read = FILES["uai"]
+    path, other = save_model(make(), tmp_path / name), tmp_path / "other.uai"
+    tamper.main([str(path), "--list"])
+    assert "number.0 = '4'" in capsys.readouterr().out
+    tamper.main([str(path), "--set", "number.0=99999999999", "--out", str(other)])
+    with pytest.raises(ValueError, match=r"other\.uai"):
+        read(other)

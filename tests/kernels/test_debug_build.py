@@ -1,4 +1,7 @@
-"""The tests nearest to the kernels once more, on kernels built with bounds checks."""
+"""The tests nearest to the kernels, and random calls, on kernels built with bounds checks and sanitizers.
+
+One build serves all: AddressSanitizer and UBSan where gcc has them, bounds checks alone elsewhere.
+"""
 
 import os
 import re
@@ -8,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from helpers.sanitizers import find_sanitizers, sanitizer_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,8 +44,19 @@ else:
 """
 
 
-def run(tree, *arguments, timeout):
-    environment = {**os.environ, "PGMX_DEBUG": "1", "PYTHONPATH": str(tree)}
+OVERFLOW = """
+import ctypes
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+ctypes.memset(library.malloc(8), 0, 9)
+"""
+
+SANITIZERS = find_sanitizers()
+
+
+def run(tree, *arguments, timeout, **variables):
+    switch = "PGMX_SANITIZE" if SANITIZERS else "PGMX_DEBUG"
+    environment = {**os.environ, switch: "1", "PYTHONPATH": str(tree), **variables}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True, timeout=timeout
     )
@@ -48,9 +64,14 @@ def run(tree, *arguments, timeout):
     return done.stdout
 
 
+def run_with_kernels(tree, *arguments, timeout):
+    """Run Python on the kernels of the tree."""
+    return run(tree, *arguments, timeout=timeout, **(sanitizer_environment(SANITIZERS) if SANITIZERS else {}))
+
+
 @pytest.fixture(scope="module")
 def debug_tree(tmp_path_factory):
-    """A copy of the source with its kernels built in place, with bounds checks."""
+    """A copy of the source with its kernels built in place, with all checks."""
     pytest.importorskip("Cython", reason="building the kernels needs Cython")
     pytest.importorskip("setuptools", reason="building the kernels needs setuptools")
     tree = tmp_path_factory.mktemp("debug")
@@ -71,26 +92,30 @@ def debug_tree(tmp_path_factory):
 
 @pytest.mark.debug_build
 def test_out_of_range_is_noticed(debug_tree):
-    *files, found = run(debug_tree, "-c", PROBE, timeout=60).splitlines()
+    *files, found = run_with_kernels(debug_tree, "-c", PROBE, timeout=120).splitlines()
     assert len(files) == 4
     assert all(Path(file).is_relative_to(debug_tree) for file in files)
     assert found.startswith("IndexError: Out of bounds")
 
 
 @pytest.mark.debug_build
-def test_kernel_tests_pass_with_bounds_checks(debug_tree):
-    answer = run(
-        debug_tree,
-        "-m",
-        "pytest",
-        *TESTS,
-        "-q",
-        "-m",
-        "not debug_build and not slow",
-        "-p",
-        "no:cacheprovider",
-        timeout=1200,
-    )
+def test_kernel_tests_and_random_calls_pass(debug_tree, capsys):
+    options = ("-q", "-m", "not debug_build and not slow", "-p", "no:cacheprovider")
+    answer = run_with_kernels(debug_tree, "-m", "pytest", *TESTS, *options, timeout=1800)
     passed = re.search(r"(\d+) passed", answer)
     assert passed is not None and int(passed[1]) > 500, answer[-2000:]
     assert "failed" not in answer
+    cases = run_with_kernels(debug_tree, "-m", "tests.fuzz", "--cases", "300", "--megabytes", "4000", timeout=600)
+    assert "300 cases" in cases
+    checks = "AddressSanitizer, UBSan and bounds checks" if SANITIZERS else "bounds checks alone: gcc has no libasan"
+    with capsys.disabled():
+        print(f"\nkernels built with {checks}: {passed[1]} kernel tests and 300 fuzz cases passed")
+
+
+@pytest.mark.debug_build
+@pytest.mark.skipif(not SANITIZERS, reason="gcc has no libasan")
+def test_a_write_behind_a_block_ends_the_process(debug_tree):
+    kernels = list((debug_tree / "pgmx" / "_ext").glob("*.so"))
+    assert len(kernels) >= 20 and all(b"__asan_report" in kernel.read_bytes() for kernel in kernels)
+    with pytest.raises(AssertionError, match="AddressSanitizer: heap-buffer-overflow"):
+        run_with_kernels(debug_tree, "-c", OVERFLOW, timeout=60)

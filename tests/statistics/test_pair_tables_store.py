@@ -151,7 +151,7 @@ def test_wrong_weights(weights, words, rng):
 
 
 def test_wrong_memory(rng):
-    with pytest.raises(ValueError, match="memory must be a positive number of bytes, got 0"):
+    with pytest.raises(ValueError, match="memory must be at least 1, got 0"):
         PairTables(random_table(rng, [3, 2]), memory=0)
 
 

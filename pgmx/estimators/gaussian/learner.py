@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from pgmx.checks import caller_level
+from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators.base import Interval, StrOptions, config
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
@@ -250,14 +250,17 @@ class GaussianLearner(ContinuousLearner):
             For unusable data, options and penalties.
         """
         self._validate()
+        if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
+            raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
+        n_lams = check_natural(n_lams, "n_lams", 1)
         sample = self._read(self._open(X), sample_weight)
         if lams is None:
             largest = self._largest_penalty(sample)
             penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
         else:
-            penalties = np.sort(np.asarray(list(lams), dtype=np.float64))[::-1]
+            penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
-                raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {list(lams)!r}")
+                raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {lams!r}")
         with self._bar() as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             path = self._path(sample, np.ascontiguousarray(penalties), run)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from pgmx.checks import join_names, read_only
+from pgmx.checks import as_reals, join_names, read_only
 from pgmx.models.gaussian.blocks import compute_smallest_eigenvalue
 
 #: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
@@ -59,7 +59,7 @@ def check_column(values, names: tuple, what: str, default: float, *, positive: b
     if values is None:
         column = np.full(len(names), default)
     else:
-        column = np.array(values, dtype=np.float64)
+        column = as_reals(values, what).astype(np.float64)
         if column.shape != (len(names),):
             raise ValueError(
                 f"{what} must hold one number for each of {len(names)} variables, got shape {column.shape}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _pair_tables
-from pgmx.checks import as_reals, join_names
+from pgmx.checks import as_reals, check_natural, join_names
 from pgmx.data import DiscreteTable
 from pgmx.statistics.counts import marginal_counts
 from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
@@ -87,8 +87,7 @@ class PairTables:
         memory: int = 1 << 28,
         n_jobs: int | None = None,
     ):
-        if memory <= 0:
-            raise ValueError(f"memory must be a positive number of bytes, got {memory}")
+        check_natural(memory, "memory", 1)
         self.n_variables = table.n_variables
         self.cardinalities = table.cardinalities
         self.n_counted = 0
