@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext import _gram_lasso
+from pgmx.checks import as_reals
 from pgmx.parallel.spread import call_together
 from pgmx.runs.tasks import is_past
 from pgmx.solvers.gaussian.glasso.certificate import (
@@ -127,10 +128,9 @@ def graphical_lasso_path(
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1] or not len(R):
         raise ValueError(f"R must be a square matrix with at least one row, its shape is {R.shape}")
-    penalties = np.atleast_1d(np.asarray(lams))
-    if penalties.dtype.kind not in "iuf" or not (penalties >= 0).all():
-        raise ValueError(f"lams must be numbers of at least 0, got {lams!r}")
-    penalties = penalties.astype(np.float64)
+    penalties = np.atleast_1d(as_reals(lams, "lams").astype(np.float64))
+    if not (penalties >= 0).all():
+        raise ValueError(f"lams must be at least 0, got {penalties[~(penalties >= 0)][0]}")
     path = _Path(R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback, on_interrupt)
     return path.solve(penalties)
 
