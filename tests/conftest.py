@@ -28,6 +28,13 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds")))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Leave doctests to the package: modules of tests have none, and would be imported twice."""
+    collectors = yield
+    return [collector for collector in collectors if type(collector).__name__ != "DoctestModule"]
+
+
 @pytest.fixture
 def rng(seed):
     return np.random.default_rng(seed)
