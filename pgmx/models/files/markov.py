@@ -25,6 +25,9 @@ _COMMENT = "# pgmx "
 #: States in a uai file that need no number, as those of variables without a factor.
 _FREE_STATES = 1 << 16
 
+#: Digits of a count in a uai file.
+_MOST_DIGITS = 18
+
 
 class MarkovParts(NamedTuple):
     """What a pairwise Markov network consists of, `name` empty without one.
@@ -227,8 +230,8 @@ class _Words:
     def read_count(self, what: str) -> int:
         """Return the next word as a number from 0 on."""
         word = self.take(what)
-        if not word.isdecimal():
-            raise ValueError(f"word {self.at} must be {what}, got {word!r:.60}")
+        if not word.isdecimal() or len(word) > _MOST_DIGITS:
+            raise ValueError(f"word {self.at} must be {what}, of {_MOST_DIGITS} digits at most, got {word!r:.60}")
         return int(word)
 
     def read_logs(self, n: int, what: str) -> np.ndarray:
