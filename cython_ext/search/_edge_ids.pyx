@@ -11,7 +11,25 @@ from collections.abc import Collection, Mapping, Set
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_AsSsize_t
 from cpython.ref cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define pgmx_prefetch(address) __builtin_prefetch(address)
+    #else
+    #define pgmx_prefetch(address)
+    #endif
+    """
+    void prefetch "pgmx_prefetch"(const void *address)
+
+cdef extern from "Python.h":
+    PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+
+cdef enum:
+    AHEAD = 12  # the pairs of a set lie anywhere in memory, and each is waited for unless it was asked for before
 
 
 def is_pair(edge):
@@ -31,17 +49,41 @@ def find_keys(edges, dict positions, int64_t[::1] keys):
 
     Returns the number of keys written, fewer than m where the next edge is no ordered pair of names.
     """
-    cdef Py_ssize_t n = len(positions), m = keys.shape[0], i = 0, tail, head
-    try:
-        for edge in edges:
-            if i == m or not (type(edge) is tuple and len(<tuple>edge) == 2 or is_pair(edge)):
-                break
-            first, second = edge
+    cdef list pairs = list(edges)
+    cdef Py_ssize_t n = len(positions), m = min(keys.shape[0], len(pairs)), i, tail, head
+    for i in range(m):
+        if i + AHEAD < m:
+            prefetch(PyList_GET_ITEM(pairs, i + AHEAD))
+        edge = pairs[i]
+        if not (type(edge) is tuple and len(<tuple>edge) == 2 or is_pair(edge)):
+            return i
+        first, second = edge
+        try:
             tail, head = find_position(positions, first), find_position(positions, second)
-            if tail < 0 or head < 0:
-                break
-            keys[i] = tail * n + head
-            i += 1
-    except TypeError:  # an unhashable name
-        pass
-    return i
+        except TypeError:  # unhashable
+            return i
+        if tail < 0 or head < 0:
+            return i
+        keys[i] = tail * n + head
+    return m
+
+
+def sort_keys(const int64_t[::1] keys, Py_ssize_t n):
+    """Return the pairs (tail, head) of keys tail * n + head, int64 (k, 2), sorted and each once.
+
+    Memory: a byte per pair of the n variables.
+    """
+    cdef uint8_t[:, ::1] mask = np.zeros((n, n), dtype=np.uint8)
+    cdef int64_t[:, ::1] pairs
+    cdef Py_ssize_t i, tail, head, k = 0
+    for i in range(keys.shape[0]):
+        (&mask[0, 0])[keys[i]] = 1
+    edges = np.empty((np.count_nonzero(mask), 2), dtype=np.int64)
+    pairs = edges
+    for tail in range(n):
+        for head in range(n):
+            if mask[tail, head]:
+                pairs[k, 0] = tail
+                pairs[k, 1] = head
+                k += 1
+    return edges

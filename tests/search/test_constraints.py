@@ -113,6 +113,18 @@ def test_pairs_of_any_kind_say_the_same():
         np.testing.assert_array_equal(read_constraints(NAMES, forbidden_edges=edges).allowed, expected)
 
 
+@given(st.integers(1, 30), st.data())
+def test_many_and_few_statements_are_read_alike(n, data):
+    names = [f"v{i}" for i in range(n)]
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=60))
+    constraints = read_constraints(names, forbidden_edges=[(names[u], names[v]) for u, v in pairs])
+    expected = np.ones((n, n), dtype=np.uint8) - np.eye(n, dtype=np.uint8)
+    for tail, head in pairs:
+        expected[head, tail] = 0
+    allowed = 1 - np.eye(n) if constraints.allowed is None else constraints.allowed
+    np.testing.assert_array_equal(allowed, expected)
+
+
 def test_what_is_no_pair_is_named_before_unknown_names():
     for wrong in ("ab", {"a", "b"}, {"a": 1, "b": 2}, 3, ("a",), None):
         with pytest.raises(ValueError, match=r"forbidden_edges holds .*; expected a \(tail, head\) pair"):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx._ext._edge_ids import find_keys, is_pair
+from pgmx._ext._edge_ids import find_keys, is_pair, sort_keys
 from pgmx.checks import join_names
 from pgmx.graphs.cycles import find_cycle
 
@@ -234,14 +234,17 @@ def _read_edges(edges: Any, option: str, index: dict) -> np.ndarray:
             culprit = next(edge for edge in edges if not is_pair(edge))
             raise ValueError(f"{option} holds {culprit!r}; expected a (tail, head) pair")
         raise ValueError(_describe_unknown_names(option, chain.from_iterable(edges), index))
-    if (loops := keys % (len(index) + 1) == 0).any():  # tail * n + head, with tail == head
+    if len(index) ** 2 <= 16 * len(keys):
+        ids = sort_keys(keys, len(index))
+    else:
+        ids = np.column_stack(np.divmod(np.unique(keys), len(index)))
+    loops = ids[:, 0] == ids[:, 1]
+    if loops.any():
         if option.endswith("required_edges"):
-            name = list(index)[keys[loops].min() // len(index)]
+            name = list(index)[ids[loops, 0].min()]
             raise ValueError(f"{option} holds the self loop {name!r} -> {name!r}; remove it")
-        keys = keys[~loops]
-    keys = np.sort(keys)
-    keys = keys[np.diff(keys, prepend=-1) > 0]
-    return np.column_stack(np.divmod(keys, len(index)))
+        ids = ids[~loops]
+    return ids
 
 
 def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
