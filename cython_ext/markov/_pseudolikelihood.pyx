@@ -134,6 +134,18 @@ cdef class Conditionals:
         """Return weight times probability of each state in each row, float32 (s_i, N); None while it is constant."""
         return self._kept[1][i]
 
+    def totals(self):
+        """Return the sums over the rows of the conditionals of all states, float64 (sum of states,)."""
+        return np.array(self.total_of)
+
+    def set_conditionals(self, Py_ssize_t i, states, totals):
+        """Go on from earlier conditionals of node i, float32 (s_i, N) or None where it was constant, and their sums."""
+        if states is not None:
+            if self._states[i] == 0:
+                self._open(i)
+            self._kept[1][i][...] = states
+        np.asarray(self.total_of)[self.offset[i]:self.offset[i + 1]] = totals
+
     def _open(self, Py_ssize_t i):
         """Store the conditionals of node i row by row."""
         part = slice(self.offset[i], self.offset[i + 1])

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from helpers.markov_tables import ALL, EDGE_WISE, planted_network, planted_rows
+from helpers.markov_tables import ALL, EDGE_WISE, parameters, planted_network, planted_rows
 from pgmx.data import encode
 from pgmx.estimators import (
     BestChoiceEdgeGrafting,
@@ -154,21 +154,41 @@ def test_resumed_runs_come_to_the_same_objective(make, loss, path):
     options = {"lam": 0.02, "l2": 0.1, "loss": loss}
     plain = make(**options).fit(ROWS)
     found = interrupted(make, path, max(2, plain.n_iter_ // 5), **options)
-    assert found.objective_ == pytest.approx(plain.objective_, abs=1e-5)
+    if loss == "bethe":  # its messages are no part of a checkpoint
+        assert found.objective_ == pytest.approx(plain.objective_, abs=1e-5)
+    else:
+        assert found.objective_ == plain.objective_
     assert not path.exists()
     assert found.history_["n_edges"][0] == 0
     for name in ("seconds", "cpu_seconds", "n_edges"):
         assert (np.diff(found.history_[name]) >= 0).all(), name
 
 
-@pytest.mark.parametrize("make", [EdgeGrafting, BestChoiceEdgeGrafting, OnlineEdgeGrafting, FirstHitEdgeGrafting])
-def test_a_resumed_run_activates_the_same_edges(make, path):
-    plain = make(lam=0.01).fit(ROWS)
-    make(lam=0.01, checkpoint=path, callback=lambda progress: progress.n_iter == 6).fit(ROWS)
-    found = make(lam=0.01, checkpoint=str(path)).fit(ROWS)
-    assert found.edges_.tolist() == plain.edges_.tolist()
-    assert found.objective_ == pytest.approx(plain.objective_, abs=2e-6)
-    assert found.history_["n_edges"][:7].tolist() == plain.history_["n_edges"][:7].tolist()
+@pytest.mark.parametrize(
+    ("make", "loss", "n_rounds"),
+    [
+        *((EdgeGrafting, "pseudolikelihood", k) for k in (1, 4)),
+        (OnlineEdgeGrafting, "pseudolikelihood", 3),
+        (GraftingLight, "pseudolikelihood", 5),
+        (EdgeGrafting, "exact", 2),
+        *(
+            pytest.param(make, loss, k, marks=pytest.mark.slow)
+            for make in ALL.values()
+            for loss in ("pseudolikelihood", "exact")
+            for k in (1, 2, 3, 6)
+        ),
+    ],
+)
+def test_a_resumed_run_ends_in_the_same_network_to_the_last_bit(make, loss, n_rounds, path):
+    rows = ROWS.iloc[:, :5] if loss == "exact" else ROWS
+    options = {"lam": 0.01, "loss": loss}
+    plain = make(**options).fit(rows)
+    make(checkpoint=path, callback=lambda progress: progress.n_iter == n_rounds, **options).fit(rows)
+    learner = make(checkpoint=str(path), **options).fit(rows)
+    assert learner.edges_.tolist() == plain.edges_.tolist()
+    assert learner.objective_ == plain.objective_
+    for one, other in zip(parameters(learner), parameters(plain), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.filterwarnings("ignore:max_time=")

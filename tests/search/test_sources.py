@@ -111,7 +111,7 @@ def test_features_of_a_snapshot_are_not_activated_again(rng):
     loss, _, run = feature_run(codes)
     run.graft()
     again, source, second = feature_run(codes)
-    again.restore(loss.state())
+    again.restore(Snapshot(loss.state()))
     source.restore(None, again)
     assert second.graft() == "converged"
     assert len(set(second.run.history["n_edges"])) == 1
@@ -119,7 +119,7 @@ def test_features_of_a_snapshot_are_not_activated_again(rng):
     loss, _, run = feature_run(codes, max_edges=5)
     run.graft()
     again, source, _ = feature_run(codes)
-    again.restore(loss.state())
+    again.restore(Snapshot(loss.state()))
     source.restore(None, again)
     *_, (_, pair, cell) = features_left(again, 0.01)
     source.next_round(again, 10, run_of())
@@ -215,7 +215,7 @@ def test_a_stream_is_taken_up_where_it_was(rng):
         source.next_round(loss, 1, run_of())
     state = {name: np.array(value) for name, value in source.state().items()}
     again = loss_of(codes, CARDS, lam=0.002)
-    again.restore(loss.state())
+    again.restore(Snapshot(loss.state()))
     second = stream_of(again)
     second.restore(Snapshot(state), again)
     for one, model in ((source, loss), (second, again)):

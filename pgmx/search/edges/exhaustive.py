@@ -157,14 +157,18 @@ class _AllPairs:
         """Do nothing: the drift of the loss bounds how far scores have moved."""
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: the active edges say where the run is."""
-        return {}
+        """Return the number of tests: the active edges say where the run is."""
+        return {"n_tests": self.n_tests}
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
         """Leave the active edges out."""
-        if state is not None:
-            state.check_names(())
+        self._restore_count(state)
         self._edges.remove(loss.edges)
+
+    def _restore_count(self, state: Snapshot | None) -> None:
+        if state is not None:
+            state.check_names(self.state())
+            self._edges.n_tests = state.integer("n_tests", 0)
 
     def _activate(self, pairs: np.ndarray, loss: PenalisedLoss) -> None:
         loss.activate(pairs)
@@ -230,13 +234,12 @@ class BestFeature(_AllPairs):
         return 1
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
-        """Leave out the features that are not zero; others are candidates again."""
-        if state is not None:
-            state.check_names(())
-        potentials = loss.potentials()
-        for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
-            self._active[i, j] = [(int(a), int(b)) for a, b in np.argwhere(table)]
-            if table.all():
+        """Leave out the active features."""
+        self._restore_count(state)
+        for e, (i, j) in enumerate(loss.edges.tolist()):
+            cells = loss.active_cells(e)
+            self._active[i, j] = [(int(a), int(b)) for a, b in np.argwhere(cells)]
+            if cells.all():
                 self._edges.remove(np.array([[i, j]]))
 
 
@@ -281,3 +284,14 @@ class WorkingSet(_AllPairs):
             self._activate(pairs, loss)
             loss.optimise(tol=self._tol if len(pairs) == len(violators) else 10 * self._tol, deadline=run.deadline)
         return len(pairs)
+
+    def state(self) -> dict[str, Any]:
+        """Return the number of tests, and the size of the next batch."""
+        return {**super().state(), "size": min(self._size, 1 << 62)}
+
+    def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
+        """Leave the active edges out, and go on with the size of the next batch."""
+        super().restore(state, loss)
+        if state is not None:
+            self._size = state.integer("size", 1)
+            self._lam_before = loss.lam

@@ -17,9 +17,6 @@ MOST_IDLE = 50
 #: What sums of floats may add to the violation of a block.
 _ROUNDING = 2e-6
 
-#: Log-potentials beyond this size are in no snapshot.
-_MOST = 1e4
-
 #: Relative rise of an objective that is not convex which is put down to its tolerance.
 _SLACK = 1e-4
 
@@ -112,14 +109,15 @@ class Grafting:
 
     def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
         part = snapshot.take_part("loss_")
-        snapshot.check_names(("n_iter", "n_active", "objective"))
-        parameters = read_parameters(part, self.loss.cardinalities)
-        edges = parameters["edges"]
+        snapshot.check_names(("n_iter", "n_active", "n_idle", "n_presses", "objective"))
+        edges = part.pairs("edges", self.loss.n_variables)
         if is_candidate is not None:
             n = self.loss.n_variables
             is_known = np.isin(edges @ (n, 1), known @ (n, 1))
             part.check((is_known | is_candidate(edges)).all(), "an edge that is no candidate")
-        self.loss.restore(parameters)
+        self.loss.restore(part)
+        self._n_idle = snapshot.integer("n_idle", 0, MOST_IDLE)
+        self._n_presses = snapshot.integer("n_presses", 0)
         self.n_iter = snapshot.integer("n_iter", max(self.run.n_rows - 1, 0))
         # features are activated one by one
         most = np.prod(self.loss.cardinalities[edges], axis=1).sum() if self.loss.is_feature_wise else len(edges)
@@ -135,7 +133,6 @@ class Grafting:
         "unsettled" means that a loss which is not convex did not converge. It may be called again after λ has become
         smaller.
         """
-        self._n_idle = self._n_presses = 0
         self._stored = StoredParameters(self.loss)
         reason = ""
         with self.run.catch_interrupt():
@@ -154,6 +151,7 @@ class Grafting:
             reason = "interrupt"
         elif not self.loss.is_convex and not self._stored.return_to_stationary(self.run):
             reason = "unsettled"
+        self._n_idle = self._n_presses = 0  # for the next penalty
         self.run.add_row(**self._figures())
         return reason
 
@@ -209,24 +207,13 @@ class Grafting:
             return
         source = {f"source_{name}": value for name, value in self.source.state().items()}
         loss = {f"loss_{name}": value for name, value in self.loss.state().items()}
-        counts = {"n_iter": self.n_iter, "n_active": self.n_active, "objective": self.loss.objective()}
-        self.run.save({**counts, **source, **loss})
-
-
-def read_parameters(part: Snapshot, cardinalities: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the active edges and the parameters in a snapshot, as `PenalisedLoss.restore` takes them."""
-    part.check_names(("edges", "nodes", "pairs", "tables"))
-    n = len(cardinalities)
-    edges, pairs = part.pairs("edges", n), part.pairs("pairs", n)
-    ascend = all((array[:, 0] < array[:, 1]).all() for array in (edges, pairs))
-    part.check(ascend and (np.diff(pairs @ (n, 1)) > 0).all(), "pairs of variables in another order")
-    part.check(np.isin(pairs @ (n, 1), edges @ (n, 1)).all(), "parameters of pairs that are not active")
-    sizes = int(cardinalities.sum()), int(np.prod(cardinalities[pairs], axis=1).sum())
-    nodes, tables = (
-        part.array(name, float, (size,), least=-_MOST, most=_MOST)
-        for name, size in zip(("nodes", "tables"), sizes, strict=True)
-    )
-    return {"edges": edges, "nodes": nodes, "pairs": pairs, "tables": tables}
+        counts = {
+            "n_iter": self.n_iter,
+            "n_active": self.n_active,
+            "n_idle": self._n_idle,
+            "n_presses": self._n_presses,
+        }
+        self.run.save({**counts, "objective": self.loss.objective(), **source, **loss})
 
 
 class StoredParameters:

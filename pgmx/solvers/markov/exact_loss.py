@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.proximal import minimise
 
@@ -84,6 +85,12 @@ class ExactLoss(PenalisedLoss):
             self._drift += float(np.abs(joint - self._joint_then).sum())
             self._joint_then = joint
         return np.full(self.n_variables, self._drift)
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        return {"step": np.array(self._step)}
+
+    def _restore_progress(self, state: Snapshot) -> None:
+        self._step = state.number("step", 1e-300)
 
     # ---- enumeration ----
 

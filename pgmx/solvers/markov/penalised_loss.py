@@ -8,11 +8,15 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pairs.tables import PairTables
 
 #: Optimisation around new edges ends at this share of the penalty of a table; the last one goes down to the tolerance.
 LOCAL_SHARE = 0.03
+
+#: Log-potentials beyond this size are in no snapshot.
+_MOST = 1e4
 
 #: Gradients of some pairs: their positions in the list, all cells, where each table begins, the norm of each table.
 Gradients = tuple[np.ndarray | slice, np.ndarray, np.ndarray, np.ndarray]
@@ -342,20 +346,44 @@ class PenalisedLoss(ABC):
         self.revert(parameters)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return parameters and active edges as arrays, for `restore`."""
-        potentials = self.potentials()
-        return {
-            "edges": self.edges,
-            "nodes": potentials.node_values,
-            "pairs": potentials.edges,
-            "tables": potentials.edge_values,
-        }
+        """Return active edges, in their order, parameters and whatever the next steps depend on, for `restore`."""
+        nodes, tables = self.snapshot()
+        masks = {"masks": self._active.masks.copy()} if self._feature_wise else {}
+        return {"edges": self.edges, "nodes": nodes, "tables": tables, **masks, **self._progress()}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state of another loss over the same data."""
-        values = state["nodes"], as_pairs(state["pairs"]), state["tables"]
-        self.set_potentials(PairwisePotentials(self.cardinalities, *values))
-        self.activate(self._without_active(as_pairs(state["edges"])))
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of another loss over the same data, to the same result to the last bit.
+
+        ValueError where it is no state of such a loss.
+        """
+        n, known = self.n_variables, ("edges", "nodes", "tables")
+        state.check_names((*known, *(("masks",) if self._feature_wise else ())), self._progress())
+        edges = state.pairs("edges", n)
+        state.check((edges[:, 0] < edges[:, 1]).all(), "pairs of variables in another order")
+        sizes = len(self.node_values), int(np.prod(self.cardinalities[edges], axis=1).sum())
+        nodes, tables = (
+            state.array(name, float, (size,), least=-_MOST, most=_MOST)
+            for name, size in zip(("nodes", "tables"), sizes, strict=True)
+        )
+        self.activate(edges)
+        if self._feature_wise:
+            self._active.masks[:] = state.array("masks", np.uint8, tables.shape, most=1)
+            state.check((self._active.masks[tables != 0] == 1).all(), "parameters of features that are not active")
+        self._replace_values(nodes, tables)
+        self._restore_progress(state)
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """Return what the next steps depend on besides the parameters."""
+        return {}
+
+    def _restore_progress(self, state: Snapshot) -> None:  # noqa: B027 (a hook: not every loss has more)
+        """Go on from what `_progress` returned, where the state holds it; the parameters are those of the state."""
+
+    def active_cells(self, e: int) -> np.ndarray:
+        """Return which cells of the table of an active edge may be non-zero."""
+        table = self._active.table(e)
+        span = slice(self._active.where[e], self._active.where[e + 1])
+        return self._active.masks[span].reshape(table.shape) > 0 if self._feature_wise else np.ones(table.shape, bool)
 
 
 def as_pairs(pairs) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The penalised pseudolikelihood of a pairwise Markov network, by block descent over stored conditionals."""
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import inf, sqrt
 
 import numpy as np
@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.runs.snapshot import Snapshot
 from pgmx.runs.tasks import is_past
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
@@ -26,6 +27,9 @@ _LEAST_WEIGHT = 1e-7
 
 #: A node is computed anew from its parameters after so many steps: products of floats drift by 1e-7 per step.
 _FRESH_STEPS = 50
+
+#: What rounding may change in a conditional between two computations from the parameters, at most.
+_FORGIVEN = 1e-3
 
 #: Sweeps around new edges before the search goes on.
 LOCAL_SWEEPS = 4
@@ -143,6 +147,51 @@ class PseudolikelihoodLoss(PenalisedLoss):
             self._rows.rebuild(i, np.array(others, dtype=np.int64), [np.ascontiguousarray(step) for step in steps])
             self._n_steps[i] = 0
             self._loss_drift[i] = -1.0
+
+    # ---- checkpoints ----
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """Return the conditionals, of which floats hold what the order of the steps has left, and the bounds."""
+        states = [self._rows.conditionals(i) for i in range(self.n_variables)]
+        is_open = np.array([not self._rows.is_constant(i) for i in range(self.n_variables)])
+        n = len(self._active)
+        return {
+            "is_open": is_open,
+            "conditionals": np.concatenate([np.empty((0, self._rows.n_rows), np.float32), *compress(states, is_open)]),
+            "totals": self._rows.totals(),
+            "drift": self._rows.drift.copy(),
+            "bound": self._bound[:n].copy(),
+            "drift_then": self._drift_then[:n].copy(),
+            "n_steps": self._n_steps.copy(),
+        }
+
+    def _restore_progress(self, state: Snapshot) -> None:
+        cards, rows, n, k = self.cardinalities, self._rows, self.n_variables, len(self._active)
+        is_open = state.array("is_open", bool, (n,))
+        starts = np.concatenate([[0], np.cumsum(cards * is_open)])
+        conditionals = state.array("conditionals", np.float32, (int(starts[-1]), rows.n_rows), least=0)
+        totals = state.array("totals", float, (len(rows.node_values),), least=0)
+        drift = state.array("drift", float, (n,), least=0)
+        for i in range(n):
+            states, expected = conditionals[starts[i] : starts[i + 1]], rows.conditionals(i)
+            state.check(is_open[i] or rows.is_constant(i), "no conditionals of a variable with edges")
+            if expected is not None:
+                slack = _FORGIVEN * max(1.0, float(expected.max()))
+                state.check(
+                    np.abs(states - expected).max() <= slack, "conditionals that are not those of its parameters"
+                )
+            part = slice(self._offsets[i], self._offsets[i + 1])
+            sums = states.sum(axis=1, dtype=float) if is_open[i] else rows.totals()[part]
+            state.check(
+                np.abs(sums - totals[part]).max() <= _FORGIVEN * rows.total, "sums that are not those of its rows"
+            )
+            rows.set_conditionals(i, states if is_open[i] else None, totals[part])
+        rows.node_values[:] = state.value("nodes")
+        rows.drift[:] = drift
+        self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
+        self._drift_then[:k] = state.array("drift_then", float, (k, 2), least=0)
+        self._n_steps[:] = state.array("n_steps", np.int64, (n,), least=0)
+        self._loss_drift[:] = -1.0
 
     # ---- minimisation ----
 
