@@ -51,7 +51,7 @@ class Checkpoint:
         self._failed = False
 
     def is_due(self) -> bool:
-        """Return whether `every` seconds have passed since the last snapshot; large ones take 5 % of the time at most."""
+        """Return whether `every` seconds have passed since the last snapshot, or 20 times what that took."""
         return monotonic() - self._last >= (max(self.every, 20 * self._cost) if self.every else 0)
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
