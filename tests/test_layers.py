@@ -77,7 +77,7 @@ ORDER = {
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],
     "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
-    "pgmx/estimators/selection": ["criteria", "selected_graph"],
+    "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": ["networks", "exact sampling", "problem", "approximate", "engines", "queries"],
     "pgmx/inference/approximate": ["decoding gibbs", "loopy", "imputation"],

@@ -208,9 +208,15 @@ class GaussianLearner(ContinuousLearner):
         show = self.show_progress and config.SHOW_PROGRESS
         return ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective")
 
-    def _path(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> GaussianPath:
+    def _path(
+        self, sample: GaussianSample, lams: np.ndarray, run: Run, solve_once: Callable | None = None
+    ) -> GaussianPath:
+        """Return the path; `solve_once` gives the estimates by a key where they were solved before."""
         path = GaussianPath(sample.without_rows(), self._largest_penalty(sample), self.refit)
-        path.estimates.extend(self._solve(sample, lams, run))
+        if solve_once is None:
+            path.estimates.extend(self._solve(sample, lams, run))
+        else:
+            path.estimates.extend(solve_once("path", lams, lambda some: self._solve(sample, some, run)))
         return path
 
     def path(

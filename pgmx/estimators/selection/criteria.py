@@ -1,7 +1,8 @@
 """Criteria that choose a penalty from a path: EBIC, held-out likelihood, stability of edges."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from math import inf, isnan, nan
@@ -18,6 +19,7 @@ from pgmx.estimators.gaussian.estimate import (
 )
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.paths import best_position, choose_stable, instability, subsample_size
+from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import SolverProgress
@@ -31,6 +33,8 @@ _BATCH = 4
 
 class Criterion(Protocol):
     """Compares the estimates of a path, which may grow between two calls."""
+
+    solved: SolvedPaths
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the criterion of each estimate, and the position of the one to choose."""
@@ -53,6 +57,8 @@ class ExtendedBIC:
     A graph under which the likelihood has no maximum cannot be compared, nor can the denser ones after it. The smallest
     eigenvalues of repaired correlations are arbitrary, so all graphs are then compared on (1 - t) R + t I, t = 1 / √n.
     """
+
+    solved: SolvedPaths  # of the one path, which it does not need
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.n_rows is None:
@@ -106,6 +112,9 @@ class _OverParts(ABC):
 
     _parts: list[GaussianSample]
 
+    #: Paths that were solved before; set by the learner.
+    solved: SolvedPaths
+
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
             raise ValueError("selection='cv' and 'stars' divide the rows, and a covariance has none: use 'ebic'")
@@ -128,7 +137,14 @@ class _OverParts(ABC):
 
     def _learn(self, lams: np.ndarray) -> None:
         """Learn further penalties on all parts; parts that the first call had no time for stay out."""
-        more = learn_paths_of_parts(self._leaf, self._parts, lams, self._run, self._options.n_jobs)
+        keys = [f"part {number} of {self._n_lams}" for number in range(len(self._parts))]
+        more = {number: path for number, key in enumerate(keys) if (path := self.solved.find(key, lams)) is not None}
+        due = [number for number in range(len(self._parts)) if number not in more]
+        for k, path in learn_paths_of_parts(
+            self._leaf, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
+        ):
+            more[due[k]] = path
+            self.solved.add(keys[due[k]], lams, path)
         if not self._paths:
             self._paths = {number: [] for number in sorted(more)}
         for number, path in self._paths.items():
@@ -210,8 +226,8 @@ class Stability(_OverParts):
 
 def learn_paths_of_parts(
     leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
-) -> dict[int, list[GaussianEstimate]]:
-    """Return the estimates of each part by its number; the deadline ends paths, and leaves out parts, but not all."""
+) -> Iterator[tuple[int, list[GaussianEstimate]]]:
+    """Yield number and estimates of each part; the deadline ends paths, and leaves out parts, but not all."""
     arrays = {}
     for k, part in enumerate(parts):
         arrays[f"mean{k}"], arrays[f"scale{k}"] = part.mean, part.scale
@@ -223,7 +239,10 @@ def learn_paths_of_parts(
     solver: Any = clone(leaf)
     solver.set_params(n_jobs=None, callback=None, show_progress=False)
     task = _Part(solver, lams, heads, run.wall_deadline)
-    return dict(spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline))
+    with closing(
+        spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline)
+    ) as results:
+        yield from results
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash

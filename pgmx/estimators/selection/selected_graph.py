@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
+from pgmx.estimators.selection.solved_paths import SolvedPaths
+from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics import GaussianSample
@@ -52,6 +55,11 @@ class SelectedGraph(WrappingLearner):
         Of ``"stars"``: largest instability of the edges.
     max_time : float, default=None
         Seconds after which the choice is made from the estimates so far.
+    checkpoint : path-like, default=None
+        File with the paths solved so far, of all rows and of folds or subsamples, from which ``fit`` goes on to the
+        same result; a path that was begun is solved anew. It is deleted at the end.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per path.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -147,6 +155,8 @@ class SelectedGraph(WrappingLearner):
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
         "stability": [Interval(Real, 0, 0.5, closed="both")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "checkpoint": [str, Path, None],
+        "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": N_JOBS,
@@ -165,6 +175,8 @@ class SelectedGraph(WrappingLearner):
         n_subsamples: int = 20,
         stability: float = 0.05,
         max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -179,6 +191,8 @@ class SelectedGraph(WrappingLearner):
         self.n_subsamples = n_subsamples
         self.stability = stability
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -201,7 +215,17 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
-            path = self._choose(leaf, sample, criterion, run)
+            if self.checkpoint is not None:
+                run.checkpoint = self._open_checkpoint(sample, criterion, seed)
+            solved = SolvedPaths(run, sample.n_columns)
+            criterion.solved = solved
+            try:
+                path = self._choose(leaf, sample, criterion, run, solved)
+            finally:
+                if run.is_over():
+                    solved.save()
+            if not run.is_over() and run.checkpoint is not None:
+                run.checkpoint.remove()
         self.path_ = path
         self._accept(sample, path.estimates[path.selected])
         if run.is_over():  # a better penalty may be among those not tried
@@ -210,18 +234,35 @@ class SelectedGraph(WrappingLearner):
         self._warn_unless_converged()
         return run
 
-    def _choose(self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run) -> GaussianPath:
+    def _open_checkpoint(self, sample: GaussianSample, criterion: Criterion, seed: int) -> Checkpoint:
+        """Return the checkpoint; the estimator counts by its options but those of running."""
+        options = self._inner_learner().get_params(deep=True).items()
+        decisive = {name: value for name, value in options if name.split("__")[-1] not in RUN_OPTIONS}
+        estimator = [type(self._inner_learner()).__name__, decisive]
+        samples = [sample, *getattr(criterion, "_parts", ())]
+        matrices = [[one.n_rows, one.mean, one.scale, one.correlation] for one in samples]
+        return open_checkpoint(self, sample.names, matrices, estimator=estimator, random_state=seed)
+
+    def _choose(
+        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: SolvedPaths
+    ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
-        path = leaf._path(sample, lams, run)
+        path = leaf._path(sample, lams, run, solved.solve)
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                self._choose_from(path, leaf, sample, criterion, run)
+                self._choose_from(path, leaf, sample, criterion, run, solved)
         return path
 
     def _choose_from(
-        self, path: GaussianPath, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run
+        self,
+        path: GaussianPath,
+        leaf: GaussianLearner,
+        sample: GaussianSample,
+        criterion: Criterion,
+        run: Run,
+        solved: SolvedPaths,
     ) -> None:
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
@@ -232,7 +273,8 @@ class SelectedGraph(WrappingLearner):
             more = lams[lams >= MIN_RATIO * self.lam_max_][len(path) :]
             if not len(more):
                 break
-            path.estimates.extend(leaf._solve(sample, more, run))
+            key = f"path from {len(path)}"
+            path.estimates.extend(solved.solve(key, more, lambda lams: leaf._solve(sample, lams, run)))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.at_end and path.n_edges[-1] < n_pairs and not run.is_over():
             warnings.warn(

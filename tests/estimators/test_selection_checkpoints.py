@@ -1,0 +1,140 @@
+"""A selection of a penalty that was killed goes on from its checkpoint to the same result, to the last bit."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from helpers.gaussian_tables import random_rows
+from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
+from pgmx.estimators.selection.solved_paths import pack_paths, read_paths
+from pgmx.runs.snapshot import Snapshot
+
+ROWS = random_rows(12, 80, seed=3)
+OPTIONS = {"n_lams": 6, "n_folds": 3, "n_subsamples": 4, "show_progress": False}
+pytestmark = pytest.mark.filterwarnings("ignore:the smallest of", "ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def same(learner, expected):
+    assert (learner.lam_, learner.objective_, learner.dual_gap_) == (
+        expected.lam_,
+        expected.objective_,
+        expected.dual_gap_,
+    )
+    assert learner.edges_.tolist() == expected.edges_.tolist()
+    np.testing.assert_array_equal(learner.path_.criterion, expected.path_.criterion)
+    np.testing.assert_array_equal(learner.model_.precision.to_numpy(), expected.model_.precision.to_numpy())
+    assert (learner.stopped_by_, learner.converged_) == (expected.stopped_by_, expected.converged_)
+
+
+class Killed(BaseException):
+    """What ends a fit as a signal would."""
+
+
+def kill_after(n_paths, monkeypatch):
+    """Let fits die once so many paths were solved."""
+    solved = []
+    solve = GraphicalLasso._solve
+
+    def solve_or_die(self, *arguments):
+        if len(solved) == n_paths:
+            raise Killed
+        solved.append(1)
+        return solve(self, *arguments)
+
+    monkeypatch.setattr(GraphicalLasso, "_solve", solve_or_die)
+    return solved
+
+
+@pytest.mark.parametrize(
+    ("selection", "n_paths"),
+    [
+        ("ebic", 1),
+        ("cv", 1),
+        ("cv", 3),
+        ("stars", 2),
+        *(pytest.param("stars", k, marks=pytest.mark.slow) for k in (3, 6)),
+    ],
+)
+def test_a_killed_selection_goes_on(selection, n_paths, tmp_path, monkeypatch):
+    path = tmp_path / "selection.ckpt"
+    learner = SelectedGraph(GraphicalLasso(), selection=selection, **OPTIONS)
+    whole = clone(learner).fit(ROWS)
+    learner.set_params(checkpoint=path, checkpoint_every=0)
+    with monkeypatch.context() as patch:
+        kill_after(n_paths, patch)
+        try:
+            clone(learner).fit(ROWS)
+        except Killed:
+            assert path.exists()
+    with monkeypatch.context() as patch:
+        solved = kill_after(10**9, patch)
+        resumed = clone(learner).fit(ROWS)
+    with monkeypatch.context() as patch:
+        anew = kill_after(10**9, patch)
+        clone(learner).set_params(checkpoint=None).fit(ROWS)
+    assert len(solved) <= max(len(anew) - n_paths, len(anew) if selection == "ebic" else 0)
+    same(resumed, whole)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [NeighborhoodLasso(), pytest.param(CLIME(), marks=pytest.mark.slow), Nonparanormal(GraphicalLasso())],
+)
+def test_an_interrupted_selection_goes_on(estimator, tmp_path):
+    def interrupt(progress):
+        if progress.n_iter == 1:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "selection.ckpt"
+    learner = SelectedGraph(estimator, selection="cv", **OPTIONS)
+    whole = clone(learner).fit(ROWS)
+    with pytest.raises(KeyboardInterrupt):
+        clone(learner).set_params(checkpoint=path, callback=interrupt).fit(ROWS)
+    same(clone(learner).set_params(checkpoint=path).fit(ROWS), whole)
+
+
+def test_the_checkpoint_of_another_selection_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "selection.ckpt"
+    learner = SelectedGraph(GraphicalLasso(), selection="cv", checkpoint=path, checkpoint_every=0, **OPTIONS)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        kill_after(2, patch)
+        learner.fit(ROWS)
+    for other in (
+        {"selection": "stars"},
+        {"n_folds": 4},
+        {"estimator__tol": 1e-3},
+        {"random_state": 5},
+        {"estimator": CLIME()},
+    ):
+        with pytest.raises(ValueError, match=r"selection\.ckpt.*another search"):
+            clone(learner).set_params(**other).fit(ROWS)
+    with pytest.raises(ValueError, match=r"selection\.ckpt.*another search"):
+        clone(learner).fit(ROWS[::-1])  # other folds
+    assert clone(learner).set_params(n_jobs=2, estimator__n_jobs=2).fit(ROWS).lam_ > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("0_edges", lambda edges: edges[:, ::-1], "another order"),
+        ("1_edges", lambda edges: edges + 50, "outside"),
+        ("1_precision_indices", lambda values: values + 50, "outside"),
+        ("1_precision_data", lambda values: values * np.nan, "not finite"),
+        ("1_precision_data", lambda values: -values, "not positive"),
+        ("1_precision_indptr", lambda values: values[::-1], "do not follow"),
+        ("1_raw_format", lambda _: "coo", "unknown format"),
+        ("figures", lambda values: values * np.nan, "none"),
+        ("ends", lambda values: values + 9, "outside"),
+        ("keys", lambda values: np.append(values, values), "shape"),
+        ("lengths", lambda values: values + 1, "shape"),
+    ],
+)
+def test_changed_paths_are_refused(name, change, words):
+    packed = pack_paths({"path": GraphicalLasso().path(ROWS, n_lams=3).estimates})
+    read = read_paths(Snapshot(packed), 12)["path"]
+    assert [one.lam for one in read] == packed["figures"][:, 0].tolist()
+    if name == "0_edges":
+        name = "2_edges"
+    with pytest.raises(ValueError, match=words):
+        read_paths(Snapshot({**packed, name: change(packed[name])}), 12)
