@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all; every file that pgmx leaves behind is written here."""
+"""Files that are written whole or not at all; every file that pgmx leaves behind is written here.
+
+Of temporary files, errors say which disk is full.
+"""
 
 import errno
 import os
@@ -7,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -78,3 +82,38 @@ def _sync(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+# ---- temporary files ----
+
+
+def write_all(file: Any, rest: memoryview, path: str | os.PathLike[str]) -> None:
+    """Write bytes to an unbuffered file; errors name `path`."""
+    with name_temporary(path):
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+def reserve_file(path: str | os.PathLike[str]) -> None:
+    """Make the disk hold all of a file: one without room for a page that is mapped would end the process (SIGBUS)."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with open(path, "r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # a file system that cannot
+                raise
+
+
+@contextmanager
+def name_temporary(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name a file in the errors of a disk that do not, and say where temporary files are."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        number = error.errno or errno.ENOSPC  # numpy tells no reason
+        text = f"{os.strerror(number)}; temporary files are in the folder that the variable TMPDIR names"
+        raise OSError(number, text, str(path)) from error

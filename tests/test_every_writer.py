@@ -1,5 +1,7 @@
 """Whatever pgmx writes: a full disk leaves the old file and nothing else, a planted link is replaced, not followed."""
 
+import errno
+import os
 import random
 import re
 import resource
@@ -8,17 +10,21 @@ from contextlib import redirect_stderr
 from functools import cache
 from io import StringIO
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.command_line import pgmx
 from helpers.learning_tables import dependent_frame
+from pgmx.cli import main
 from pgmx.cli.console import user_errors
 from pgmx.data import encode, open_table, write_table
 from pgmx.datasets import chain_network, gaussian_chain_network
-from pgmx.estimators import HillClimbSearch, OnlineEdgeGrafting
+from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
 from pgmx.models import save_gaussian_network, save_markov_network, save_model
+from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
+from pgmx.parallel.spread import make_sendable
 from pgmx.plotting import save_picture
 from tests.helpers.processes import is_killed, run_in_child
 
@@ -124,10 +130,49 @@ def test_a_full_disk_for_temporary_files(monkeypatch, folder):
     assert list(folder.iterdir()) == []
 
 
+def fit_in_pieces():
+    """Fit fewer rows than columns that come in pieces: they are stored, and a factor of their correlations."""
+    rows = np.random.default_rng(0).normal(size=(30, 40))
+    GraphicalLasso(lam_ratio=0.9).fit(pd.DataFrame(rows[i : i + 10]) for i in range(0, 30, 10))
+
+
+def send_arrays():
+    arrays = SharedArrays(rows=np.ones((2, SENT_AS_ARRAYS)))
+    with make_sendable(arrays, shared=False):
+        pass
+
+
+@pytest.mark.parametrize(("work", "limit"), [(fit_in_pieces, 600), (fit_in_pieces, 9650), (send_arrays, 600)])
+def test_a_full_disk_for_temporary_arrays(monkeypatch, folder, work, limit):
+    """The store of rows, the factor (its header is beyond the limit), and what workers are to read."""
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+    def run():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        with pytest.raises(OSError, match=rf"; temporary files are in .* TMPDIR names: '{folder}"):
+            work()
+
+    run_in_child(run)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_without_room_for_a_mapped_array(monkeypatch, folder):
+    """A page without room ended the process by SIGBUS: room is asked for first."""
+
+    def refuse(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with pytest.raises(OSError, match=rf"No space left on device; .* TMPDIR names: '{folder}/pgmx-.*factor.npy"):
+        fit_in_pieces()
+    assert list(folder.iterdir()) == []
+
+
 def test_a_command_warns_of_a_checkpoint_that_a_full_disk_does_not_take(folder):
     def learn():
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY))
-        with redirect_stderr(StringIO()) as shown, user_errors():
+        with click.Context(main), redirect_stderr(StringIO()) as shown, user_errors():
             HillClimbSearch(checkpoint=folder / "run.npz", checkpoint_every=0, show_progress=False).fit(STATES)
         assert re.match(r"Warning: checkpoint=.*run.npz.* cannot be written .*: the run goes on", shown.getvalue())
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.atomic import name_temporary
+
 #: Tables and arrays up to this size are sent as they are; others as the path of a file.
 SENT_AS_ARRAYS = 2**20  # bytes
 
@@ -43,7 +45,8 @@ class SharedArrays:
         arrays = dict(self._arrays)
         for name in self.large_names():
             path = folder / f"{name}.npy"
-            np.save(path, getattr(self, name), allow_pickle=False)
+            with name_temporary(path):
+                np.save(path, getattr(self, name), allow_pickle=False)
             arrays[name] = np.load(path, mmap_mode="r")
         return SharedArrays(**arrays)
 

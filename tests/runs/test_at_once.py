@@ -12,6 +12,7 @@ from pgmx.atomic import replace_file
 from pgmx.data import encode, open_table, write_table
 from pgmx.estimators import (
     BestFirstSearch,
+    BootstrapStructure,
     EdgeGrafting,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
@@ -29,6 +30,7 @@ MAKERS = {
     "annealing": lambda seed: SimulatedAnnealing(n_draws=2000, random_state=seed),
     "best first": lambda seed: BestFirstSearch(patience=20, random_state=seed),
     "edges": lambda seed: EdgeGrafting(lam=0.01, random_state=seed),
+    "bootstrap": lambda seed: BootstrapStructure(HillClimbSearch(), n_resamples=10, random_state=seed),
     "group lasso": lambda seed: GroupLassoMarkovNetwork(lam=0.01, random_state=seed),
 }
 
@@ -47,12 +49,14 @@ def run_at_once(function, n=16):
 def fit(search, seed, **options):
     """Return the edges and the score or objective: this of a Markov network to rounding, where it was resumed."""
     learner = MAKERS[search](seed).set_params(show_progress=False, **options).fit(ROWS)
+    if isinstance(learner, BootstrapStructure):
+        return learner.strengths_.to_csv(), learner.n_resamples_
     if hasattr(learner, "score_"):
         return learner.edges_.tolist(), learner.score_, learner.n_iter_
     return learner.edges_.tolist(), pytest.approx(learner.objective_, abs=1e-6)
 
 
-@searches(["restarts", "online"], ["thorough", "annealing", "best first", "edges", "group lasso"])
+@searches(["restarts", "online"], ["thorough", "annealing", "best first", "edges", "group lasso", "bootstrap"])
 def test_one_checkpoint(tmp_path, search):
     """Each begins where another is, or anew: the result is the same."""
     path, expected = tmp_path / "run.npz", fit(search, 1)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pgmx._ext import _rows
 from pgmx._ext._checksums import Checksum
+from pgmx.atomic import write_all
 from pgmx.checks import join_names
 from pgmx.data.table import MAX_BYTE_STATES
 
@@ -107,16 +108,6 @@ class Places:
         self.codes = _PAGE
         self.planes = -(-(self.codes + n_variables * n_rows * itemsize) // _PAGE) * _PAGE
         self.meta = self.planes + 8 * n_planes * self.n_words
-
-
-def write_all(file, rest, path):
-    """Write bytes to an unbuffered file; an error names `path`, a temporary file wherever the user named none."""
-    try:
-        while rest:
-            rest = rest[file.write(rest) :]
-    except OSError as error:
-        text = f"{error.strerror}; temporary files are in the folder that the variable TMPDIR names"
-        raise OSError(error.errno, text, str(path)) from error
 
 
 def write_coded(table, path):

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from pgmx._ext import _rows
+from pgmx.atomic import write_all
 from pgmx.data.columns.declared import check_state_names
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
-from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, write_all
+from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import check_missing_option, check_rows, check_rows_left, warn_of_many_states
 from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks

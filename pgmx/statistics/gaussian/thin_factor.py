@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.atomic import name_temporary, reserve_file, write_all
 from pgmx.statistics.moments import find_constant_columns
 
 #: Cells that are read or standardised at a time: 32 MB of float64.
@@ -37,9 +38,7 @@ class RowStore:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix=".pgmx-", dir=_find_folder(), buffering=0)  # noqa: SIM115
             weakref.finalize(self, self._file.close)  # also where an error ends the pass
-        rest = np.ascontiguousarray(rows).data.cast("B")
-        while rest.nbytes:
-            rest = rest[self._file.write(rest) :]
+        write_all(self._file, np.ascontiguousarray(rows).data.cast("B"), _find_folder() or tempfile.gettempdir())
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows in order, in blocks that must not be changed."""
@@ -84,7 +83,7 @@ def make_thin_factor(
     folder = Path(tempfile.mkdtemp(prefix="pgmx-", dir=_find_folder())) if store.on_disk else None
     try:
         path = None if folder is None else folder / "factor.npy"
-        factor: Any = np.empty(shape) if path is None else np.lib.format.open_memmap(path, "w+", np.float64, shape)
+        factor: Any = np.empty(shape) if path is None else _map_file(path, shape)
         for first, stop, block in store.enumerate_blocks():
             part = factor[first:stop]
             np.subtract(block, mean, out=part)
@@ -129,6 +128,14 @@ def _compute_means_and_scales(store: RowStore, weights: np.ndarray | None) -> tu
     scale = np.sqrt(variance)
     scale[constant] = 1.0
     return first + rest, scale, constant
+
+
+def _map_file(path: Path, shape: tuple[int, int]) -> np.ndarray:
+    """Return a new array of float64 that is mapped from a file, for which the disk has room."""
+    with name_temporary(path):
+        array = np.lib.format.open_memmap(path, "w+", np.float64, shape)
+        reserve_file(path)
+    return array
 
 
 def _find_folder() -> str | None:
