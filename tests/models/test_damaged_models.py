@@ -1,9 +1,11 @@
 """Files of models that are damaged or forged: each fault is refused with the file, the place in it and a remedy."""
 
+import gc
 import gzip
 import json
 import warnings
 import zipfile
+from contextlib import nullcontext
 from io import BytesIO
 
 import numpy as np
@@ -13,6 +15,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.models import load_gaussian_network, load_markov_network, read_json, read_model, save_model
+from pgmx.runs.checkpoint import Checkpoint
 from tests.helpers.processes import run_in_child, set_limits
 
 
@@ -239,12 +242,24 @@ def test_a_damaged_header_of_an_array(tmp_path):
         refuse(read_model, path, "does not begin like an array")
 
 
-def test_probed_archives_are_closed(tmp_path):
-    path = tmp_path / "a.npz"
-    path.write_bytes(b"PK no archive")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        refuse(read_model, path, "no archive of arrays")
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_probed_archives_are_closed(tmp_path, is_damaged):
+    """numpy left the file of each npz open that was looked into."""
+    markov = save_model(chain_network(5), tmp_path / "m.npz")
+    gaussian = save_model(gaussian_chain_network(5), tmp_path / "g.npz")
+    checkpoint = Checkpoint(tmp_path / "c.npz", 0, "a search")
+    checkpoint.save({"numbers": np.arange(3)})
+    for path in (markov, gaussian, checkpoint.path) if is_damaged else ():
+        path.write_bytes(b"PK no archive")
+    readers = (lambda: read_model(markov), lambda: read_model(gaussian), lambda: load_markov_network(markov))
+    readers += (lambda: load_gaussian_network(gaussian), checkpoint.load)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        for read in readers:
+            with pytest.raises(ValueError, match=r"\.npz") if is_damaged else nullcontext():
+                read()
+        gc.collect()
+    assert not shown
 
 
 def test_numbers_of_a_type_of_a_gigabyte(tmp_path):
