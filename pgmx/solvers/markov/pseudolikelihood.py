@@ -16,8 +16,8 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 #: The least `tol`: conditionals are single-precision numbers, whose rounding leaves a residual of about half of it.
 LEAST_TOL = 1e-7
 
-#: Cells of pair tables that are measured at a time.
-_CHUNK_CELLS = 1 << 20
+#: Cells of pair tables that are measured at a time, and cells times rows, for Ctrl-C is heard in between.
+_CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 
 #: Blocks between two moments at which Ctrl-C is heard.
 _CALL = 64
@@ -96,7 +96,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
             return
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         sizes = (self.cardinalities[pairs[:, 0]] * self.cardinalities[pairs[:, 1]])[order]
-        pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // _CHUNK_CELLS)) + 1
+        most = min(_CHUNK_CELLS, _CHUNK_WORK // self._rows.n_rows + 1)
+        pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
         for part in np.split(order, pieces):
             chosen = np.ascontiguousarray(pairs[part])
             tables, where = self.statistics.flat(chosen)
