@@ -26,8 +26,12 @@ def draw_container(rng: np.random.Generator, frame: pd.DataFrame, share: float =
     kinds = list(CONTAINERS)
     if not all(isinstance(name, str) for name in names) or frame.isna().to_numpy().any():
         kinds = ["pandas", "coded", "pieces"]
-    elif any(dtype.name in ("object", "category", "string", "str") for dtype in frame.dtypes) or "" in names:
-        kinds.remove("csv")  # words that pandas reads as missing cells, and categories, are not those of the frame
+    elif any(dtype.name in ("object", "category", "string", "str") for dtype in frame.dtypes) or not all(
+        name.strip() for name in names
+    ):
+        kinds.remove(
+            "csv"
+        )  # words that pandas reads as missing cells, and categories, are not those of the frame, and blank names
     if frame.isna().to_numpy().any():
         kinds = ["pandas", "pieces"]
     if any(isinstance(name, bytes) for name in names):

@@ -41,11 +41,11 @@ def draw_gaussian_case(rng: np.random.Generator) -> Case:
     if kind == "column" and method in ("log_likelihood", "predict"):
         rows, faults = rows.assign(another=1.0), [fault("another")]
     elif kind == "hole" and method == "log_likelihood":
-        rows.loc[2, name] = np.nan
+        rows.iloc[2, names.index(name)] = np.nan
         faults = [fault(*hold_names(name))]
     elif kind == "text" and method in ("log_likelihood", "predict"):
         rows, faults = rows.astype(object), [fault(*hold_names(name))]
-        rows[name] = "a"
+        rows.iloc[:, names.index(name)] = "a"
     elif kind == "number" and method == "simulate":
         faults = [fault("n_samples")]
     elif kind == "number" and method in ("conditional", "marginal"):
@@ -129,11 +129,11 @@ def draw_markov_case(rng: np.random.Generator) -> Case:
         rows, faults = rows.assign(another=1), [fault("another")]
     elif kind == "state" and takes_rows:
         rows = rows.astype(object)
-        rows.loc[3, name] = "no such state"
+        rows.iloc[3, names.index(name)] = "no such state"
         faults = [fault("no such state", *hold_names(name))]
     elif kind == "hole" and takes_rows and method != "predict":
         rows = rows.astype(object)
-        rows.loc[3, name] = None
+        rows.iloc[3, names.index(name)] = None
         faults = [fault(*hold_names(name))]
     elif kind == "column" and method == "query":
         faults = [fault("no such variable")]

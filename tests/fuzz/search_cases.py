@@ -90,6 +90,8 @@ def draw_states_case(name: str, rng: np.random.Generator) -> Case:
             options["missing"] = pick(rng, ["drop", "category", "pairwise"] if pairwise else ["drop", "category"])
         if chance(rng, 0.2):
             options["checkpoint"] = "file"
+            if name == "SimulatedAnnealing":  # all draws saved one by one would take minutes
+                options["n_draws"] = 100
         limit = options.get("max_indegree")
         if limit is not None and known.most_required() > limit:
             faults = [fault("max_indegree")]
