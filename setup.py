@@ -17,7 +17,7 @@ KERNELS = {
     "statistics": ["_pair_tables", "_ranks"],
     "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
     "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap", "_edge_ids"],
-    "inference": ["_belief", "_gibbs"],
+    "inference": ["_belief", "_gibbs", "_orders", "_contraction"],
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
 }

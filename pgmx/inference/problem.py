@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 import numpy as np
 
 from pgmx.checks import check_natural, join_names
-from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError
-from pgmx.inference.exact.exact import ExactInference, elimination_plan
+from pgmx.inference.exact.bucket_elimination import count_elimination_cost
+from pgmx.inference.exact.elimination import too_wide
+from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.exact.orders import bound_width, search_order
+from pgmx.inference.networks.evidence import ReducedNetwork
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
-#: Most bytes of a junction tree that ``method="auto"`` builds.
-AUTO_MEMORY = 2**28
-#: Most bytes that ``method="exact"`` takes by default.
+#: Most bytes that exact inference takes by default.
 EXACT_MEMORY = 2**31
 
 
@@ -94,9 +95,15 @@ class Problem:
             raise ValueError(f"{join_names(observed)} cannot be both in variables and in evidence")
         return ids
 
-    def plan(self, codes: Mapping[int, int]) -> EliminationPlan:
-        """Return the order of elimination of the variables that are not observed."""
-        return elimination_plan(self.model, codes)
+    def estimate_cost(self, codes: Mapping[int, int]) -> InferenceCost:
+        """Return what exact inference costs for the variables that are not observed."""
+        reduced = ReducedNetwork(self.model, codes)
+        scopes = [scope for scope, _ in reduced.factors]
+        tree = search_order(reduced.cards, scopes)
+        order = search_order(reduced.cards, scopes, by_largest=True)
+        bound = bound_width(reduced.cards, scopes)
+        cost = count_elimination_cost(order, reduced.cards)
+        return InferenceCost(order.width, tree.largest, tree.cells, tree.bytes, bound, cost.bytes, cost.operations)
 
     def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
         """Return a calibrated junction tree; that without evidence is kept."""
@@ -104,24 +111,10 @@ class Problem:
             return ExactInference(self.model, evidence=dict(codes), memory=memory)
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
+        elif self._tree.plan.bytes > memory:  # what was granted before is not granted now
+            raise too_wide(self._tree.plan.width, self._tree.plan.bytes, memory)
+        self._tree.memory = memory
         return self._tree
-
-    def try_exact(
-        self, codes: Mapping[int, int], method: str = "auto", memory: int | None = None, alternative: str = ""
-    ) -> ExactInference | None:
-        """Return a calibrated junction tree, None where that takes too much for the method "auto".
-
-        The method "exact" raises then; its message names the `alternative`.
-        """
-        if memory is None:
-            memory = AUTO_MEMORY if method == "auto" else EXACT_MEMORY
-        check_natural(memory, "memory", 0)
-        try:
-            return self.exact(codes, memory)
-        except TreewidthError as error:
-            if method == "auto":
-                return None
-            raise error.with_engines(alternative) from None
 
     @cached_property
     def pairwise(self) -> PairwisePotentials:
@@ -135,13 +128,20 @@ class InferenceCost(NamedTuple):
     Parameters
     ----------
     width : int
-        Variables of the largest clique of the junction tree, less one.
+        Variables of the largest table that the best order of elimination makes, less one: the treewidth if the order
+        is optimal.
     largest : int
-        Cells of the largest table.
+        Cells of the largest table of the junction tree, whose order may be another: it is chosen by all cells.
     cells : int
-        Cells of all clique tables.
+        Cells of all its tables, which is the number of operations of a pass.
     bytes : int
-        Memory at the peak.
+        Its memory at the peak.
+    width_bound : int
+        A width that every order reaches at least.
+    elimination_bytes : int
+        Memory at the peak of elimination, which the log-partition takes.
+    elimination_operations : int
+        Its multiplications.
 
     Examples
     --------
@@ -154,6 +154,9 @@ class InferenceCost(NamedTuple):
     largest: int
     cells: int
     bytes: int
+    width_bound: int
+    elimination_bytes: int
+    elimination_operations: int
 
 
 class Marginals(Mapping[Hashable, dict[Hashable, float]]):
@@ -216,6 +219,11 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
     def array(self, name: Hashable) -> np.ndarray:
         """Return the probabilities of one variable as an array in the order of its states."""
         return self._arrays[name]
+
+
+def check_memory(memory: int | None) -> int:
+    """Return the bytes that exact inference may take."""
+    return EXACT_MEMORY if memory is None else check_natural(memory, "memory", 0)
 
 
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:

@@ -3,8 +3,8 @@
 Each takes a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models.PairwiseMarkovNetwork`, or potentials
 or factors as arrays (whose variables and states are then named by their numbers), and never changes it.
 
-``method="auto"`` answers exactly where a junction tree fits into 256 MB, and by loopy belief propagation (for
-samples: by Gibbs sampling) where it does not.
+``method="auto"`` answers exactly where that takes no more than 2 GB (`memory`), and by loopy belief propagation (for
+samples: by Gibbs sampling) where it does not, with an :class:`ApproximationWarning`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,18 @@ from pgmx.inference.engines import (
     Engine,
     SampleEngine,
 )
+from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.problem import InferenceCost, Marginals, NetworkLike, Problem, check_method, check_options
+from pgmx.inference.partition import LogPartition, compute_log_partition, warn_approximate
+from pgmx.inference.problem import (
+    InferenceCost,
+    Marginals,
+    NetworkLike,
+    Problem,
+    check_memory,
+    check_method,
+    check_options,
+)
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
@@ -45,7 +55,7 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
     Returns
     -------
     InferenceCost
-        Width, cells and bytes of a min-fill junction tree.
+        Width, cells and bytes of the junction tree, and of elimination.
 
     Raises
     ------
@@ -54,7 +64,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
     Notes
     -----
-    Milliseconds for grids of 20 x 20, about a second for 1,000 variables and 2,000 random edges.
+    The best of many orders, by a search that reads 3e7 words at most: some 0.2 s for wide networks, milliseconds for
+    those whose tables are small. Never by the clock: one network has one answer.
 
     Examples
     --------
@@ -64,8 +75,7 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
     5
     """
     problem = Problem.from_model(model)
-    plan = problem.plan(problem.codes_of(evidence))
-    return InferenceCost(plan.width, plan.largest, plan.cells, plan.bytes)
+    return problem.estimate_cost(problem.codes_of(evidence))
 
 
 def marginals(
@@ -82,7 +92,7 @@ def marginals(
     method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
         Junction tree, loopy belief propagation, Gibbs sampling, or the first two as memory allows.
     memory : int, optional
-        Most bytes of the junction tree; 2**31 by default, 2**28 for "auto".
+        Most bytes of the junction tree; 2**31 by default.
     **options : dict
         For "loopy" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`, for "gibbs" those of
         :func:`pgmx.inference.gibbs_sample`, with ``n_samples=10000``.
@@ -103,6 +113,8 @@ def marginals(
 
     Warns
     -----
+    ApproximationWarning
+        If "auto" answers by belief propagation.
     RuntimeWarning
         If belief propagation did not converge.
 
@@ -220,7 +232,7 @@ def map_assignment(
 
 def log_partition(
     model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
-) -> float:
+) -> LogPartition:
     r"""Return the logarithm of the sum over all configurations that agree with the evidence, in nats.
 
     .. math:: \log Z(e) = \log \sum_{x \sim e} \exp\Big(\sum_k \phi_k(x)\Big)
@@ -234,24 +246,31 @@ def log_partition(
     method : {"auto", "exact", "loopy"}, default="auto"
         Exact, the Bethe approximation of belief propagation, or the first where memory allows.
     memory : int, optional
-        As for :func:`marginals`.
+        Most bytes of the tables of elimination, 2**31 by default.
     **options : dict
         For "loopy" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`.
 
     Returns
     -------
-    float
-        In nats.
+    LogPartition
+        A float, in nats, with ``exact``, ``method``, ``standard_error`` (0 where it is exact, NaN for "loopy", of
+        whose error nothing is known), and ``lower`` and ``upper``, between which the true value lies.
 
     Raises
     ------
     TypeError, TreewidthError, ValueError
         As by :func:`marginals`, which also says when there is a warning.
 
+    Notes
+    -----
+    Variable elimination frees each table as soon as it is summed, so that it fits where a junction tree does not: a
+    grid of 20 x 20 binary variables takes 17 MB and about a second. The answer does not depend on earlier questions.
+
     References
     ----------
-    J. S. Yedidia, W. T. Freeman, Y. Weiss (2005), Constructing free-energy approximations and generalized belief
-    propagation algorithms, IEEE Transactions on Information Theory 51, equation 37 (the Bethe free energy).
+    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, algorithm 9.1 (variable elimination). J. S. Yedidia,
+    W. T. Freeman, Y. Weiss (2005), Constructing free-energy approximations and generalized belief propagation
+    algorithms, IEEE Transactions on Information Theory 51, equation 37 (the Bethe free energy).
 
     Examples
     --------
@@ -260,7 +279,7 @@ def log_partition(
     2.079442
     """
     problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
-    return float(_solve(problem, codes, method, memory, options).log_partition)
+    return compute_log_partition(problem, codes, method, memory, options)
 
 
 def sample(
@@ -318,7 +337,7 @@ def sample(
     codes = problem.codes_of(evidence)
     tree = None
     if method != "gibbs":
-        tree = problem.try_exact(codes, method, memory, "Gibbs sampling (method='gibbs')")
+        tree = _try_exact(problem, codes, method, memory, "Gibbs sampling", "gibbs")
     if tree is not None:
         rows = tree.sample(n_samples, seed)
     else:
@@ -353,5 +372,18 @@ def _solve(
     """Calibrate a junction tree; propagate beliefs where the method asks for it or the tree is too large for "auto"."""
     tree = None
     if method != "loopy":
-        tree = problem.try_exact(codes, method, memory, "loopy belief propagation (method='loopy')")
+        tree = _try_exact(problem, codes, method, memory, "loopy belief propagation", "loopy")
     return BeliefEngine(problem, codes, options) if tree is None else tree
+
+
+def _try_exact(
+    problem: Problem, codes: dict[int, int], method: str, memory: int | None, engine: str, name: str
+) -> ExactInference | None:
+    """Return a calibrated junction tree; where that takes too much, None and a warning if the method is "auto"."""
+    try:
+        return problem.exact(codes, check_memory(memory))
+    except TreewidthError as error:
+        if method == "exact":
+            raise error.with_engines(f"{engine} (method={name!r})") from None
+        warn_approximate(f"the answer is that of {engine}, an approximation", error)
+        return None

@@ -29,9 +29,26 @@ PACKAGES = (
 SOURCES = ("options", "model_files")
 #: What is made by other entry points alone, bases of classes, and errors.
 RESULTS = {
-    *("BaseStructureLearner", "BeliefResult", "ColumnEstimates", "DirectionScores", "DiscreteScore", "Divergence"),
+    *(
+        "ApproximationWarning",
+        "BaseStructureLearner",
+        "BeliefResult",
+        "ColumnEstimates",
+        "DirectionScores",
+        "DiscreteScore",
+        "Divergence",
+    ),
     *("EdgeDifferences", "EliminationPlan", "Frame", "GaussianSample", "GaussianScore", "HeldOutLikelihood"),
-    *("InferenceCost", "Marginals", "MemoryEstimate", "Moments", "MostProbable", "NamedFactors", "NumericTable"),
+    *(
+        "InferenceCost",
+        "LogPartition",
+        "Marginals",
+        "MemoryEstimate",
+        "Moments",
+        "MostProbable",
+        "NamedFactors",
+        "NumericTable",
+    ),
     *("ReservoirRanks", "SkeletonScores", "StructurePrior", "TreewidthError", "gaussian_scorer", "list_networks"),
     "read_json",
 }

@@ -120,7 +120,7 @@ def test_a_wide_grid_is_planned_without_its_tables():
 
 def test_limit():
     cards = [2] * 30
-    with pytest.raises(TreewidthError, match=r"at least 8\.59 GB \(min-fill width at least 29\).*1\.07 GB"):
+    with pytest.raises(TreewidthError, match=r"at least 8\.59 GB \(width at least 29\).*1\.07 GB"):
         min_fill_order(cards, [range(30)], max_bytes=2**30)
     assert min_fill_order(cards, [range(30)], max_bytes=2**33).bytes == 8 * (3 * 2**30 + 1)
     with pytest.raises(TreewidthError, match=r"at least 10\^\d+ bytes"):

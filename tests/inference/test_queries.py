@@ -13,6 +13,7 @@ from helpers.examples import examples
 from helpers.random_networks import as_list, evidence_for, factor_networks
 from oracles import enumeration
 from pgmx.inference import (
+    ApproximationWarning,
     LogFactors,
     Marginals,
     PairwisePotentials,
@@ -85,11 +86,13 @@ def test_a_network_of_pgmpy_in_all_engines(model):
 
 
 def test_memory_decides_the_engine(model):
-    assert marginals(model, memory=16).method == "loopy"
-    assert sample(model, 5, memory=16, burn_in=5).n_rows == 5
+    with pytest.warns(ApproximationWarning, match=r"belief propagation.*more than the 16 bytes"):
+        assert marginals(model, memory=16).method == "loopy"
+    with pytest.warns(ApproximationWarning, match=r"Gibbs sampling.*more than the 16 bytes"):
+        assert sample(model, 5, memory=16, burn_in=5).n_rows == 5
     for ask in (marginals, map_assignment, log_partition):
         with pytest.raises(TreewidthError):
-            ask(model, method="exact", memory=16)
+            ask(model, method="exact", memory=8)
     with pytest.raises(TreewidthError):
         sample(model, 5, method="exact", memory=16)
 

@@ -74,7 +74,16 @@ def test_the_tests_of_kernels_pass(level, best):
     if LEVELS.index(level) > LEVELS.index(best):
         return
     done = run_python(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=thorough", *TESTS, PGMX_SIMD=level
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-profile=thorough",
+        *TESTS,
+        PGMX_SIMD=level,
     )
     assert done.returncode == 0, done.stdout[-5000:]
     passed = re.search(r"(\d+) passed", done.stdout)

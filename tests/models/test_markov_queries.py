@@ -10,6 +10,7 @@ from helpers.markov_networks import codes_of, enumerable, networks, questions, r
 from oracles import enumeration
 from pgmx.data import DiscreteTable, write_table
 from pgmx.datasets import chain_network, grid_network, tree_network
+from pgmx.inference import ApproximationWarning
 from pgmx.models import PairwiseMarkovNetwork
 
 
@@ -100,11 +101,15 @@ def test_engines_agree():
 
 def test_wide_network_goes_to_belief_propagation():
     grid = grid_network(30, 30, edge_scale=0.2)
-    found = grid.marginals({"x0": 1})
+    with pytest.warns(ApproximationWarning, match=r"loopy belief propagation.*2\.15 GB"):
+        found = grid.marginals({"x0": 1})
     assert (found.method, found.converged, len(found)) == ("loopy", True, 899)
-    assert len(grid.map()) == 900
-    assert grid.simulate(20, burn_in=20, thinning=1).shape == (20, 900)
-    assert not grid.partition_is_exact
+    with pytest.warns(ApproximationWarning):
+        assert len(grid.map()) == 900
+    with pytest.warns(ApproximationWarning, match="Gibbs sampling"):
+        assert grid.simulate(20, burn_in=20, thinning=1).shape == (20, 900)
+    with pytest.warns(ApproximationWarning, match="whose error is unknown"):
+        assert not grid.partition_is_exact
 
 
 def test_a_warning_when_messages_do_not_settle():

@@ -2,6 +2,8 @@
 
 - `elimination`: in what order to sum variables out of a product of factors, and what that costs, before anything is
   allocated
+- `orders`: the best of many elimination orders, and a bound on what any order reaches
+- `bucket_elimination`: the log-partition by variable elimination, which frees each table as soon as it is summed
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors
 - `junction_tree`: sums, maxima, conditional tables and joint distributions over the cliques of a junction tree

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -181,20 +181,21 @@ def min_fill_order(
             if CELL * cells > max_bytes:
                 width = max(len(near) for near in cliques)
                 raise too_wide(width, CELL * cells, max_bytes, at_least=True)
-    return _plan(graph.cards, order, cliques)
+    return make_plan(graph.cards, order, cliques)
 
 
 def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
     """Return the error for a network of this width that needs `n_bytes`, or at least so much, of `memory` bytes."""
     bound = "at least " if at_least else ""
     return TreewidthError(
-        f"exact inference needs {bound}{_format_bytes(n_bytes)} (min-fill width {bound}{width}), more than the "
-        f"{_format_bytes(memory)} of memory={memory}",
+        f"exact inference needs {bound}{format_bytes(n_bytes)} (width {bound}{width}), more than the "
+        f"{format_bytes(memory)} of memory={memory}",
         "use {}, a sparser network, more evidence, or grant more memory",
     )
 
 
-def _format_bytes(n_bytes: int) -> str:
+def format_bytes(n_bytes: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
     for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
@@ -222,14 +223,16 @@ class EliminationGraph:
         """Return what decides when a vertex goes; ties go to the smaller number."""
         return (self.size[v],)
 
-    def eliminate(self) -> Iterator[tuple[int, list[int]]]:
-        """Take out the cheapest vertex until none remains; yield each with its neighbours, in ascending order."""
+    def eliminate(self, most: float = inf) -> Iterator[tuple[int, list[int]]]:
+        """Take out the cheapest vertex until none costs `most` or less; yield each with its neighbours, ascending."""
         heap = [(self.cost(v), v) for v in self.remaining]
         heapq.heapify(heap)
         while heap:
             cost, v = heapq.heappop(heap)
             if v not in self.remaining or cost != self.cost(v):
                 continue  # an entry from before the cost changed
+            if cost[0] > most:
+                return
             self.remaining.discard(v)
             neighbours = sorted(self.near[v])
             for u in self.connect(v, neighbours):
@@ -295,7 +298,7 @@ class FillGraph(EliminationGraph):
         return [(len(near) * (len(near) - 1) - n_edges) // 2 for near, n_edges in zip(self.near, edges, strict=True)]
 
 
-def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
+def make_plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
     """Make the junction tree of an order from the neighbours that each variable had when it went."""
     rank = [0] * len(order)
     for place, v in enumerate(order):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed, read_only
-from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, min_fill_order, too_wide
+from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, too_wide
 from pgmx.inference.exact.junction_tree import (
     JunctionTree,
     draw,
@@ -18,6 +18,7 @@ from pgmx.inference.exact.junction_tree import (
     log_partition_and_conditionals,
     most_probable,
 )
+from pgmx.inference.exact.orders import search_order
 from pgmx.inference.networks.evidence import Network, ReducedNetwork, describe_impossible
 
 #: Memory that exact inference may take unless the caller says otherwise: 2 GB.
@@ -65,6 +66,8 @@ class ExactInference:
         the one without evidence it is :math:`\log p(e)`.
     evidence : dict of {int: int}
         As given.
+    memory : int or None
+        Bytes that further tables may take; may be changed.
     method : str
         "exact", the name of this engine in a question by name.
     converged : bool
@@ -112,8 +115,8 @@ class ExactInference:
         self.evidence = reduced.evidence
         self.cardinalities = reduced.network.cardinalities
         self._cards = reduced.cards
-        self._memory = memory
-        self.plan = min_fill_order(reduced.cards, [scope for scope, _ in reduced.factors], max_bytes=memory)
+        self.memory = memory
+        self.plan = search_order(reduced.cards, [scope for scope, _ in reduced.factors])
         if memory is not None and self.plan.bytes > memory:
             raise too_wide(self.plan.width, self.plan.bytes, memory)
         self._tree = JunctionTree(self.plan, reduced.cards, reduced.factors)
@@ -291,9 +294,9 @@ class ExactInference:
         return joint
 
     def _check_memory(self, cells: int) -> None:
-        if self._memory is not None and CELL * cells > self._memory:
+        if self.memory is not None and CELL * cells > self.memory:
             raise TreewidthError(
-                f"this joint distribution needs a table of {cells} cells, more than memory={self._memory} bytes",
+                f"this joint distribution needs a table of {cells} cells, more than memory={self.memory} bytes",
                 "ask for fewer variables at a time, or use {}",
                 "Gibbs sampling (method='gibbs' of pgmx.inference.joint)",
             )
@@ -338,4 +341,4 @@ def elimination_plan(factors: Network, evidence: Mapping[int, int] | None = None
     2
     """
     reduced = ReducedNetwork(factors, evidence)
-    return min_fill_order(reduced.cards, [scope for scope, _ in reduced.factors])
+    return search_order(reduced.cards, [scope for scope, _ in reduced.factors])

@@ -10,21 +10,21 @@ from pgmpy.models import FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
-from pgmx.inference.engines import warn_unconverged
+from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
+from pgmx.inference.partition import LogPartition, approximate, eliminate
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
 class Scaling(NamedTuple):
-    """What is taken off the log-potentials so that Z = 1; not `is_exact` under Bethe's approximation.
+    """What is taken off the log-potentials so that Z = 1.
 
     The shifts, one per variable and then one per edge, shape (n + m,), sum to `log_partition`, in nats.
     """
 
     shifts: np.ndarray
-    log_partition: float
-    is_exact: bool
+    log_partition: LogPartition
 
 
 def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
@@ -55,8 +55,7 @@ def compute_scaling(problem: Problem) -> Scaling:
     """Compute the log-partition of a pairwise network and distribute it over variables and edges.
 
     First every variable's table is scaled to the sum and every edge's to the mean of 1; what remains is shared by the
-    variables of each connected part. Products of some of the factors then stay far from overflow. Exact where a
-    junction tree fits into the memory of the method "auto".
+    variables of each connected part. Products of some of the factors then stay far from overflow.
     """
     potentials = problem.pairwise
     n = potentials.n_variables
@@ -67,16 +66,17 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
-    tree = problem.try_exact({})
-    if tree is None:
+    try:
+        shares = eliminate(problem, {}, EXACT_MEMORY)
+        log_partition = LogPartition(shares.sum(), "exact")
+        totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
+    except TreewidthError as error:
+        log_partition = approximate(problem, {}, {}, error)
         totals = _compute_bethe_totals(potentials, parts, n_parts)
-    else:
-        totals = _compute_exact_totals(potentials, tree, parts, n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
     shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
-    log_partition = float(totals.sum()) if tree is None else tree.log_partition
-    return Scaling(shifts, log_partition, tree is not None)
+    return Scaling(shifts, log_partition)
 
 
 def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
@@ -89,25 +89,19 @@ def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
     return parts, n_parts
 
 
-def _compute_exact_totals(
-    potentials: PairwisePotentials, tree: ExactInference, parts: np.ndarray, n_parts: int
-) -> np.ndarray:
-    """Return the log-partition of each part: the score of a configuration less its log-probability."""
-    codes = tree.map().codes
-    totals = np.zeros(n_parts)
-    for v in range(potentials.n_variables):
-        totals[parts[v]] += potentials.node(v)[codes[v]]
-    for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
-        totals[parts[i]] += table[codes[i], codes[j]]
-    for clique, conditional in zip(tree.plan.cliques, tree.conditionals(), strict=True):
-        totals[parts[clique[0]]] -= np.log(conditional[tuple(codes[list(clique)])])
-    return totals
+def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
+    """Return what the tables of variables of one state add to the log-partition, at their first variable, (n,)."""
+    settled = potentials.cardinalities == 1
+    shares = np.zeros(potentials.n_variables)
+    shares[settled] = potentials.node_values[potentials.node_offsets[:-1][settled]]
+    edges = settled[potentials.edges].all(axis=1)
+    np.add.at(shares, potentials.edges[edges, 0], potentials.edge_values[potentials.edge_offsets[:-1][edges]])
+    return shares
 
 
 def _compute_bethe_totals(potentials: PairwisePotentials, parts: np.ndarray, n_parts: int) -> np.ndarray:
     """Return Bethe's log-partition of each part: energy and entropy of the beliefs of its variables and edges."""
     beliefs = loopy_belief_propagation(potentials)
-    warn_unconverged(beliefs)
     degree = np.diff(potentials.neighbours()[0])
     by_node = _free_energy(beliefs.node_beliefs, potentials.node_values)
     entropy = _free_energy(beliefs.node_beliefs, np.zeros_like(beliefs.node_beliefs))

@@ -11,6 +11,7 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmx.data import DiscreteTable
 from pgmx.inference import (
     InferenceCost,
+    LogPartition,
     Marginals,
     estimate_cost,
     log_partition,
@@ -63,21 +64,21 @@ class MarkovQueries:
     # ---- the distribution ----
 
     @property
-    def log_partition_(self) -> float:
+    def log_partition_(self) -> LogPartition:
         """Log-partition of the potentials in nats, computed once: what the factors are scaled by."""
         return self._scaling().log_partition
 
     @property
     def partition_is_exact(self) -> bool:
         """Whether `log_partition_` is exact rather than Bethe's approximation."""
-        return self._scaling().is_exact
+        return self.log_partition_.exact
 
     def _scaling(self) -> Scaling:
         if "scaling" not in self._cache:
             self._cache["scaling"] = compute_scaling(self.inference_problem())
         return self._cache["scaling"]
 
-    def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> float:
+    def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> LogPartition:
         """Return the logarithm of the sum over all configurations that agree with the evidence.
 
         Parameters
@@ -91,8 +92,8 @@ class MarkovQueries:
 
         Returns
         -------
-        float
-            In nats; Bethe's approximation under "loopy".
+        LogPartition
+            In nats: a float that holds ``exact``, ``lower``, ``upper`` and ``standard_error``.
         """
         if not evidence and method == "auto" and not options:
             return self.log_partition_
@@ -106,7 +107,7 @@ class MarkovQueries:
         evidence : dict of {name: state}, optional
             Observed variables.
         method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
-            "auto": exactly where a junction tree fits into 256 MB, else by loopy belief propagation.
+            "auto": exactly where a junction tree fits into 2 GB, else, with a warning, by loopy belief propagation.
         **options : dict
             As for :func:`pgmx.inference.marginals`.
 
@@ -190,7 +191,13 @@ class MarkovQueries:
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Minus infinity for an impossible row; shifted by a constant unless `partition_is_exact`.
+            Minus infinity for an impossible row. All are off by the same constant, with a warning, where
+            `partition_is_exact` is false: ``log_partition_.lower`` and ``.upper`` bound it.
+
+        Warns
+        -----
+        ApproximationWarning
+            If the log-partition takes too much memory to be exact.
         """
         rows = code_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_

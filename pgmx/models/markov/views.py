@@ -8,6 +8,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.independencies import Independencies
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
+from pgmx.inference.exact.exact import elimination_plan
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
@@ -43,10 +44,12 @@ def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> Discr
 
 
 def make_chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
-    """Return the graph with the edges that min-fill elimination adds, without factors."""
+    """Return the graph with the edges that elimination adds, without factors."""
     graph = DiscreteMarkovNetwork()
     graph.add_nodes_from(problem.names)
-    pairs = {tuple(sorted(pair)) for clique in problem.plan({}).cliques for pair in combinations(clique, 2)}
+    pairs = {
+        tuple(sorted(pair)) for clique in elimination_plan(problem.model).cliques for pair in combinations(clique, 2)
+    }
     graph.add_edges_from((problem.names[i], problem.names[j]) for i, j in sorted(pairs))
     return graph
 

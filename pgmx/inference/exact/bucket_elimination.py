@@ -1,0 +1,143 @@
+"""The log-partition of a network by variable elimination, which frees each table as soon as it is summed."""
+
+from collections.abc import Sequence
+from math import log, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx._ext import _contraction
+from pgmx.inference.exact.elimination import CELL, EliminationPlan
+
+#: Tables of one variable whose product has at most so many cells are multiplied before the large ones.
+MOST_SMALL_CELLS = 4096
+#: Nats between the cells of tables above which a product is computed in logarithms, far from where a double ends.
+MOST_NATS = 600.0
+
+
+class _Table(NamedTuple):
+    """A table scaled to a largest cell of 1: variables, the first eliminated last, cells, and nats between these.
+
+    `scale` is the logarithm of what was taken off. Cells further apart than a double reaches are kept as `logs`.
+    """
+
+    scope: tuple[int, ...]
+    cells: np.ndarray
+    nats: float
+    scale: float
+    logs: np.ndarray | None = None
+
+
+class EliminationCost(NamedTuple):
+    """What elimination by an order costs: the memory of its tables at the peak, and multiplications."""
+
+    bytes: int
+    operations: int
+
+
+def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int]) -> EliminationCost:
+    """Return what `sum_by_elimination` costs, by the scopes of its tables alone; the network's own are not counted."""
+    held = [0] * len(cards)  # cells of the tables that wait for a variable
+    now = peak = operations = 0
+    around_each = {
+        clique[place]: clique[:place]
+        for clique, sepset in zip(plan.cliques, plan.sepsets, strict=True)
+        for place in range(len(sepset), len(clique))
+    }
+    for v in plan.order.tolist():
+        around = around_each[v]
+        cells = prod(cards[u] for u in around)
+        operations += cells * cards[v]
+        peak = max(peak, now + cells)
+        now += cells - held[v]
+        if around:
+            held[around[-1]] += cells  # the next of them to be eliminated
+        else:
+            now -= cells
+    return EliminationCost(CELL * peak, operations)
+
+
+def sum_by_elimination(
+    plan: EliminationPlan, cards: Sequence[int], factors: Sequence[tuple[tuple[int, ...], np.ndarray]]
+) -> np.ndarray:
+    """Return the logarithm of the sum over all configurations of the product of the factors, a share per variable.
+
+    The shares of the variables of a connected part, float64 (n,), sum to its own logarithm, -inf where that sum is 0.
+    """
+    rank = plan.rank.tolist()
+    waiting: list[list[_Table]] = [[] for _ in cards]
+    shares = np.log(np.asarray(cards, dtype=np.float64))  # what a variable without tables gives
+    for scope, logs in factors:
+        axes = sorted(range(len(scope)), key=lambda axis: -rank[scope[axis]])
+        scope, logs = tuple(scope[axis] for axis in axes), np.transpose(logs, axes)
+        waiting[scope[-1]].append(_scale_logs(scope, logs.ravel()))
+    for v in plan.order.tolist():
+        tables, waiting[v] = waiting[v], []
+        if tables:
+            table = _sum_out(tables, cards, rank)
+            shares[v] = 0.0 if table.scope else table.scale
+            if table.scope:
+                waiting[table.scope[-1]].append(table)
+    return shares
+
+
+def _scale_logs(scope: tuple[int, ...], logs: np.ndarray, scale: float = 0.0) -> _Table:
+    """Return the table of some logarithms."""
+    top = float(logs.max())
+    if top == -np.inf:
+        return _Table(scope, np.zeros(len(logs)), 0.0, top)
+    logs = logs - top
+    nats = -float(logs.min(initial=0.0, where=logs > -np.inf))
+    return _Table(scope, np.exp(logs), nats, scale + top, logs if nats > MOST_NATS else None)
+
+
+def _sum_out(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -> _Table:
+    """Return the product of tables summed over their last variable."""
+    joint = _join(tables, rank)
+    scope, scale = joint[:-1], sum(table.scale for table in tables)
+    if sum(table.nats for table in tables) > MOST_NATS:
+        return _scale_logs(scope, np.logaddexp.reduce(_add_logs(tables, joint, cards), axis=-1).ravel(), scale)
+    small = [table for table in tables if len(table.cells) <= MOST_SMALL_CELLS]
+    if 1 < len(small) < len(tables) and prod(cards[u] for u in _join(small, rank)) <= MOST_SMALL_CELLS:
+        tables = [*(table for table in tables if len(table.cells) > MOST_SMALL_CELLS), _multiply(small, cards, rank)]
+    shape = np.array([cards[u] for u in scope], dtype=np.int64)
+    strides = np.array([_list_strides(table.scope, joint, cards) for table in tables], dtype=np.int64)
+    cells = np.empty(prod(shape.tolist()))
+    largest = _contraction.sum_product([table.cells for table in tables], strides, shape, cards[joint[-1]], cells)
+    if largest == 0.0:
+        return _Table(scope, cells, 0.0, -np.inf)
+    cells /= largest
+    least = float(cells.min()) or float(cells.min(initial=1.0, where=cells > 0.0))
+    return _Table(scope, cells, -log(least), scale + log(largest))
+
+
+def _add_logs(tables: list[_Table], scope: tuple[int, ...], cards: Sequence[int]) -> np.ndarray:
+    logs = np.zeros([cards[u] for u in scope])
+    with np.errstate(divide="ignore"):
+        for table in tables:
+            values = np.log(table.cells) if table.logs is None else table.logs
+            logs += values.reshape([cards[u] if u in table.scope else 1 for u in scope])
+    return logs
+
+
+def _multiply(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -> _Table:
+    scope = _join(tables, rank)
+    product = np.ones([cards[u] for u in scope])
+    for table in tables:
+        product *= table.cells.reshape([cards[u] if u in table.scope else 1 for u in scope])
+    nats, scale = sum(table.nats for table in tables), sum(table.scale for table in tables)
+    return _Table(scope, product.ravel(), nats, scale)
+
+
+def _join(tables: list[_Table], rank: Sequence[int]) -> tuple[int, ...]:
+    """Return the variables of some tables, the first to be eliminated last."""
+    return tuple(sorted({u for table in tables for u in table.scope}, key=lambda u: -rank[u]))
+
+
+def _list_strides(scope: tuple[int, ...], axes: tuple[int, ...], cards: Sequence[int]) -> list[int]:
+    """Return the cells from one state of each axis to the next in a table that lists `scope` in their order."""
+    strides, step = dict.fromkeys(axes, 0), 1
+    for u in reversed(scope):
+        strides[u] = step
+        step *= cards[u]
+    return [strides[u] for u in axes]
