@@ -52,7 +52,7 @@ def kill_after(n_paths, monkeypatch):
         ("cv", 1),
         ("cv", 3),
         ("stars", 2),
-        *(pytest.param("stars", k, marks=pytest.mark.slow) for k in (3, 6)),
+        *(pytest.param("stars", k, marks=pytest.mark.slow) for k in (3, 4)),
     ],
 )
 def test_a_killed_selection_goes_on(selection, n_paths, tmp_path, monkeypatch):
