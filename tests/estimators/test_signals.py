@@ -26,9 +26,11 @@ def interrupt_itself(learner, data, seconds):
         os.kill(os.getpid(), signal.SIGINT)
 
     sent = []
+    signal.alarm(120)
     threading.Thread(target=send).start()
     try:
-        learner.fit(data)
+        with parallel_config("threading", n_jobs=2):  # the pool of processes of a forked parent is of no use here
+            learner.fit(data)
     except KeyboardInterrupt:
         took = time.perf_counter() - sent[0]
     else:
