@@ -11,8 +11,7 @@ import numpy as np
 from pgmx.checks import caller_level
 from pgmx.inference.engines import BeliefEngine
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
-from pgmx.inference.exact.elimination import TreewidthError, too_wide
-from pgmx.inference.exact.orders import search_order
+from pgmx.inference.exact.elimination import TreewidthError, search_order, too_wide
 from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import Problem, check_memory

@@ -10,9 +10,8 @@ import numpy as np
 
 from pgmx.checks import check_natural, join_names
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost
-from pgmx.inference.exact.elimination import too_wide
+from pgmx.inference.exact.elimination import bound_width, search_order, too_wide
 from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.exact.orders import bound_width, search_order
 from pgmx.inference.networks.evidence import ReducedNetwork
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials

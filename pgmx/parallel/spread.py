@@ -21,7 +21,7 @@ from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
-from pgmx.runs.tasks import TaskGroup
+from pgmx.runs.run import TaskGroup
 
 #: Tasks shorter than this leave threads little to do side by side, since most of their time is Python's.
 SHORT_TASK = 0.02  # seconds

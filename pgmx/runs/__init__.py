@@ -3,6 +3,5 @@
 - `progress`: what a callback receives, a named tuple per family of learners
 - `snapshot`: the values of a snapshot, each checked as it is read back
 - `checkpoint`: snapshots of a run in a file, from which a killed run goes on, and the fingerprint of a run
-- `tasks`: tasks in several threads, which end with their run
-- `run`: the run itself, and the progress bar
+- `run`: the run itself, its tasks in several threads, and the progress bar
 """

@@ -9,7 +9,7 @@ from helpers.examples import examples
 from pgmx.datasets import chain_network, grid_network
 from pgmx.inference import ExactInference, LogFactors, PairwisePotentials, log_partition
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
-from pgmx.inference.exact.orders import search_order
+from pgmx.inference.exact.elimination import search_order
 
 
 def eliminate(network):

@@ -1,8 +1,7 @@
 """Exact inference by elimination and junction trees.
 
 - `elimination`: in what order to sum variables out of a product of factors, and what that costs, before anything is
-  allocated
-- `orders`: the best of many elimination orders, and a bound on what any order reaches
+  allocated: min-fill, the best of many orders, and a bound on what any order reaches
 - `bucket_elimination`: the log-partition by variable elimination, which frees each table as soon as it is summed
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors

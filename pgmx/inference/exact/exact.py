@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed, read_only
-from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, too_wide
+from pgmx.inference.exact.elimination import CELL, EliminationPlan, TreewidthError, search_order, too_wide
 from pgmx.inference.exact.junction_tree import (
     JunctionTree,
     draw,
@@ -18,7 +18,6 @@ from pgmx.inference.exact.junction_tree import (
     log_partition_and_conditionals,
     most_probable,
 )
-from pgmx.inference.exact.orders import search_order
 from pgmx.inference.networks.evidence import Network, ReducedNetwork, describe_impossible
 
 #: Memory that exact inference may take unless the caller says otherwise: 2 GB.

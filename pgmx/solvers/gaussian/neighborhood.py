@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext import _gram_lasso
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 

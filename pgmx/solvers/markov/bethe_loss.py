@@ -4,7 +4,7 @@ import numpy as np
 
 from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: (share of the old in a new message, factor on the curvatures) that are tried in turn.

@@ -6,7 +6,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 
 #: Growth of the reciprocal step where it proved too small, and its decay at each iteration.
 GROWTH, DECAY = 2.0, 0.9

@@ -9,8 +9,8 @@ from joblib import Parallel, delayed
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.runs.run import is_past
 from pgmx.runs.snapshot import Snapshot
-from pgmx.runs.tasks import is_past
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: The least `tol`: conditionals are single-precision numbers, whose rounding leaves a residual of about half of it.

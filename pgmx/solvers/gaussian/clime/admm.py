@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx._ext._clime import anchor, dual_shrink, primal_shrink
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, is_projection_cheaper
 from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates

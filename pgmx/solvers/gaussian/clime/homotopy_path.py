@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from pgmx._ext._clime import STATUSES, Paths
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 
 #: Floating-point operations between two looks at the clock and at interrupts: a few hundredths of a second.

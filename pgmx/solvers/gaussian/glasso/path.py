@@ -12,7 +12,7 @@ from scipy import sparse
 from pgmx._ext import _gram_lasso
 from pgmx.checks import as_reals
 from pgmx.parallel.spread import call_together
-from pgmx.runs.tasks import is_past
+from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.glasso.certificate import (
     NEAR,
     compute_gap_bound,
