@@ -28,6 +28,7 @@ def start_child(function: Callable, *arguments) -> Child:
         os.close(writer)
         return Child(pid, reader)
     status = 1
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
         function(*arguments)
         status = 0
