@@ -50,7 +50,8 @@ class ArrayFields:
             self.arrays["names"] = np.frombuffer(json.dumps(self.document).encode(), dtype=np.uint8)
         elif keys:
             self.arrays[name] = self.arrays[name].copy()
-            self.arrays[name][tuple(map(int, keys))] = value
+            with np.errstate(over="ignore"):  # of single precision
+                self.arrays[name][tuple(map(int, keys))] = value
         elif isinstance(value, str) and value == DELETE:
             del self.arrays[name]
         else:

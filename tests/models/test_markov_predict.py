@@ -11,7 +11,7 @@ from helpers.markov_networks import enumerable, named, networks
 from oracles import enumeration
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import chain_network, grid_network, tree_network
-from pgmx.inference import PairwisePotentials, TreewidthError
+from pgmx.inference import ApproximationWarning, PairwisePotentials, TreewidthError
 from pgmx.inference.approximate import imputation
 from pgmx.inference.approximate.imputation import impute
 
@@ -84,7 +84,8 @@ def test_nothing_known():
 @pytest.mark.slow
 def test_one_missing_column_of_a_wide_network():
     network = grid_network(30, 30)
-    rows = network.simulate(100, burn_in=50)
+    with pytest.warns(ApproximationWarning, match="Gibbs sampling"):
+        rows = network.simulate(100, burn_in=50)
     codes = rows.to_numpy().T.astype(np.uint8)
     filled = network.predict(rows.drop(columns="x31"))
     wanted = network.potentials.fields(codes)[31].argmax(axis=0)

@@ -30,6 +30,8 @@ _FRESH_STEPS = 50
 
 #: What rounding may change in a conditional between two computations from the parameters, at most.
 _FORGIVEN = 1e-3
+#: More than any run drifts; below it no drift of a step is lost to rounding.
+_MOST_DRIFT = 1e6
 
 #: Sweeps around new edges before the search goes on.
 LOCAL_SWEEPS = 4
@@ -172,7 +174,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         starts = np.concatenate([[0], np.cumsum(cards * is_open)])
         conditionals = state.array("conditionals", np.float32, (int(starts[-1]), rows.n_rows), least=0)
         totals = state.array("totals", float, (len(rows.node_values),), least=0)
-        drift = state.array("drift", float, (n,), least=0)
+        drift = state.array("drift", float, (n,), least=0, most=_MOST_DRIFT)
         for i in range(n):
             states, expected = conditionals[starts[i] : starts[i + 1]], rows.conditionals(i)
             state.check(is_open[i] or rows.is_constant(i), "no conditionals of a variable with edges")
@@ -190,7 +192,9 @@ class PseudolikelihoodLoss(PenalisedLoss):
         rows.node_values[:] = state.value("nodes")
         rows.drift[:] = drift
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
-        self._drift_then[:k] = state.array("drift_then", float, (k, 2), least=0)
+        drift_then = state.array("drift_then", float, (k, 2), least=0)
+        state.check((drift_then <= drift[self._active.pairs[:k]]).all(), "a drift that went back")
+        self._drift_then[:k] = drift_then
         self._n_steps[:] = state.array("n_steps", np.int64, (n,), least=0)
         self._loss_drift[:] = -1.0
 
