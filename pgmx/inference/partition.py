@@ -85,13 +85,13 @@ def compute_log_partition(
 ) -> LogPartition:
     """Compute the log-partition exactly where `memory` allows, else by belief propagation if the method is "auto"."""
     if method == "loopy":
-        return approximate(problem, codes, options)
+        return describe_beliefs(BeliefEngine(problem, codes, options))
     try:
         return LogPartition(eliminate(problem, codes, check_memory(memory)).sum(), "exact")
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("loopy belief propagation (method='loopy')") from None
-        return approximate(problem, codes, options, error)
+        return describe_beliefs(BeliefEngine(problem, codes, options), error)
 
 
 def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.ndarray:
@@ -119,12 +119,9 @@ def warn_approximate(what: str, error: TreewidthError) -> None:
     )
 
 
-def approximate(
-    problem: Problem, codes: Mapping[int, int], options: Mapping[str, Any], error: TreewidthError | None = None
-) -> LogPartition:
+def describe_beliefs(engine: BeliefEngine, error: TreewidthError | None = None) -> LogPartition:
     """Return Bethe's approximation with bounds on the true value; warn where an error is why it is not exact."""
-    engine = BeliefEngine(problem, codes, options)
-    lower, upper = engine.map().log_value, _bound_from_above(problem.pairwise, codes)
+    lower, upper = engine.map().log_value, _bound_from_above(engine.potentials, engine.codes)
     answer = LogPartition(engine.log_partition, "loopy", np.nan, lower, upper)
     if error is not None:
         warn_approximate(

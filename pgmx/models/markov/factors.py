@@ -9,11 +9,12 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.approximate.loopy import loopy_belief_propagation
+from pgmx.inference.approximate.loopy import BeliefResult
+from pgmx.inference.engines import BeliefEngine
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
-from pgmx.inference.partition import LogPartition, approximate, eliminate
+from pgmx.inference.partition import LogPartition, describe_beliefs, eliminate
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
@@ -71,8 +72,9 @@ def compute_scaling(problem: Problem) -> Scaling:
         log_partition = LogPartition(shares.sum(), "exact")
         totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
     except TreewidthError as error:
-        log_partition = approximate(problem, {}, {}, error)
-        totals = _compute_bethe_totals(potentials, parts, n_parts)
+        engine = BeliefEngine(problem, {}, {})
+        log_partition = describe_beliefs(engine, error)
+        totals = _compute_bethe_totals(potentials, engine.beliefs, parts, n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
     shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
@@ -99,9 +101,10 @@ def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
     return shares
 
 
-def _compute_bethe_totals(potentials: PairwisePotentials, parts: np.ndarray, n_parts: int) -> np.ndarray:
+def _compute_bethe_totals(
+    potentials: PairwisePotentials, beliefs: BeliefResult, parts: np.ndarray, n_parts: int
+) -> np.ndarray:
     """Return Bethe's log-partition of each part: energy and entropy of the beliefs of its variables and edges."""
-    beliefs = loopy_belief_propagation(potentials)
     degree = np.diff(potentials.neighbours()[0])
     by_node = _free_energy(beliefs.node_beliefs, potentials.node_values)
     entropy = _free_energy(beliefs.node_beliefs, np.zeros_like(beliefs.node_beliefs))

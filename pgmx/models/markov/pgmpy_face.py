@@ -145,12 +145,12 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     def triangulate(
         self, heuristic: str = "H6", order: list | None = None, inplace: bool = False
     ) -> DiscreteMarkovNetwork | None:
-        """Return the chordal graph of min-fill elimination, without factors.
+        """Return the chordal graph of elimination by the order that is found cheapest, without factors.
 
         Parameters
         ----------
         heuristic : str, default="H6"
-            Not used: always min-fill.
+            Not used: the order is always the cheapest of those tried.
         order : list, optional
             Order of elimination, left to pgmpy.
         inplace : bool, default=False

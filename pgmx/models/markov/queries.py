@@ -39,7 +39,7 @@ class MarkovQueries:
 
     @property
     def width(self) -> int:
-        """Variables of the largest clique of a min-fill junction tree, less one; computed without building it."""
+        """Variables of the largest table of the best order of elimination, less one; computed without any table."""
         return self.estimate_cost().width
 
     def estimate_cost(self, evidence: Mapping | None = None) -> InferenceCost:
