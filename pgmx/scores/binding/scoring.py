@@ -4,6 +4,7 @@ They travel to other processes and into pickles without what cannot be sent, or 
 """
 
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -76,12 +77,12 @@ class PriorMixin:
         return float(self.score.structure_prior(to_dag(self.names, np.asarray(edges).tolist())))
 
 
-class FunctionMixin(PriorMixin):
+class FunctionMixin(PriorMixin, ABC):
     """Gains of a score that is called family by family."""
 
+    @abstractmethod
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
         """Return the score of a family of ids."""
-        raise NotImplementedError
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
