@@ -96,8 +96,9 @@ def _spread(task: Task, data: Any, n: int, n_jobs: int | None, deadline: float) 
             pre_dispatch="all",
         )
         calls = (partial(_run_block, task, sent, block, deadline, group) for block in blocks)
-        results = parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls)
+        results: Any = ()
         try:
+            results = parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls)
             yield from chain.from_iterable(results)
         finally:
             group.stop()

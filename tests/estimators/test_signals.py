@@ -4,55 +4,20 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from joblib import parallel_config
 
 from helpers.bootstraps import boot
+from helpers.interrupts import interrupt_itself, list_children
 from helpers.markov_tables import ALL
-from helpers.processes import start_child, wait_for_child
+from helpers.processes import run_in_interpreter
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import BestFirstSearch, HillClimbSearch, SimulatedAnnealing
 
 ALARM = sample(load_network("alarm"), 2000, random_state=0)
 
 
-def interrupt_itself(learner, data, seconds):
-    """Send SIGINT to this process after a time; check what is raised, how soon, and what is left."""
-
-    def send():
-        time.sleep(seconds)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    sent = []
-    signal.alarm(120)
-    threading.Thread(target=send).start()
-    try:
-        with parallel_config("threading"):  # the pool of processes of a forked parent is of no use here
-            learner.fit(data)
-    except KeyboardInterrupt:
-        took = time.perf_counter() - sent[0]
-    else:
-        raise AssertionError("it was not interrupted")
-    assert learner.stopped_by_ == "interrupt"
-    assert len(learner.edges_)
-    assert took < 20, took
-    for _ in range(2000):  # a thread that has done its work takes a moment to end
-        if threading.active_count() > 1:
-            time.sleep(0.01)
-    assert threading.active_count() == 1
-    assert not os.path.exists("/proc/self/task") or not _children(os.getpid())
-
-
-def _children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return file.read().split()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
     "learner",
     [
@@ -62,11 +27,10 @@ def _children(pid):
     ids=["search", "bootstrap"],
 )
 def test_the_signal(learner):
-    wait_for_child(start_child(interrupt_itself, learner, ALARM, 0.8))
+    run_in_interpreter(interrupt_itself, learner, ALARM, 0.8)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
     "learner",
     [
@@ -77,10 +41,9 @@ def test_the_signal(learner):
     ],
 )
 def test_the_signal_in_other_learners(learner):
-    wait_for_child(start_child(interrupt_itself, learner, ALARM, 2.0))
+    run_in_interpreter(interrupt_itself, learner, ALARM, 2.0)
 
 
-#: A pool of processes is begun by a process of its own: a forked child holds what is left of its parent's.
 RESAMPLE_IN_PROCESSES = """
 import sys
 from pathlib import Path
@@ -107,7 +70,7 @@ def test_worker_processes_end_with_their_parent(number, tmp_path):
     for _ in range(1200):
         if not (tmp_path / "begun").exists():
             time.sleep(0.1)
-    workers = _children(child.pid)
+    workers = list_children(child.pid)
     assert len(workers) >= 2
     child.send_signal(number)
     assert child.wait(60) == -number

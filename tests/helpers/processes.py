@@ -1,8 +1,10 @@
-"""Work in forked children, which may be limited, or die, without harm to the test."""
+"""Work in other processes, which may be limited, or die, without harm to the test."""
 
 import os
+import pickle
 import resource
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -73,3 +75,26 @@ def is_killed(seconds: float, function: Callable, *arguments) -> bool:
     code = os.waitstatus_to_exitcode(status)
     assert code in (0, -signal.SIGKILL), f"the child ended with {code}\n{text}"
     return code != 0
+
+
+#: Calls the pickled function of the standard input; shows where each thread stands if it has not returned in time.
+_CALL = """
+import faulthandler, pickle, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+faulthandler.dump_traceback_later(120, exit=True)
+function, arguments = pickle.load(sys.stdin.buffer)
+function(*arguments)
+"""
+
+
+def run_in_interpreter(function: Callable, *arguments) -> None:
+    """Call a function in a new interpreter, without the threads, locks and pools that a forked child would share."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _CALL],
+        input=pickle.dumps((function, arguments)),
+        stderr=subprocess.PIPE,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, f"the process ended with {done.returncode}\n{done.stderr.decode(errors='replace')}"
