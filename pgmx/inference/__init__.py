@@ -2,6 +2,7 @@
 
 - `networks`: networks as arrays of log-values
 - `exact`: exact inference by elimination and junction trees
+- `likelihood`: log-likelihood of rows under a fitted Bayesian network
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers

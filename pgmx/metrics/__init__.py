@@ -1,11 +1,11 @@
 """How good a learned network is: against another graph, against rows it has not seen, against the true distribution.
 
 - `graphs`: how far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared
-- `likelihood`: log-likelihood of rows under a fitted network
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 """
 
+from pgmx.inference.likelihood import HeldOutLikelihood, held_out_log_likelihood
 from pgmx.metrics.curve import learning_curve
 from pgmx.metrics.divergence import Divergence, kl_divergence
 from pgmx.metrics.graphs import (
@@ -18,7 +18,6 @@ from pgmx.metrics.graphs import (
     shd,
     skeleton_scores,
 )
-from pgmx.metrics.likelihood import HeldOutLikelihood, held_out_log_likelihood
 
 __all__ = [
     "DirectionScores",

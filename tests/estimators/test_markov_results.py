@@ -60,10 +60,10 @@ def test_the_model_answers(make):
 
 
 @every_learner
-def test_score_is_the_mean_log_pseudolikelihood(make):
+def test_score_is_the_mean_log_likelihood(make):
     learner = make(lam=0.02).fit(ROWS)
     more = planted_rows(800, 6)[600:]
-    assert learner.score(more) == pytest.approx(learner.model_.pseudo_log_likelihood(more).mean())
+    assert learner.score(more) == pytest.approx(learner.model_.log_likelihood(more).mean())
     assert learner.score(more) > make(max_edges=0, lam=0.02).fit(ROWS).score(more)
     assert learner.score(more[list(more)[::-1]]) == pytest.approx(learner.score(more))
     with pytest.raises(ValueError, match="5 features.*expecting 6"):

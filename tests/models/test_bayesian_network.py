@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
-from pgmpy.parameter_estimator import DiscreteMLE
+from pgmpy.parameter_estimator import DiscreteBayesianEstimator, DiscreteMLE
 
 from helpers.examples import examples
 from pgmx.data.table import DiscreteTable
@@ -92,22 +92,31 @@ def frame_of(table):
     return pd.DataFrame(cells, columns=list(table.columns))
 
 
-@given(tables_and_dags())
-@examples(40)
-def test_parameters_equal_pgmpys(case):
+@pytest.mark.parametrize(
+    ("estimator", "options", "prior"),
+    [
+        (DiscreteMLE, {}, {}),
+        (DiscreteBayesianEstimator, {"prior_type": "BDeu"}, {"equivalent_sample_size": 2.5}),
+        (DiscreteBayesianEstimator, {"prior_type": "dirichlet"}, {"pseudo_counts": 0.5}),
+    ],
+    ids=["maximum likelihood", "BDeu", "pseudo-counts"],
+)
+@given(case=tables_and_dags())
+@examples(20)
+def test_parameters_equal_pgmpys(estimator, options, prior, case):
     table, edges = case
-    model = fit_discrete(table, edges)
+    model = fit_discrete(table, edges, **prior)
     assert model.check_model()
     state_names = {name: list(states) for name, states in zip(table.columns, table.states, strict=True)}
     theirs = DiscreteBayesianNetwork(to_dag(table.columns, edges))
-    theirs.fit(frame_of(table), estimator=DiscreteMLE(state_names=state_names))
+    theirs.fit(frame_of(table), estimator=estimator(state_names=state_names, **options, **prior))
     for name in table.columns:
         ours, other = model.get_cpds(name), theirs.get_cpds(name)
         if len(other.variables) > 2:  # theirs are sorted by name
             other.reorder_parents(ours.variables[1:])
         assert ours.variables == other.variables
         assert ours.state_names == other.state_names
-        np.testing.assert_array_equal(ours.values, other.values)
+        np.testing.assert_allclose(ours.values, other.values, rtol=1e-13 if prior else 0)
 
 
 def small_table(columns=("x", "y", "z")):
@@ -124,6 +133,20 @@ def test_declared_states_stay_and_unseen_parents_are_uniform():
     np.testing.assert_allclose(cpd.get_values(), expected, rtol=1e-15)
     assert cpd.state_names == {"z": ["l", "m", "h"], "x": [False, True], "y": [10, 20]}
     assert [type(state) for state in cpd.state_names["y"]] == [int, int]
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ({"equivalent_sample_size": 1, "pseudo_counts": 1}, "equivalent_sample_size=1 and pseudo_counts=1.*one"),
+        ({"equivalent_sample_size": 0}, "equivalent_sample_size must be.*got 0"),
+        ({"equivalent_sample_size": np.inf}, "equivalent_sample_size must be.*got inf"),
+        ({"pseudo_counts": -1}, "pseudo_counts must be.*got -1"),
+    ],
+)
+def test_a_prior_out_of_its_range_is_refused(prior, message):
+    with pytest.raises(ValueError, match=message):
+        fit_discrete(small_table(), [(0, 2)], **prior)
 
 
 @pytest.mark.parametrize("columns", [(7, 0, 3), ("b", 0, ("c", 1)), (True, 0, 2.5)])

@@ -39,7 +39,7 @@ def learn_markov(
     if truth is not None:
         _report_truth(learner, truth)
     if held_out is not None:
-        score = learner.score(held_out)
+        score = learner.model_.pseudo_log_likelihood(held_out).mean()
         _line("held-out", f"{score:.4f} nats per row (log pseudolikelihood of {held_out.n_rows} rows)")
     if not quiet:
         report.list_edges(learner.graph_, "strength")

@@ -65,6 +65,11 @@ class SimulatedAnnealing(SearchLearner):
         Variables without parents.
     candidate_edges : collection of (tail, head), default=None
         The only edges that the graph may have.
+    equivalent_sample_size : float, default=None
+        Rows that the Dirichlet prior of the parameters of `model_` stands for, shared equally by the cells of a table;
+        maximum likelihood by default. `score` takes 1 where neither prior is given.
+    pseudo_counts : float, default=None
+        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
     return_type : {"pdag", "dag"}, default="pdag"
         Whether `graph_` is the equivalence class of the DAG, in which known directions stay, or the DAG itself.
     epsilon : float, default=1e-4
@@ -99,7 +104,8 @@ class SimulatedAnnealing(SearchLearner):
     dag_ : pgmpy.base.DAG
         The learned DAG, whatever `return_type`.
     model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-        The network of `dag_` with parameters by maximum likelihood, made on first access.
+        The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
+        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
     score_ : float
         Score of `dag_`, in nats, the log prior of the graph included.
     n_iter_ : int
@@ -172,6 +178,8 @@ class SimulatedAnnealing(SearchLearner):
         tiers: Sequence[Collection[Hashable]] | None = None,
         root_nodes: Collection[Hashable] | None = None,
         candidate_edges: Collection[Sequence[Hashable]] | None = None,
+        equivalent_sample_size: float | None = None,
+        pseudo_counts: float | None = None,
         return_type: str = "pdag",
         epsilon: float = 1e-4,
         max_iter: float = 1_000_000,
@@ -200,6 +208,8 @@ class SimulatedAnnealing(SearchLearner):
         self.tiers = tiers
         self.root_nodes = root_nodes
         self.candidate_edges = candidate_edges
+        self.equivalent_sample_size = equivalent_sample_size
+        self.pseudo_counts = pseudo_counts
         self.return_type = return_type
         self.epsilon = epsilon
         self.max_iter = max_iter

@@ -46,8 +46,12 @@ class ChowLiuForest(DagLearner):
         see the Notes.
     class_node : hashable, default=None
         Class variable of a tree-augmented naive Bayes.
-    equivalent_sample_size : float, default=10
-        Of ``"bdeu"`` and ``"bde"``.
+    equivalent_sample_size : float, default=None
+        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and where it is given of
+        the parameters of `model_` too, shared equally by the cells of a table. `score` takes 1 where neither prior is
+        given.
+    pseudo_counts : float, default=None
+        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
@@ -89,7 +93,8 @@ class ChowLiuForest(DagLearner):
     forest_ : networkx.Graph
         The forest without directions and without the class, ``weight`` on its edges.
     model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-        The network of `dag_` with parameters by maximum likelihood, made on first access.
+        The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
+        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`, by head and tail.
     edge_weights_ : ndarray of shape (n_edges,)
@@ -157,7 +162,6 @@ class ChowLiuForest(DagLearner):
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde"})],
         "root": "no_validation",  # any name of a column, looked up in the data
         "class_node": "no_validation",
-        "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
         "prior_network": "no_validation",  # judged by BDe
         **DagLearner._parameter_constraints,
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -172,7 +176,8 @@ class ChowLiuForest(DagLearner):
         weight: Literal["mutual_info", "bic", "aic", "bdeu", "bde"] = "mutual_info",
         root: Hashable | None = None,
         class_node: Hashable | None = None,
-        equivalent_sample_size: float = 10,
+        equivalent_sample_size: float | None = None,
+        pseudo_counts: float | None = None,
         prior_network: DiscreteBayesianNetwork | None = None,
         expert_knowledge: ExpertKnowledge | None = None,
         required_edges: Collection[Sequence[Hashable]] | None = None,
@@ -194,6 +199,7 @@ class ChowLiuForest(DagLearner):
         self.root = root
         self.class_node = class_node
         self.equivalent_sample_size = equivalent_sample_size
+        self.pseudo_counts = pseudo_counts
         self.prior_network = prior_network
         self.expert_knowledge = expert_knowledge
         self.required_edges = required_edges
@@ -226,6 +232,7 @@ class ChowLiuForest(DagLearner):
 
     def _find_forest(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, run: Run) -> None:
         self._check_return_type()
+        self._read_prior(opened)
         self._check_prior_network()
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
         root, class_id = _find_column("root", self.root, names), _find_column("class_node", self.class_node, names)
@@ -242,7 +249,7 @@ class ChowLiuForest(DagLearner):
         scoring = bind_forest_score(
             self.weight,
             opened,
-            equivalent_sample_size=self.equivalent_sample_size,
+            equivalent_sample_size=10.0 if self.equivalent_sample_size is None else self.equivalent_sample_size,
             prior_network=self.prior_network,
             sample_weight=sample_weight,
             state_names=self.state_names,

@@ -1,8 +1,9 @@
 """The bases of the learners of directed acyclic graphs: their results, and what is known of the edges."""
 
+import warnings
 from collections.abc import Collection, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -10,30 +11,34 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import check_same_names
-from pgmx.data import open_frame
-from pgmx.estimators.base import BaseStructureLearner, StrOptions, get_metrics
+from pgmx.checks import caller_level, check_same_names, join_names
+from pgmx.data import DiscreteTable, Frame, encode, open_frame
+from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions, get_metrics
+from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import cpdag, to_dag, to_pdag
+from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
-
-if TYPE_CHECKING:
-    pass
-
 
 #: The options of what is known of the edges; `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
 
 
+#: The options of the parameters of `model_`.
+PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
+
+
 class NetworkResults(BaseStructureLearner):
     """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
 
-    `_fit` sets `edges_`, `_names`, an empty `_results`, and `_scoring`, the score bound to data that makes `model_`.
+    `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score bound to data that makes
+    `model_`.
     """
 
     edges_: np.ndarray
     _names: list
     _scoring: StoredScoring
+    _prior: dict[str, float]
 
     @property
     def dag_(self) -> DAG:
@@ -47,10 +52,14 @@ class NetworkResults(BaseStructureLearner):
 
     @property
     def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
-        """The network of `dag_` with its parameters."""
-        return self._make_once("model", self._make_model)
+        """The network of `dag_` with its parameters, by maximum likelihood.
 
-    def _make_model(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
+        Under it a row whose states did not occur together may be impossible; the options `equivalent_sample_size` and
+        `pseudo_counts` give discrete networks a prior that rules nothing out.
+        """
+        return self._make_once("model", lambda: self._make_model(self._prior))
+
+    def _make_model(self, prior: dict[str, float]) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
         try:
             scoring = self._scoring.get()
         except FileNotFoundError as error:
@@ -58,21 +67,30 @@ class NetworkResults(BaseStructureLearner):
                 f"model_ is made from the coded table, whose file is gone ({error}); ask for model_ before the "
                 "learner is pickled, or learn from a file of pgmx.data.write_table and keep it"
             ) from error
-        return scoring.model(self.edges_.tolist())
+        return scoring.model(self.edges_.tolist(), **prior)
 
     def score(self, X: Any = None, y: object = None, true_graph: DAG | None = None, metric: Any = None) -> float:
-        """Measure the learned graph against data or against a true graph, as pgmpy's learners do.
+        r"""Return the mean log-likelihood of rows under the learned network, in nats; higher is better.
+
+        .. math:: \frac1N \sum_{i=1}^N \sum_v \ln P(x_{iv} \mid u_{iv})
+
+        with :math:`u_{iv}` the states (or values) of the parents of variable v in row i. The parameters are not those
+        of maximum likelihood, under which a row with a combination that was not learned from is impossible: discrete
+        tables have the Dirichlet prior of the options `equivalent_sample_size` and `pseudo_counts`, of one equivalent
+        row when neither is given.
 
         Parameters
         ----------
-        X : DataFrame or array, optional
-            Data for a metric that needs data.
+        X : DataFrame, array, DiscreteTable or path, optional
+            Rows with the columns and states that were learned from. With ``missing="pairwise"`` rows with missing cells
+            are left out.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
-            Graph for a metric that compares graphs.
+            Compare the graph with this one, by `metric`, as pgmpy's learners do.
         metric : str or metric, optional
-            A name or an instance from ``pgmpy.metrics``; pgmpy's default for what was given.
+            A name or an instance from ``pgmpy.metrics``, in place of the likelihood; pgmpy's default for graphs where
+            `true_graph` alone is given.
 
         Returns
         -------
@@ -83,28 +101,59 @@ class NetworkResults(BaseStructureLearner):
         ------
         ValueError
             If neither `X` nor `true_graph` is given, the metric is not known, or `X` has other columns.
+
+        Warns
+        -----
+        UserWarning
+            If a row has a state that was not learned from: the score is minus infinity. `state_names` declares states.
+
+        Notes
+        -----
+        pgmpy's ``score(X)`` is its metric ``"correlation_score"``: write ``score(X, metric="correlation_score")``.
         """
         check_is_fitted(self, "edges_")
         if isinstance(y, nx.Graph):
             raise TypeError("the second argument of score is scikit-learn's y: give the graph as true_graph=...")
         if X is None and true_graph is None:
             raise ValueError("score needs data or a true graph: give X=... or true_graph=...")
+        if metric is None and true_graph is None:
+            return self._score_rows(X)
         chosen = _choose_metric(metric, X is not None)
         graph = self.graph_ if isinstance(self.graph_, chosen.get_tag("supported_graph_types")) else self.dag_
         if X is not None:
-            return chosen.evaluate(self._frame_for_metric(X), graph)
+            frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite cells
+            return chosen.evaluate(X if isinstance(X, type(frame)) else frame, graph)
         return chosen.evaluate(true_causal_graph=true_graph, est_causal_graph=graph)
 
-    def _frame_for_metric(self, X: Any) -> Any:
-        opened = open_frame(X)
-        if opened.n_columns != self.n_features_in_:
+    def _score_rows(self, X: Any) -> float:
+        """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
+        rows = self._read_rows(X)
+        prior = self._prior or {"equivalent_sample_size": 1.0}
+        network = self._make_once("predictive", lambda: self._make_model(prior))
+        missing = "drop" if self.missing == "pairwise" else self.missing
+        if not isinstance(network, LinearGaussianBayesianNetwork):
+            rows = encode(rows, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
+        likelihood = held_out_log_likelihood(network, rows, missing="error" if missing == "category" else missing)
+        if likelihood.impossible:
+            warnings.warn(
+                f"{likelihood.n_impossible} of {likelihood.n_rows} rows hold states of "
+                f"{join_names(likelihood.impossible)} that were not learned from, so that they are impossible and the "
+                "score is minus infinity: declare all states with state_names={name: [...]}, or as categories",
+                stacklevel=caller_level(),
+            )
+        return likelihood.mean
+
+    def _read_rows(self, X: Any) -> Any:
+        """Return rows that have the columns that were learned from."""
+        rows = X if isinstance(X, DiscreteTable) else open_frame(X)
+        names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
+        if len(names) != self.n_features_in_:
             raise ValueError(
-                f"X has {opened.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"X has {len(names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input"
             )
-        check_same_names(opened.names, self.variables_, "X", "the learned graph")
-        frame = opened.to_pandas()  # a copy, checked for missing and infinite cells
-        return X if isinstance(X, type(frame)) else frame
+        check_same_names(names, self.variables_, "X", "the learned graph")
+        return rows
 
 
 class DagLearner(NetworkResults):
@@ -116,6 +165,8 @@ class DagLearner(NetworkResults):
 
     _parameter_constraints: dict[str, Any] = {
         **dict.fromkeys(KNOWLEDGE_OPTIONS, "no_validation"),
+        "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],
+        "pseudo_counts": [Interval(Real, 0, None, closed="left"), None],
         "return_type": [str],  # any case, judged by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
@@ -128,6 +179,17 @@ class DagLearner(NetworkResults):
     def _check_return_type(self) -> None:
         if self.return_type.lower() not in ("dag", "pdag"):
             raise ValueError(f"the option 'return_type' must be 'dag' or 'pdag', got {self.return_type!r}")
+
+    def _read_prior(self, opened: Frame | DiscreteTable) -> None:
+        """Set `_prior`, the options of the parameters that are given; refuse them for columns of floats."""
+        self._prior = read_parameter_prior(self)
+        floats = [] if isinstance(opened, DiscreteTable) else opened.float_columns
+        if self._prior and floats:
+            option, value = next(iter(self._prior.items()))
+            raise ValueError(
+                f"{option}={value!r} is a prior for the probabilities of states, but {join_names(floats)} hold floats: "
+                "leave it out, or turn these columns into categories"
+            )
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
         return read_constraints(names, **{option: getattr(self, option) for option in KNOWLEDGE_OPTIONS})
@@ -152,6 +214,13 @@ class DagLearner(NetworkResults):
         """Return the directed and the undirected edges of the equivalence class, as ids."""
         edges = [(tail, head) for tail, head in self.edges_.tolist()]
         return cpdag(len(self._names), edges, compelled=self._compelled)
+
+
+def read_parameter_prior(learner: Any) -> dict[str, float]:
+    """Return the options of a learner that are a prior of the parameters, those that are given."""
+    prior = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
+    check_parameter_prior(**prior)
+    return {name: value for name, value in prior.items() if value is not None}
 
 
 def _choose_metric(metric: Any, has_data: bool) -> Any:

@@ -133,6 +133,7 @@ class SearchLearner(DagLearner):
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._check_return_type()
+            self._read_prior(opened)
             scoring = resolve_scoring(
                 self.scoring_method,
                 opened,

@@ -43,7 +43,7 @@ class MarkovResults(BaseStructureLearner):
         return graph
 
     def score(self, X, y=None):
-        """Return the mean log pseudolikelihood of rows, in nats; higher is better.
+        """Return the mean log-likelihood of rows under `model_`, in nats; higher is better.
 
         Parameters
         ----------
@@ -55,8 +55,18 @@ class MarkovResults(BaseStructureLearner):
         Returns
         -------
         float
-            (1 / N) Σ_m Σ_i log p(x_i | x_-i).
+            (1 / N) Σ_m log p(x_m).
+
+        Warns
+        -----
+        ApproximationWarning
+            If the log-partition takes too much memory to be exact: ``model_.log_partition_`` says how it was computed,
+            and its standard error is that of the score.
+
+        Notes
+        -----
+        ``model_.pseudo_log_likelihood(X).mean()``, the objective of most Markov learners, needs no log-partition.
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
-        return float(np.mean(self.model_.pseudo_log_likelihood(X)))
+        return float(np.mean(self.model_.log_likelihood(X)))

@@ -15,7 +15,7 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import NetworkResults
+from pgmx.estimators.bayesian.dag_learner import NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
@@ -76,7 +76,8 @@ class BootstrapStructure(NetworkResults):
     dag_ : pgmpy.base.DAG
         `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
     model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-        The network of `dag_` with parameters by maximum likelihood on all rows, made on first access.
+        The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
+        prior that the learner's options give.
     threshold_ : float
         Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
     strengths_ : DataFrame
@@ -223,6 +224,7 @@ class BootstrapStructure(NetworkResults):
         self._counts = count_pairs(len(names), [marks for _, marks in results])
         self._scoring, self._has_model = StoredScoring(scoring), scoring is not None
         self._names, self._kind, self._results = names, results[0][0], {}
+        self._prior = read_parameter_prior(learner)
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(results)
         self.converged_ = len(results) == self.n_resamples
@@ -310,11 +312,9 @@ class BootstrapStructure(NetworkResults):
         self._require_directed("dag_")
         return super().dag_
 
-    @property
-    def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
-        """The network of `dag_` with its parameters."""
+    def _make_model(self, prior: dict[str, float]) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
         self._require_directed("model_")
-        return super().model_
+        return super()._make_model(prior)
 
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()

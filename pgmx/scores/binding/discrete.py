@@ -33,9 +33,9 @@ class TableMixin:
         """Number of rows, or the sum of their weights."""
         return self.table.n_rows if self.weights is None else float(self.weights.sum())
 
-    def model(self, edges: list) -> DiscreteBayesianNetwork:
-        """Return a discrete network, its parameters by maximum likelihood."""
-        return fit_discrete(self.table, edges, self.weights)
+    def model(self, edges: list, **prior: float | None) -> DiscreteBayesianNetwork:
+        """Return a discrete network, its parameters by maximum likelihood or with a Dirichlet prior."""
+        return fit_discrete(self.table, edges, self.weights, **prior)
 
 
 class DiscreteScoring(TableMixin, PriorMixin):

@@ -62,10 +62,10 @@ class FunctionScoring(FunctionMixin):
             raise ValueError(f"{self.score_name} cannot be sent to another process: use n_jobs=1")
         return super().gains(allowed=allowed, max_indegree=max_indegree, deadline=deadline, n_jobs=n_jobs)
 
-    def model(self, edges: list) -> Any:
+    def model(self, edges: list, **prior: float | None) -> Any:
         """Return a discrete network for states, a linear Gaussian one for floats."""
         if isinstance(self.data, DiscreteTable):
-            return fit_discrete(self.data, edges)
+            return fit_discrete(self.data, edges, None, **prior)
         if any(dtype.kind != "f" for dtype in self.data.dtypes):
             raise AttributeError(
                 f"pgmpy has no network with parameters for what {self.score_name} scores, floats beside states: model_ "

@@ -45,8 +45,8 @@ class GaussianScoring(PriorMixin):
         cost = self.score.parameter_cost(self.moments.n) + self.parameter_cost
         return gaussian_scorer(self.moments, cost, allowed=allowed, max_indegree=max_indegree, names=self.names)
 
-    def model(self, edges: list) -> LinearGaussianBayesianNetwork:
-        """Return a linear Gaussian network."""
+    def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
+        """Return a linear Gaussian network; `prior` is of discrete ones."""
         if self.weights is None:
             return to_linear_gaussian(self.frame.astype(float), self.names, edges)
         return fit_linear_gaussian(self.moments, self.names, edges)

@@ -40,8 +40,8 @@ class Scoring(Protocol):
         """Return the log prior of the graph."""
         ...
 
-    def model(self, edges: list) -> Any:
-        """Return the network of `edges` with fitted parameters."""
+    def model(self, edges: list, **prior: float | None) -> Any:
+        """Return the network of `edges` with fitted parameters; `prior` as `fit_discrete` takes it."""
         ...
 
     def reweight(self, weights: np.ndarray) -> "Scoring":
