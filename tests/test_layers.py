@@ -113,7 +113,7 @@ ORDER = {
         "reinsertion",
         "restarts thorough",
     ],
-    "pgmx/search/edges": ["exhaustive grafting random_pairs", "hubs reservoir", "pair_queue", "stream"],
+    "pgmx/search/edges": ["exhaustive iterates random_pairs", "grafting hubs reservoir", "pair_queue", "stream"],
     "pgmx/search/forest": ["pair_weights", "scoring spanning_forest"],
     "pgmx/search/knowledge": ["constraints pairs"],
     "pgmx/solvers": ["gaussian markov"],

@@ -68,8 +68,9 @@ class MarkovLearner(MarkovResults):
     changes `model_` alone: objective, residual and history are those of the penalised fit.
 
     The loss: the pseudolikelihood is halved, so that its gradients have the scale of the likelihood's. ``"bethe"`` is
-    Bethe's free energy by loopy belief propagation, as in the papers, which is not convex and scores inactive edges by
-    products of node beliefs. ``"exact"`` enumerates at most 2²² joint configurations.
+    Bethe's free energy by loopy belief propagation, as in the papers: not convex, inactive edges scored by products of
+    node beliefs. A run on it that does not converge warns, and returns its parameters of the lowest objective when
+    messages begin uniform. ``"exact"`` enumerates at most 2²² joint configurations.
 
     Limits and history: the pseudolikelihood is computed in single precision, which certifies no `tol` below 1e-7, and
     `l2` may be at most 1e12. An activated edge may end at zero, and is then not in the graph; inactive pairs were found
@@ -376,7 +377,7 @@ class MarkovLearner(MarkovResults):
         if run.stopped_by == "unsettled":
             warnings.warn(
                 f"{type(self).__name__} with loss={self.loss!r} did not converge (kkt_residual_ is "
-                f"{self.kkt_residual_:.1e}, tol {self.tol:g}): raise lam, l2 or tol"
+                f"{self.kkt_residual_:.1e}, tol {self.tol:g}), its best parameters are kept: raise lam, l2 or tol"
                 + ("" if self.loss == "pseudolikelihood" else ", or take loss='pseudolikelihood'"),
                 ConvergenceWarning,
                 stacklevel=caller_level(),

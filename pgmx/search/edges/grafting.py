@@ -9,6 +9,7 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
+from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
@@ -16,12 +17,6 @@ MOST_IDLE = 50
 
 #: What sums of floats may add to the violation of a block.
 _ROUNDING = 2e-6
-
-#: Relative rise of an objective that is not convex which is put down to its tolerance.
-_SLACK = 1e-4
-
-#: Earlier parameters that a run may go back to.
-_MOST_STORED = 32
 
 
 class EdgeSource(Protocol):
@@ -79,7 +74,7 @@ class Grafting:
         self.n_active = len(loss.edges)
         self._measure = measure
         self._n_idle = self._n_presses = 0
-        self._stored = StoredParameters(loss)
+        self._iterates = Iterates(loss)
 
     def begin(
         self,
@@ -124,7 +119,7 @@ class Grafting:
         self.n_active = snapshot.integer("n_active", len(edges), int(most))
         objective = snapshot.number("objective")
         if self.loss.is_convex:  # else it depends on messages too
-            slack, expected = _SLACK * max(1.0, abs(objective)), self.loss.objective()
+            slack, expected = SLACK * max(1.0, abs(objective)), self.loss.objective()
             snapshot.check(abs(objective - expected) <= slack, f"objective={objective}, but it is {expected}")
 
     def graft(self) -> str:
@@ -133,7 +128,7 @@ class Grafting:
         "unsettled" means that a loss which is not convex did not converge. It may be called again after λ has become
         smaller.
         """
-        self._stored = StoredParameters(self.loss)
+        self._iterates = Iterates(self.loss)
         reason = ""
         with self.run.catch_interrupt():
             if not self.run.n_rows:
@@ -149,7 +144,7 @@ class Grafting:
             self.n_active = max(self.n_active, len(self.loss.edges))
         if self.run.error is not None:
             reason = "interrupt"
-        elif not self.loss.is_convex and not self._stored.return_to_stationary(self.run):
+        elif not self.loss.is_convex and not self._iterates.return_to_best():
             reason = "unsettled"
         self._n_idle = self._n_presses = 0  # for the next penalty
         self.run.add_row(**self._figures())
@@ -195,7 +190,7 @@ class Grafting:
             "n_tables": self.loss.statistics.n_counted,
         }
         if not self.loss.is_convex:
-            self._stored.add(figures["objective"])
+            self._iterates.add(figures["objective"])
         figures["cpu_seconds"] = self.run.cpu_seconds
         if self._measure is not None:
             with self.run.paused():
@@ -214,41 +209,3 @@ class Grafting:
             "n_presses": self._n_presses,
         }
         self.run.save({**counts, "objective": self.loss.objective(), **source, **loss})
-
-
-class StoredParameters:
-    """The first parameters of a run, and stationary ones that are better than all before, evenly thinned out.
-
-    A loss that is not convex may leave a stationary point and not find another one.
-    """
-
-    def __init__(self, loss: PenalisedLoss):
-        self._loss = loss
-        self._stored: list[tuple] = []
-        self._n_better, self._stride, self._least = 0, 1, inf
-
-    def add(self, objective: float) -> None:
-        """Take note of the present parameters of the loss."""
-        if self._stored and (not self._loss.converged or objective >= self._least):
-            return
-        self._least = objective
-        if self._n_better % self._stride == 0:
-            self._stored.append(self._loss.snapshot())
-        self._n_better += 1
-        if len(self._stored) > _MOST_STORED:
-            self._stored, self._stride = self._stored[::2], 2 * self._stride
-
-    def return_to_stationary(self, run: Run) -> bool:
-        """Go back to the best parameters that prove stationary, unless the present ones do; return whether these do."""
-        if not self._stored:
-            return True
-        self._loss.kkt_residual()  # checks whether it has converged
-        slack = _SLACK * max(1.0, abs(self._least))
-        if self._loss.converged and self._loss.objective() <= self._least + slack:
-            return True
-        while self._stored:
-            self._loss.revert(self._stored.pop())
-            self._loss.kkt_residual()
-            if self._loss.converged and self._loss.objective() <= run.history["objective"][0] + slack:
-                break
-        return False

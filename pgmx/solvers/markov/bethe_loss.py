@@ -63,6 +63,7 @@ class BetheLoss(PenalisedLoss):
         self._beliefs_returned = self._fit.node_beliefs.copy()
         self.bp_failures = 0
         self.optimise(tol=1e-8)
+        self._mode, self._failed_last, self.bp_failures = 0, False, 0  # nodes without messages only settle slowly
         self._drift = np.zeros(self.n_variables)
         self._beliefs_then = self._fit.node_beliefs.copy()  # when the drift was last added up
 

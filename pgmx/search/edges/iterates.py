@@ -1,0 +1,75 @@
+"""The parameters that a run on a loss which is not convex passed through, and the return to the best of them."""
+
+from math import inf, isfinite
+
+import numpy as np
+
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+
+#: Relative rise of an objective that is not convex which is put down to its tolerance.
+SLACK = 1e-4
+
+#: Earlier parameters that are stored in any case, and numbers that all together may hold beyond these: 64 MB.
+_FEW, _MOST_NUMBERS = 32, 1 << 23
+
+#: Iterates that are measured, evenly spaced, before those around the best one are.
+_MEASURED = 32
+
+
+class Iterates:
+    """Parameters of a loss in the course of a run, evenly thinned out where memory is short, the first among them.
+
+    A loss that is not convex may leave good parameters for ones whose objective is low for the messages of the run
+    alone. Iterates are therefore compared by their objective at messages that begin uniform.
+    """
+
+    def __init__(self, loss: PenalisedLoss):
+        self._loss = loss
+        self._stored: list[tuple[np.ndarray, np.ndarray]] = []
+        self._n_offered, self._stride, self._n_numbers, self._least = 0, 1, 0, inf
+
+    def add(self, objective: float) -> None:
+        """Store the present parameters of the loss, unless they are thinned out."""
+        self._least = min(self._least, objective)
+        if self._n_offered % self._stride == 0:
+            self._stored.append(self._loss.snapshot())
+            self._n_numbers += sum(map(len, self._stored[-1]))
+        self._n_offered += 1
+        if len(self._stored) > _FEW and self._n_numbers > _MOST_NUMBERS:
+            self._stored, self._stride = self._stored[::2], 2 * self._stride
+            self._n_numbers = sum(len(nodes) + len(tables) for nodes, tables in self._stored)
+
+    def return_to_best(self) -> bool:
+        """Go back to the iterate of the lowest objective; return whether that is where the loss is."""
+        if not self._stored:
+            return True
+        self._loss.kkt_residual()  # checks whether it has converged
+        slack = SLACK * max(1.0, abs(self._least))
+        if self._loss.converged and self._loss.objective() <= self._least + slack:
+            return True
+        self._stored.append(self._loss.snapshot())
+        best = self._find_best()
+        return isfinite(self._measure(best)) and best == len(self._stored) - 1
+
+    def _find_best(self) -> int:
+        """Return the position of the lowest objective of evenly spaced iterates, then of those around it.
+
+        Of equal ones that is the last; where none has an objective, the first of all.
+        """
+        objectives: dict[int, float] = {}
+        low, high = 0, len(self._stored) - 1
+        while True:
+            stride = max(1, -(-(high - low) // (_MEASURED - 1)))
+            for k in [*range(low, high, stride), high]:
+                if k not in objectives:
+                    objectives[k] = self._measure(k)
+            best = min(objectives, key=lambda k: (objectives[k], -k)) if min(objectives.values()) < inf else 0
+            if stride == 1:
+                return best
+            low, high = max(best - stride, 0), min(best + stride, len(self._stored) - 1)
+
+    def _measure(self, k: int) -> float:
+        """Go back to an iterate and return its objective, infinity where belief propagation has no answer."""
+        self._loss.revert(self._stored[k])
+        self._loss.kkt_residual()
+        return self._loss.objective() if self._loss.converged else inf
