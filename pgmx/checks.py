@@ -34,6 +34,25 @@ def check_seed(seed, name: str = "seed") -> int | None:
     return int(seed)
 
 
+class _DefaultSeed(int):
+    """A seed that nobody has given, which differs from the same number when it is given."""
+
+
+#: The default of `random_state` beside pgmpy's spelling `seed`.
+DEFAULT_SEED: int = _DefaultSeed(0)
+
+
+def choose_seed(random_state: int | None, seed: int | None) -> int | None:
+    """Return the seed under either spelling; raise where both are given."""
+    if seed is not DEFAULT_SEED and random_state is not DEFAULT_SEED:
+        raise ValueError(
+            f"random_state={random_state!r} and seed={seed!r} are two spellings of one option: give one of them"
+        )
+    if seed is not DEFAULT_SEED:
+        return check_seed(seed)
+    return check_seed(random_state, "random_state")
+
+
 def check_same_names(ours: Iterable, theirs: Iterable, our_label: str, their_label: str, what="variables", remedy=""):
     """Raise ValueError unless both hold the same names, listing those that only one of the two has."""
     first, second = dict.fromkeys(ours), dict.fromkeys(theirs)

@@ -14,6 +14,8 @@ import click
 import numpy as np
 import pandas as pd
 import pytest
+from pgmpy.factors.discrete import DiscreteFactor
+from pgmpy.models import DiscreteMarkovNetwork
 
 from helpers.command_line import pgmx
 from helpers.learning_tables import dependent_frame
@@ -49,6 +51,12 @@ def learn(*arguments):
     run_command("learn", "states.pgmx", *arguments)
 
 
+def of_three():
+    model = DiscreteMarkovNetwork([("a", "b"), ("b", "c"), ("a", "c")])
+    model.add_factors(DiscreteFactor(["a", "b", "c"], [2, 2, 2], range(8)))
+    return model
+
+
 def write_in_pieces(path):
     write_table((STATES[i : i + 50] for i in range(0, len(STATES), 50)), path)
 
@@ -58,9 +66,11 @@ WRITERS = {
         f"a.{suffix}": lambda path: save_model(fitted().model_, path) for suffix in ("bif", "xmlbif", "json", "graphml")
     },
     **{f"m.{suffix}": lambda path: save_model(chain_network(4), path) for suffix in ("npz", "uai", "json", "graphml")},
+    **{f"f.{suffix}": lambda path: save_model(of_three(), path) for suffix in ("uai", "json")},
     **{
         f"g.{suffix}": lambda path: save_model(gaussian_chain_network(4), path) for suffix in ("npz", "json", "graphml")
     },
+    "answer.PR": lambda path: run_command("infer", "asia", "--task", "PR", "--out", path),
     "markov.npz": lambda path: save_markov_network(chain_network(4), path),
     "gaussian.npz": lambda path: save_gaussian_network(gaussian_chain_network(4), path),
     "graph.json": lambda path: save_model(fitted().graph_, path),

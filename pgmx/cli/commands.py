@@ -27,6 +27,7 @@ def main(context):
       pgmx bootstrap survey.csv               how sure its edges are
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
+      pgmx infer learned.uai --task MAR       the marginal distribution of each variable
       pgmx learn --help                       all options
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
@@ -213,3 +214,43 @@ def compare(reference, other, **options):
         from pgmx.cli.evaluate import compare_models
 
         compare_models(reference, other, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Answer a question about a network.")
+@click.argument("model")
+@click.option(
+    "--task",
+    type=click.Choice(["PR", "MAR", "MAP"]),
+    required=True,
+    help="PR: the logarithm of the partition function to base 10, of a normalised network that of the probability of "
+    "the evidence. MAR: the distribution of each variable. MAP: the most probable states of all variables together.",
+)
+@shared.file_option("--evidence", "Observed variables: a file in the evidence format of UAI (.evid).")
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not.",
+)
+@shared.file_option("--out", "Write the answer into this file instead of printing it.")
+def infer(model, **options):
+    """Answer a question about a discrete network, in the format of the UAI competitions.
+
+    MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif or
+    .xmlbif for a Bayesian network) or the name of a bundled network. Variables and states are numbered from 0, in the
+    order of the file.
+
+    Printed are the task, and in the next line for PR one number; for MAR the number of variables, and for each the
+    number of its states and their probabilities; for MAP the number of variables and the state of each. An approximate
+    answer is announced on standard error, with its error.
+
+    \b
+    Examples:
+      pgmx infer grid.uai --evidence grid.evid --task PR
+      pgmx infer alarm --task MAR --out alarm.MAR
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.infer import infer as run
+
+        run(model, **options)

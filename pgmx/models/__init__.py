@@ -13,6 +13,7 @@ from pgmx.graphs.equivalence import cpdag
 from pgmx.models.any_model import (
     load_gaussian_network,
     load_markov_network,
+    read_evidence,
     read_json,
     read_model,
     save_gaussian_network,
@@ -33,6 +34,7 @@ __all__ = [
     "junction_tree",
     "load_gaussian_network",
     "load_markov_network",
+    "read_evidence",
     "read_json",
     "read_model",
     "save_gaussian_network",

@@ -1,20 +1,25 @@
 """Any graph or fitted network to a file, for other programs or for reading back."""
 
 import os
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TypeVar
 
 import networkx as nx
-from pgmpy.models import DiscreteBayesianNetwork
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
+from pgmx import checks
 from pgmx.atomic import replace_file
 from pgmx.checks import check_path
+from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.networks.factors import read_tables
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
-from pgmx.models.files.markov import MARKOV_WRITERS, parse_markov
+from pgmx.models.files.markov import MARKOV_WRITERS, make_pairwise, parse_markov
+from pgmx.models.files.uai import build_network, read_codes, read_uai, write_uai
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 
@@ -31,7 +36,8 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     ----------
     model : networkx.Graph
         A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
-        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for graphml, json, npz
+        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for json and uai a
+        ``DiscreteMarkovNetwork`` with factors of any order; for graphml, json, npz
         and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
         ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it. It is not changed.
     path : str or path
@@ -82,8 +88,10 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
         return model.save(path, format)
     if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:
         return model.save(path, format)
+    if format == "uai" and isinstance(model, DiscreteMarkovNetwork):
+        return _write(path, write_uai(read_tables(model), str(model.name or "")))
     if format in ("npz", "uai"):
-        held = "PairwiseMarkovNetwork" + (" or a GaussianMarkovNetwork" if format == "npz" else "")
+        held = "PairwiseMarkovNetwork or a GaussianMarkovNetwork" if format == "npz" else "DiscreteMarkovNetwork"
         raise TypeError(f"{format} holds a {held}, not a {type(model).__name__}; use graphml or json")
     if format == "graphml":
         raw = write_graph(model)
@@ -96,13 +104,17 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
             f"{format} holds a fitted DiscreteBayesianNetwork, not a {type(model).__name__}; save the fitted network "
             "(of a learner: model_), or use graphml or json"
         )
+    return _write(path, raw)
+
+
+def _write(path: Path, raw: bytes) -> Path:
     with replace_file(path) as part:
         part.write_bytes(raw)
     return path
 
 
 def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
-    """Read a network from bif or xmlbif, or what `save_model` wrote as json, npz or uai.
+    """Read a network from bif, xmlbif or uai, or what `save_model` wrote as json or npz.
 
     Parameters
     ----------
@@ -115,8 +127,9 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     -------
     networkx.Graph
         A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
-        `save_model` turned back; from json what `read_json` returns; from npz and uai a ``PairwiseMarkovNetwork``, or
-        the ``GaussianMarkovNetwork`` that an npz holds.
+        `save_model` turned back; from json what `read_json` returns; from npz a ``PairwiseMarkovNetwork`` or a
+        ``GaussianMarkovNetwork``; from uai a ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` where a factor has
+        more than two variables, and a ``DiscreteBayesianNetwork`` where its type is BAYES.
 
     Raises
     ------
@@ -152,11 +165,64 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
         )
     if format == "npz" and is_gaussian_npz(path):
         return GaussianMarkovNetwork.load(path, format)
-    if format in ("npz", "uai"):
+    if format == "npz":
         return PairwiseMarkovNetwork.load(path, format)
     raw = path.read_bytes()
+    if format == "uai":
+        with explain_unreadable(path, "a network in uai form"):
+            network = read_uai(raw)
+            if network.kind == "MARKOV" and all(len(scope) < 3 for scope in network.tables.scopes):
+                return PairwiseMarkovNetwork.from_parts(make_pairwise(network))
+            return build_network(network)
     with explain_unreadable(path, f"a Bayesian network in {format} form"):
         return read_bif(raw, format)
+
+
+def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Hashable]:
+    """Read the observed states of a network's variables from a file in the evidence format of the UAI competitions.
+
+    Parameters
+    ----------
+    path : str or path
+        A text: the number of observed variables, and for each its position and that of its state, from 0. A leading 1,
+        the number of samples in files of 2010 and before, is skipped.
+    model : DiscreteMarkovNetwork, PairwiseMarkovNetwork or DiscreteBayesianNetwork
+        The network; its nodes and their states are numbered in their order.
+
+    Returns
+    -------
+    dict of {name: state}
+        As the functions of :mod:`pgmx.inference` take it.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or names a variable or a state that the network does not have, or one variable twice.
+    FileNotFoundError
+        When there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pgmx.datasets import grid_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.evid")
+    ...     _ = path.write_text("2 0 1 8 0")
+    ...     read_evidence(path, grid_network(3, 3))
+    {'x0': 1, 'x8': 0}
+    """
+    is_bayesian = isinstance(model, DiscreteBayesianNetwork)
+    names, states = BayesianArrays.from_model(model)[:2] if is_bayesian else read_tables(model)[:2]
+    codes = read_evidence_codes(path, [len(labels) for labels in states])
+    return {names[v]: states[v][code] for v, code in codes.items()}
+
+
+def read_evidence_codes(path: str | os.PathLike, cardinalities: list[int]) -> dict[int, int]:
+    """Read what `read_evidence` reads by number: variables by position, states by code."""
+    path = check_path(path)
+    raw = path.read_bytes()
+    with checks.explain_unreadable(path, "is not a file of evidence in uai form", "mend the file"):
+        return read_codes(raw, cardinalities)
 
 
 def read_json(path: str | Path) -> nx.Graph:
@@ -171,8 +237,8 @@ def read_json(path: str | Path) -> nx.Graph:
     -------
     networkx.Graph
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
-        their CPDs, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``;
-        nodes, parents and states in the order they had.
+        their CPDs, ``DiscreteMarkovNetwork`` with its factors, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``,
+        ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in the order they had.
 
     Raises
     ------
@@ -246,7 +312,8 @@ def load_markov_network(path: str | os.PathLike, format: str | None = None) -> P
     Parameters
     ----------
     path : str or path
-        A file of `save_markov_network`, or any UAI file of the type MARKOV with factors of one and two variables.
+        A file of `save_markov_network`, or any UAI file of the type MARKOV with factors of one and two variables;
+        `read_model` reads the others.
     format : {"npz", "json", "graphml", "uai"} or None, default=None
         None: the suffix of ``path``.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx import datasets, models
 from tests.fuzz.calls import Arguments, InFolder, Wrong, enter_calls
-from tests.fuzz.cases import pick
+from tests.fuzz.cases import Case, entry, fault, pick
 from tests.fuzz.frames import draw_table
 from tests.fuzz.network_cases import draw_network
 from tests.fuzz.oracles import check_network, is_close
@@ -126,6 +126,37 @@ def draw_file(rng: np.random.Generator) -> Arguments:
         table = draw_table(rng, plain=True)
         model = models.fit_discrete(encode(table.frame), [(0, len(table.names) - 1)] if len(table.names) > 1 else [])
     return {"model": model, "path": path, "kind": kind}
+
+
+@entry("models.read_evidence", 0.5)
+def draw_evidence_case(rng: np.random.Generator) -> Case:
+    """Return a file of evidence, sound or with one word too many, too few, or out of its range."""
+    n = int(rng.integers(2, 6))
+    network = datasets.chain_network(n, 3)
+    observed = {int(v): int(rng.integers(3)) for v in rng.permutation(n)[: rng.integers(1, n + 1)]}
+    words = [len(observed), *(number for pair in observed.items() for number in pair)]
+    kind = pick(rng, ["", "", "older", "variable", "state", "text", "too few", "too many", "negative"])
+    if kind == "older":
+        words = [1, *words]
+    elif kind in ("variable", "state"):
+        words[1 if kind == "variable" else 2] = pick(rng, [n + 3, 10**30])
+    elif kind in ("text", "negative"):
+        words[int(rng.integers(1, len(words)))] = "x" if kind == "text" else -1
+    elif kind == "too few":
+        words = words[:-2]
+    elif kind == "too many":
+        words = [*words, 0, 0]
+
+    def call(folder: Path) -> Any:
+        path = folder / "file.evid"
+        path.write_text(" ".join(map(str, words)))
+        return models.read_evidence(path, network)
+
+    def check(result: Any) -> None:
+        assert result == {f"x{v}": code for v, code in observed.items()}, (result, observed)
+
+    faults = [] if kind in ("", "older") else [fault("file.evid")]
+    return Case("", call, check, faults, plan=f"{kind} {words}")
 
 
 def check_same_model(result: Any, arguments: Arguments) -> None:

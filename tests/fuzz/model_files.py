@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.models import (
@@ -43,6 +43,13 @@ def discrete():
     return model
 
 
+def of_three():
+    values, states = np.arange(12.0), {"a": ["no", "yes"], "b": [0, 1, 2], "c": [False, True]}
+    model = DiscreteMarkovNetwork([("a", "b"), ("b", "c"), ("a", "c")])
+    model.add_factors(DiscreteFactor(["a", "b", "c"], [2, 3, 2], values, states))
+    return model
+
+
 def gaussian():
     base = gaussian_chain_network(3)
     return GaussianMarkovNetwork.from_precision(
@@ -67,6 +74,8 @@ def check_model(model):
         assert len(model.cpds) < len(model) or model.check_model()
     elif isinstance(model, PairwiseMarkovNetwork):
         assert (model.potentials.node_values < np.inf).all() and (model.potentials.edge_values < np.inf).all()
+    elif isinstance(model, DiscreteMarkovNetwork):
+        assert all(((factor.values >= 0) & (factor.values < np.inf)).all() for factor in model.factors)
     elif isinstance(model, GaussianMarkovNetwork):
         assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
     else:
@@ -82,6 +91,8 @@ FILES = {
     "json of a Markov network": ModelFile(lambda: chain_network(4), "a.json", read_model),
     "npz of a Markov network": ModelFile(lambda: chain_network(4), "a.npz", read_model),
     "uai": ModelFile(lambda: chain_network(4), "a.uai", read_model),
+    "uai of a factor of three variables": ModelFile(of_three, "a.uai", read_model),
+    "json of a factor of three variables": ModelFile(of_three, "a.json", read_model),
     "graphml of a Markov network": ModelFile(lambda: chain_network(3), "a.graphml", load_markov_network),
     "json of a Gaussian network": ModelFile(gaussian, "a.json", load_gaussian_network),
     "npz of a Gaussian network": ModelFile(gaussian, "a.npz", load_gaussian_network),

@@ -148,6 +148,7 @@ def test_marginal_of_a_chain_is_a_chain():
         (lambda m: m.simulate(-1), ValueError, "n_samples must be at least 0, got -1"),
         (lambda m: m.simulate(2.0), TypeError, "n_samples must be an integer"),
         (lambda m: m.simulate(2, random_state=-1), ValueError, "random_state must not be negative"),
+        (lambda m: m.simulate(2, random_state=0, seed=0), ValueError, "random_state=0 and seed=0 are two spellings"),
         (lambda m: m.log_likelihood({"x0": 1.0}), ValueError, "'x1', 'x2' have no column"),
         (lambda m: m.log_likelihood([[1.0, np.nan, 2.0]]), ValueError, "missing cells in column.s. 'x1'"),
     ],

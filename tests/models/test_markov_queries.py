@@ -196,6 +196,7 @@ def test_simulated_rows():
         for name, wanted in network.marginals({2: "yes"}).items():
             assert (rows[name] == "yes").mean() == pytest.approx(wanted["yes"], abs=0.035)
         assert rows.equals(network.simulate(4000, {2: "yes"}, method=method, seed=3))
+        assert rows.equals(network.simulate(4000, {2: "yes"}, method=method, random_state=3))
         assert not rows.equals(network.simulate(4000, {2: "yes"}, method=method, seed=4))
 
 
@@ -224,6 +225,8 @@ def test_wrong_numbers_of_simulated_rows():
         network.simulate(2.5)
     with pytest.raises(ValueError, match="seed must not be negative, got -1: give None"):
         network.simulate(5, seed=-1)
+    with pytest.raises(ValueError, match="random_state=None and seed=0 are two spellings"):
+        network.simulate(5, random_state=None, seed=0)
     with pytest.raises(ValueError, match="n_samples must be at least 1, got 0"):
         network.marginals(method="gibbs", n_samples=0)
 

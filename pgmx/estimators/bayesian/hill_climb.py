@@ -166,8 +166,8 @@ class HillClimbSearch(SearchLearner):
       not changed; contradictory knowledge is an error.
     - A variable with one state gets no edges.
     - A score made from other data is refused.
-    - ``score(X)`` is the mean log-likelihood per row, pgmpy's the metric ``"correlation_score"``; it takes scikit-learn's
-      `y` second: give `true_graph` by keyword.
+    - ``score(X)`` is the mean log-likelihood per row, pgmpy's the metric ``"correlation_score"``; its second argument
+      is scikit-learn's `y`: give `true_graph` by keyword.
 
     References
     ----------

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.inference.networks.factors import LogFactors, NamedTables
+
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
@@ -69,6 +71,11 @@ class BayesianArrays(NamedTuple):
     def normalise(self) -> BayesianArrays:
         """Return the network with every distribution scaled to the sum 1: files hold rounded decimals."""
         return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
+
+    def to_factors(self) -> LogFactors:
+        """Return the tables as factors, each variable before its parents."""
+        scopes = [(v, *family) for v, family in enumerate(self.parents)]
+        return NamedTables(self.names, self.states, scopes, self.tables).to_factors()
 
     def align(self, names: Sequence[Hashable], states: Sequence[tuple]) -> BayesianArrays:
         """Return the network with its variables, and the states of each, in another order.

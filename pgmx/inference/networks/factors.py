@@ -195,6 +195,21 @@ class NamedFactors(NamedTuple):
     factors: LogFactors
 
 
+class NamedTables(NamedTuple):
+    """Factors as their owner has them: names, states, the positions of each factor's variables, values (not logs)."""
+
+    names: Sequence[Hashable]
+    states: Sequence[Sequence]
+    scopes: Sequence[Sequence[int]]
+    tables: Sequence[np.ndarray]
+
+    def to_factors(self) -> LogFactors:
+        """Return the factors in logarithms."""
+        cards = np.array([len(labels) for labels in self.states])
+        scopes = tuple(tuple(scope) for scope in self.scopes)
+        return LogFactors(cards, scopes, tuple(read_only(take_logs(values)) for values in self.tables))
+
+
 def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence] | None = None) -> NamedFactors:
     """Read a discrete Markov network of another package by its methods: pgmpy's ``DiscreteMarkovNetwork``.
 
@@ -233,6 +248,12 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
     >>> factors.scopes
     ((0, 1),)
     """
+    tables = read_tables(model, states)
+    return NamedFactors(tuple(tables.names), tuple(map(tuple, tables.states)), tables.to_factors())
+
+
+def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence] | None = None) -> NamedTables:
+    """Read what `read_network` reads, as values."""
     if not callable(getattr(model, "nodes", None)) or not callable(getattr(model, "get_factors", None)):
         raise TypeError(
             f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}: "
@@ -249,7 +270,7 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
         for name in variables:
             if name not in position:
                 raise ValueError(f"a factor names {name!r}, which is no node of the network: add the node")
-        tables.append(_log_table(factor, variables, known))
+        tables.append(_read_table(factor, variables, known))
         scopes.append(tuple(position[name] for name in variables))
     for name in names:
         if name in known:
@@ -261,13 +282,12 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
             )
         known[name] = tuple((states or {})[name])
         scopes.append((position[name],))
-        tables.append(read_only(np.zeros(len(known[name]))))
-    ordered = tuple(known[name] for name in names)
-    return NamedFactors(names, ordered, LogFactors(np.array([len(s) for s in ordered]), tuple(scopes), tuple(tables)))
+        tables.append(np.ones(len(known[name])))
+    return NamedTables(names, tuple(known[name] for name in names), scopes, tables)
 
 
-def _log_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, tuple]) -> np.ndarray:
-    """Return the logarithms of a factor's values, states in the order of `known`, to which new variables are added."""
+def _read_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, tuple]) -> np.ndarray:
+    """Return a factor's values, states in the order of `known`, to which new variables are added."""
     values = np.array(factor.values, dtype=np.float64)
     if not (values >= 0).all() or not np.isfinite(values).all():
         wrong = values[~((values >= 0) & (values < np.inf))][0]
@@ -282,7 +302,7 @@ def _log_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, tu
                 "give it the same states in each"
             )
         values = values.take([states.index(state) for state in first], axis=axis)
-    return read_only(take_logs(values))
+    return values
 
 
 def _state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:

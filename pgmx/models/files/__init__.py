@@ -6,5 +6,6 @@
 - `bif`: BIF and XMLBIF, written by pgmpy and read by our own readers
 - `graphml`: graphs in GraphML, for other programs
 - `gaussian`: Gaussian Markov networks in files: npz and json without loss, graphml for other programs
+- `uai`: the text formats of the UAI competitions: networks of factors of any order, and evidence
 - `markov`: pairwise Markov networks in files: npz and json without loss, uai and graphml for other programs
 """

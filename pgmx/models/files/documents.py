@@ -2,15 +2,17 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
-from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 
+from pgmx.inference.networks.factors import NamedTables, read_tables
 from pgmx.models.files.formats import (
     MARKS,
     check_distinct,
@@ -23,12 +25,22 @@ from pgmx.models.files.formats import (
 # Most special first: the first class of which a graph is an instance is its type.
 _CLASSES = {
     kind.__name__: kind
-    for kind in (DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, DAG, PDAG, nx.DiGraph, nx.Graph)
+    for kind in (
+        DiscreteBayesianNetwork,
+        LinearGaussianBayesianNetwork,
+        DAG,
+        PDAG,
+        nx.DiGraph,
+        DiscreteMarkovNetwork,
+        nx.Graph,
+    )
 }
 
 
 def describe_graph(graph: nx.Graph) -> dict:
     """Return the document of a graph or of a network of pgmpy, with the parameters that it has."""
+    if isinstance(graph, DiscreteMarkovNetwork) and graph.factors:
+        return _describe_factors(read_tables(graph), graph)
     cpds = list(getattr(graph, "cpds", []))
     states = {name: labels for cpd in cpds for name, labels in getattr(cpd, "state_names", {}).items()}
     nodes = []
@@ -37,12 +49,28 @@ def describe_graph(graph: nx.Graph) -> dict:
         if name in states:
             nodes[-1]["states"] = [plain(state, f"a state of {name!r}:") for state in states[name]]
     edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
-    about = {"name": graph.name} if isinstance(graph.name, str) and graph.name else {}
     kind = next(name for name, kind in _CLASSES.items() if isinstance(graph, kind))
-    document = make_document(kind, about, nodes, edges, directed=graph.is_directed())
+    document = make_document(kind, _name_of(graph), nodes, edges, directed=graph.is_directed())
     if cpds:
         document["cpds"] = [_parameters(cpd) for cpd in cpds]
     return document
+
+
+def _describe_factors(tables: NamedTables, graph: DiscreteMarkovNetwork) -> dict:
+    """Return the document of a Markov network: states beside the nodes, and the values of its factors of any order."""
+    names, states = plain_labels(tables.names, tables.states)
+    nodes = [{"id": name, "states": labels} for name, labels in zip(names, states, strict=True)]
+    edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
+    document = make_document("DiscreteMarkovNetwork", _name_of(graph), nodes, edges)
+    document["factors"] = [
+        {"variables": [names[v] for v in scope], "values": values.tolist()}
+        for scope, values in zip(tables.scopes, tables.tables, strict=True)
+    ]
+    return document
+
+
+def _name_of(graph: nx.Graph) -> dict:
+    return {"name": graph.name} if isinstance(graph.name, str) and graph.name else {}
 
 
 def make_document(kind: str, about: dict, nodes: list[dict], edges: list[dict], *, directed: bool = False) -> dict:
@@ -70,6 +98,15 @@ def plain(value: object, what: str) -> object:
     if type(value) not in (str, int, float, bool, type(None)) or (type(value) is float and not math.isfinite(value)):
         raise TypeError(f"{what} {value!r} has no place in json, which holds text, finite numbers, booleans and None")
     return value
+
+
+def plain_labels(names: Sequence, states: Sequence[Sequence]) -> tuple[list, list[list]]:
+    """Return names and states as json has them, or raise."""
+    labels = zip(names, states, strict=True)
+    return (
+        [plain(name, "the name") for name in names],
+        [[plain(state, f"a state of {name!r}:") for state in of_name] for name, of_name in labels],
+    )
 
 
 def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
@@ -132,7 +169,30 @@ def build_graph(document: dict) -> nx.Graph:
             elif not edge.get("opposite", False):
                 graph.undirected_edges.add(ends)
     _add_parameters(graph, document)
+    if isinstance(graph, DiscreteMarkovNetwork):
+        states = {node["id"]: node.get("states") for node in document["nodes"]}
+        graph.add_factors(
+            *(_build_factor(factor, states) for factor in check_list(document.get("factors", []), "its factors"))
+        )
     return graph
+
+
+def _build_factor(factor: dict, states: dict) -> DiscreteFactor:
+    """Return a factor of a document; raise where it disagrees with the states, or holds no non-negative numbers."""
+    scope = check_list(factor["variables"], "the variables of a factor")
+    check_distinct(scope, "the variables of a factor")
+    labels = {name: check_list(states[name], f"the states of {name!r}") for name in scope}
+    values, shape = np.array(factor["values"], dtype=float), tuple(map(len, labels.values()))
+    if values.shape != shape:
+        raise ValueError(f"the factor of {scope} has the shape {values.shape}, its states ask for {shape}")
+    return make_factor(scope, values, labels)
+
+
+def make_factor(scope: Sequence, values: np.ndarray, labels: dict) -> DiscreteFactor:
+    """Return a factor of pgmpy; raise for values that are no factor's."""
+    if not ((values >= 0) & (values < math.inf)).all():
+        raise ValueError(f"the factor of {list(scope)!r} holds {float(values.min())!r}: values must be finite, from 0")
+    return DiscreteFactor(list(scope), values.shape, values, state_names={name: labels[name] for name in scope})
 
 
 def _add_parameters(graph: Any, document: dict) -> None:

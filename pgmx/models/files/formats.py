@@ -91,6 +91,14 @@ def check_distinct(values: Iterable, what: str) -> None:
         raise ValueError(f"{what} occur more than once, {twice!r} is one")
 
 
+def check_labels(names: object, states: object) -> tuple[list, list[list]]:
+    """Return names and states as lists, or raise."""
+    names = check_list(names, "the names")
+    check_distinct(names, "the names")
+    pairs = zip(names, check_list(states, "the states"), strict=True)
+    return names, [check_list(labels, f"the states of {name!r}") for name, labels in pairs]
+
+
 def check_probabilities(table: np.ndarray, variable: object) -> None:
     """Raise where a table, shape (states, states of the parents), holds no distribution in each column."""
     if not (table >= 0.0).all():

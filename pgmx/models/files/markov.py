@@ -5,8 +5,6 @@ the log-potentials, with names and states in a comment at the end, for us alone.
 """
 
 import json
-import math
-import re
 from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
 from typing import NamedTuple
@@ -15,18 +13,12 @@ import networkx as nx
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
+from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, encode_all, load_json
+from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
+from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, encode_all, load_json
 from pgmx.models.files.graphml import write_graphml
-
-_COMMENT = "# pgmx "
-
-#: States in a uai file that need no number, as those of variables without a factor.
-_FREE_STATES = 1 << 16
-
-#: Digits of a count in a uai file.
-_MOST_DIGITS = 18
+from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 
 
 class MarkovParts(NamedTuple):
@@ -42,20 +34,13 @@ class MarkovParts(NamedTuple):
     strengths: np.ndarray | None = None
 
 
-def _plain_labels(parts: MarkovParts) -> tuple[list, list[list]]:
-    """Return names and states as json has them, or raise."""
-    names = [plain(name, "the name") for name in parts.names]
-    labels = zip(parts.names, parts.states, strict=True)
-    return names, [[plain(state, f"a state of {name!r}:") for state in states] for name, states in labels]
-
-
 # ---- json ----
 
 
 def _describe(parts: MarkovParts) -> dict:
     """Return parts as a document: a node-link graph with states and log-potentials, null for minus infinity."""
     potentials = parts.potentials
-    names, states = _plain_labels(parts)
+    names, states = plain_labels(parts.names, parts.states)
     nodes = [
         {"id": name, "states": labels, "log_potentials": _nulls(potentials.node(v))}
         for v, (name, labels) in enumerate(zip(names, states, strict=True))
@@ -71,19 +56,11 @@ def parse_markov(document: dict) -> MarkovParts:
     """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
     check_marks(document, "PairwiseMarkovNetwork")
     nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
-    names, states = _check_labels([node["id"] for node in nodes], [node["states"] for node in nodes])
+    names, states = check_labels([node["id"] for node in nodes], [node["states"] for node in nodes])
     vectors = [_numbers(node["log_potentials"]) for node in nodes]
     tables = {(edge["source"], edge["target"]): _numbers(edge["log_potentials"]) for edge in edges}
     potentials = _build_potentials(names, states, vectors, tables, len(edges))
     return MarkovParts(names, states, potentials, document["graph"].get("name", ""))
-
-
-def _check_labels(names: object, states: object) -> tuple[list, list[list]]:
-    """Return names and states as lists, or raise."""
-    names = check_list(names, "the names")
-    check_distinct(names, "the names")
-    pairs = zip(names, check_list(states, "the states"), strict=True)
-    return names, [check_list(labels, f"the states of {name!r}") for name, labels in pairs]
 
 
 def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_edges: int) -> PairwisePotentials:
@@ -109,14 +86,14 @@ def _numbers(values: list) -> np.ndarray:
 
 
 def _write_npz(parts: MarkovParts) -> bytes:
-    names, states = _plain_labels(parts)
+    names, states = plain_labels(parts.names, parts.states)
     arrays = {key: getattr(parts.potentials, key) for key in ("node_values", "edges", "edge_values")}
     return write_archive({**MARKS, "name": parts.name, "names": names, "states": states}, arrays)
 
 
 def _read_npz(raw: bytes) -> MarkovParts:
     document = read_archived_document(raw)
-    names, states = _check_labels(document["names"], document["states"])
+    names, states = check_labels(document["names"], document["states"])
     cards = np.array([len(labels) for labels in states], dtype=np.int64)
     total, n_pairs = sum(map(len, states)), len(names) * (len(names) - 1) // 2
     most = {"node_values": total, "edges": 2 * n_pairs, "edge_values": total**2}
@@ -151,7 +128,7 @@ def _write_graphml(parts: MarkovParts) -> bytes:
 def _read_graphml(raw: bytes) -> MarkovParts:
     graph = nx.read_graphml(BytesIO(raw))
     nodes = [attributes for _, attributes in graph.nodes(data=True)]
-    names, states = _check_labels(list(graph.nodes()), [load_json(node["states"]) for node in nodes])
+    names, states = check_labels(list(graph.nodes()), [load_json(node["states"]) for node in nodes])
     vectors = [_numbers(load_json(node["log_potentials"])) for node in nodes]
     tables = {}
     for u, v, edge in graph.edges(data=True):
@@ -168,88 +145,23 @@ def _read_graphml(raw: bytes) -> MarkovParts:
 
 def _write_uai(parts: MarkovParts) -> bytes:
     potentials = parts.potentials
-    names, states = _plain_labels(parts)
     scopes = [[v] for v in range(potentials.n_variables)] + potentials.edges.tolist()
-    lines = ["MARKOV", str(len(names)), " ".join(map(str, potentials.cardinalities.tolist())), str(len(scopes))]
-    lines += [" ".join(map(str, [len(scope), *scope])) for scope in scopes]
-    for logs in [*map(potentials.node, range(potentials.n_variables)), *potentials.tables()]:
-        cells = np.exp(logs).ravel()
-        # Plain decimals, shortest that give the same number back: pgmpy's reader knows no exponents.
-        lines += [str(len(cells)), " ".join(np.format_float_positional(cell, trim="-") for cell in cells)]
-    labels = {"name": parts.name, "names": names, "states": states}
-    return ("\n".join(lines) + "\n" + _COMMENT + json.dumps(labels, allow_nan=False) + "\n").encode("ascii")
+    logs = [*map(potentials.node, range(potentials.n_variables)), *potentials.tables()]
+    return write_uai(NamedTables(parts.names, parts.states, scopes, [np.exp(table) for table in logs]), parts.name)
 
 
-def _read_uai(raw: bytes) -> MarkovParts:
-    text = raw.decode("utf-8")
-    words = _Words(re.sub("#.*", "", text).split())
-    kind = words.take("MARKOV") if words.words else "nothing"
-    if kind.upper() != "MARKOV":
-        raise ValueError(f"it begins with {kind!r:.60}, not with 'MARKOV'")
-    cards = [words.read_count("a number of states") for _ in range(words.read_count("the number of variables"))]
-    if sum(cards) > len(raw) + _FREE_STATES:
-        raise ValueError(f"it declares {sum(cards):,} states, more than there are numbers")
-    n_factors = words.read_count("the number of factors")
-    scopes = [[words.read_count("a variable") for _ in range(words.read_count("a size"))] for _ in range(n_factors)]
-    vectors = [np.zeros(card) for card in cards]
-    tables = []
-    for scope in scopes:
-        if len(set(scope)) != len(scope) or len(scope) not in (1, 2) or max(scope) >= len(cards):
-            raise ValueError(f"it has a factor of {scope}: one or two of the {len(cards)} variables are expected")
-        shape = [cards[v] for v in scope]
-        logs = words.read_logs(math.prod(shape), f"the factor of {scope}").reshape(shape)
-        if len(scope) == 1:
-            vectors[scope[0]] += logs
-        else:
-            tables.append(((scope[0], scope[1]), logs))
-    if words.at < len(words.words):
-        raise ValueError(f"it goes on behind the last of {n_factors} factors, with {words.words[words.at]!r:.60}")
-    potentials = PairwisePotentials.build(cards, vectors, tables)
-    comment = next((line for line in text.splitlines() if line.startswith(_COMMENT)), None)
-    if comment is None:
-        return MarkovParts([f"var_{v}" for v in range(len(cards))], [range(card) for card in cards], potentials)
-    labels = load_json(comment[len(_COMMENT) :])
-    names, states = _check_labels(labels["names"], labels["states"])
-    return MarkovParts(names, states, potentials, labels["name"])
-
-
-class _Words:
-    """Words of a text, taken one after the other; what they say is checked against how many there are."""
-
-    def __init__(self, words: list[str]):
-        self.words = words
-        self.at = 0
-
-    def take(self, what: str) -> str:
-        """Return the next word; `what` says what is expected there."""
-        if self.at == len(self.words):
-            raise ValueError(f"it ends too early, {what} is expected")
-        self.at += 1
-        return self.words[self.at - 1]
-
-    def read_count(self, what: str) -> int:
-        """Return the next word as a number from 0 on."""
-        word = self.take(what)
-        if not word.isdecimal() or len(word) > _MOST_DIGITS:
-            raise ValueError(f"word {self.at} must be {what}, of {_MOST_DIGITS} digits at most, got {word!r:.60}")
-        return int(word)
-
-    def read_logs(self, n: int, what: str) -> np.ndarray:
-        """Return the logarithms of n numbers behind their count."""
-        count = self.read_count(f"the number of values of {what}")
-        if count != n:
-            raise ValueError(f"{what} declares {count} values, its variables ask for {n}")
-        if n > len(self.words) - self.at:
-            raise ValueError(f"it ends too early, in {what}")
-        try:
-            cells = np.array([float(word) for word in self.words[self.at : self.at + n]])
-        except ValueError as error:
-            raise ValueError(f"{what} holds a word for a number: {error}") from None
-        self.at += n
-        if not ((cells >= 0) & (cells < np.inf)).all():
-            raise ValueError(f"{what} holds {cells.min()}: values must be finite and must not be negative")
-        with np.errstate(divide="ignore"):
-            return np.log(cells)
+def make_pairwise(network: UaiNetwork) -> MarkovParts:
+    """Return the parts of a network whose factors have one or two variables."""
+    if network.kind != "MARKOV":
+        raise ValueError(f"it begins with {network.kind!r}, not with 'MARKOV'")
+    tables = network.tables
+    large = next((scope for scope in tables.scopes if len(scope) > 2), None)
+    if large is not None:
+        raise ValueError(
+            f"it has a factor of {large}, which a pairwise network cannot hold: pgmx.models.read_model reads it as a "
+            "DiscreteMarkovNetwork"
+        )
+    return MarkovParts(tables.names, tables.states, tables.to_factors().pairwise(), network.name)
 
 
 #: Bytes of parts, by format; each format is also a file suffix. uai holds them as they are: scale them to Z = 1 before.
@@ -265,5 +177,5 @@ MARKOV_READERS: dict[str, Callable[[bytes], MarkovParts]] = {
     "npz": _read_npz,
     "json": lambda raw: parse_markov(read_document(raw)),
     "graphml": _read_graphml,
-    "uai": _read_uai,
+    "uai": lambda raw: make_pairwise(read_uai(raw)),
 }

@@ -9,7 +9,7 @@ import pandas as pd
 from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
 
-from pgmx.checks import check_natural, check_seed, join_names
+from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
 from pgmx.models.fixed_graph import FixedGraph
 from pgmx.models.gaussian.blocks import Blocks, fill_scores, marginalize_precision
 from pgmx.models.gaussian.linear_gaussian import make_linear_gaussian_network
@@ -194,7 +194,12 @@ class GaussianQueries(FixedGraph):
     # ---- rows ----
 
     def simulate(
-        self, n_samples: int, evidence: Mapping[Hashable, float] | None = None, random_state: int | None = 0
+        self,
+        n_samples: int,
+        evidence: Mapping[Hashable, float] | None = None,
+        random_state: int | None = DEFAULT_SEED,
+        *,
+        seed: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
         """Draw independent rows, given the evidence if there is some.
 
@@ -206,6 +211,8 @@ class GaussianQueries(FixedGraph):
             Observed values; the columns hold them.
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
+        seed : int or None, default=0
+            The same under pgmpy's name; both together are an error.
 
         Returns
         -------
@@ -215,11 +222,11 @@ class GaussianQueries(FixedGraph):
         Raises
         ------
         TypeError, ValueError
-            If a number is no integer or negative, or for evidence as `conditional` has it.
+            If a number is no integer or negative, both seeds are given, or for evidence as `conditional` has it.
         """
         self._require_precision()
         n = check_natural(n_samples, "n_samples", 0)
-        rng = np.random.default_rng(check_seed(random_state, "random_state"))
+        rng = np.random.default_rng(choose_seed(random_state, seed))
         evidence = evidence or {}
         source = self.conditional(evidence) if evidence else self
         scores = source._blocks().correlate(rng.standard_normal((n, len(source._names))))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from pgmpy.factors.discrete import DiscreteFactor
 
+from pgmx.checks import DEFAULT_SEED, choose_seed
 from pgmx.data import DiscreteTable
 from pgmx.inference import (
     InferenceCost,
@@ -256,7 +257,8 @@ class MarkovQueries:
         evidence: Mapping | None = None,
         *,
         method: str = "auto",
-        seed: int | None = 0,
+        random_state: int | None = DEFAULT_SEED,
+        seed: int | None = DEFAULT_SEED,
         **options,
     ) -> pd.DataFrame:
         """Draw rows from the network, given the evidence if there is some.
@@ -269,8 +271,10 @@ class MarkovQueries:
             Observed variables; they keep their states.
         method : {"auto", "exact", "gibbs"}, default="auto"
             Independent rows down a junction tree, Gibbs sampling, or the first where memory allows.
-        seed : int or None, default=0
+        random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
+        seed : int or None, default=0
+            The same under pgmpy's name; both together are an error.
         **options : dict
             For Gibbs sampling: burn_in, thinning, n_chains, n_jobs.
 
@@ -278,7 +282,12 @@ class MarkovQueries:
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
             Of category dtype with all states declared.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As by :func:`pgmx.inference.sample`, and if both seeds are given.
         """
-        return sample(
-            self.inference_problem(), n_samples, evidence=evidence, method=method, seed=seed, **options
-        ).to_pandas()
+        chosen = choose_seed(random_state, seed)
+        problem = self.inference_problem()
+        return sample(problem, n_samples, evidence=evidence, method=method, seed=chosen, **options).to_pandas()
