@@ -15,6 +15,7 @@ References: Geman & Geman (1984), IEEE Transactions on Pattern Analysis and Mach
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
+from _conditionals cimport Network, row_of
 from _rng cimport uniform
 
 ctypedef fused code_t:
@@ -23,26 +24,6 @@ ctypedef fused code_t:
 
 # Products of scaled rows below this are formed again from logarithms.
 cdef double TINY = 1e-280
-
-cdef struct Network:
-    const int64_t *node_offsets     # (n + 1,) first cell of a variable
-    const double *node_logs         # (cells,)
-    const double *node_scaled       # (cells,) exponentials, the largest of a variable 1
-    const int64_t *pointer          # (n + 1,) incidences of a variable
-    const int64_t *first_row        # (incidences,) first cell of the copied table
-    const int64_t *members          # (incidences + 1,) other members of the table
-    const int64_t *member           # their ids
-    const int64_t *strides          # cells from one state of a member to the next
-    const double *logs              # copied tables
-    const double *scaled            # exponentials, the largest of a row 1
-
-
-cdef inline Py_ssize_t row_of(const Network *net, Py_ssize_t incidence, const int32_t *state) noexcept nogil:
-    cdef Py_ssize_t k, at = net.first_row[incidence]
-    for k in range(net.members[incidence], net.members[incidence + 1]):
-        at += net.strides[k] * state[net.member[k]]
-    return at
-
 
 cdef bint conditional_in_logs(
     const Network *net, Py_ssize_t v, const int32_t *state, double *weights, Py_ssize_t r

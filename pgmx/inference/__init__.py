@@ -7,6 +7,7 @@
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
 - `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling
+- `maximisation`: most probable states: exactly where memory allows, else by a search with a bound
 - `partition`: the log-partition as a number that says how it was computed and what it can be off by
 - `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
   samples
@@ -19,7 +20,7 @@ from pgmx.inference.exact.exact import ExactInference, MostProbable, elimination
 from pgmx.inference.networks.factors import LogFactors, NamedFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.partition import ApproximationWarning, LogPartition
-from pgmx.inference.problem import InferenceCost, Marginals
+from pgmx.inference.problem import InferenceCost, MapAssignment, Marginals
 from pgmx.inference.queries import estimate_cost, joint, log_partition, map_assignment, marginals, sample
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "InferenceCost",
     "LogFactors",
     "LogPartition",
+    "MapAssignment",
     "Marginals",
     "MostProbable",
     "NamedFactors",

@@ -220,6 +220,53 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
         return self._arrays[name]
 
 
+class MapAssignment(dict[Hashable, Hashable]):
+    """Most probable states of variables: a dictionary from name to state that says how far from the best it can be.
+
+    Parameters
+    ----------
+    states : dict of {name: state}
+        States of the variables that are not observed, in their order.
+    log_value : float
+        Unnormalised log-probability of these states together with the evidence, in nats.
+    bound : float
+        No configuration has a larger one.
+    method : {"exact", "search", "loopy"}
+        The engine that chose them.
+
+    Attributes
+    ----------
+    log_value, bound, method
+        As above.
+
+    Examples
+    --------
+    >>> from pgmx.inference import PairwisePotentials, map_assignment
+    >>> answer = map_assignment(PairwisePotentials.build([2, 2], tables={(0, 1): [[0.0, 1.5], [0.0, 0.0]]}))
+    >>> answer, answer.log_value, answer.gap, answer.exact
+    ({0: 0, 1: 1}, 1.5, 0.0, True)
+    """
+
+    def __init__(self, states: Mapping[Hashable, Hashable], log_value: float, bound: float, method: str) -> None:
+        super().__init__(states)
+        self.log_value = log_value
+        self.bound = bound
+        self.method = method
+
+    @property
+    def gap(self) -> float:
+        """Nats by which the best configuration may be more probable."""
+        return self.bound - self.log_value
+
+    @property
+    def exact(self) -> bool:
+        """Whether no configuration is more probable, up to rounding: a bound that is met proves it too."""
+        return self.gap <= 1e-9 * max(1.0, abs(self.bound))
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return type(self), (dict(self), self.log_value, self.bound, self.method)
+
+
 def check_memory(memory: int | None) -> int:
     """Return the bytes that exact inference may take."""
     return EXACT_MEMORY if memory is None else check_natural(memory, "memory", 0)

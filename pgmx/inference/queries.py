@@ -4,7 +4,8 @@ Each takes a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models
 or factors as arrays (whose variables and states are then named by their numbers), and never changes it.
 
 ``method="auto"`` answers exactly where that takes no more than 2 GB (`memory`), and by loopy belief propagation (for
-samples: by Gibbs sampling) where it does not, with an :class:`ApproximationWarning`.
+samples: by Gibbs sampling; for the most probable states: by a search with a bound) where it does not, with an
+:class:`ApproximationWarning`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from pgmx.inference.engines import (
 )
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.maximisation import SEARCH_OPTIONS, compute_map
 from pgmx.inference.partition import LogPartition, compute_log_partition, warn_approximate
 from pgmx.inference.problem import (
     InferenceCost,
+    MapAssignment,
     Marginals,
     NetworkLike,
     Problem,
@@ -185,8 +188,13 @@ def joint(
 
 
 def map_assignment(
-    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
-) -> dict[Hashable, Hashable]:
+    model: NetworkLike,
+    evidence: Evidence | None = None,
+    *,
+    method: str = "auto",
+    memory: int | None = None,
+    **options: Any,
+) -> MapAssignment:
     r"""Return the most probable states of all variables together, :math:`\arg\max_x p(x \mid e)`.
 
     Parameters
@@ -195,39 +203,64 @@ def map_assignment(
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.
-    method : {"auto", "exact", "loopy"}, default="auto"
-        Junction tree, max-product belief propagation, or the first where memory allows.
+    method : {"auto", "exact", "search", "loopy"}, default="auto"
+        Junction tree, a search with a bound, max-product belief propagation, or the first two as memory allows.
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
-        For "loopy" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`.
+        For "search" and "auto": ``n_sweeps=20000``, the sweeps over all variables, of all replicas together;
+        ``n_passes=500``, the most passes of the bound's messages; ``random_state=0``. For "loopy" those of
+        :func:`pgmx.inference.loopy_belief_propagation`.
 
     Returns
     -------
-    dict of {name: state}
-        States of the variables that are not observed, in their order.
+    MapAssignment
+        A dictionary of the states of the variables that are not observed, in their order, with ``log_value``,
+        ``bound``, ``gap`` (in nats; infinite for "loopy"), ``exact`` and ``method``.
 
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`, which also says when there is a warning.
+        As by :func:`marginals`; a ValueError too if no configuration of positive probability was found.
+
+    Warns
+    -----
+    ApproximationWarning
+        If "auto" answers by the search and its bound does not prove that no configuration is more probable.
 
     Notes
     -----
+    The search makes a bound from above by sequential tree-reweighted message passing [1]_; factors of three or more
+    variables become auxiliary variables for it. From below, pairs of replicas at 24 temperatures are swept, exchanged
+    [2]_ and mixed by clusters [3]_; local maxima above the coldest are mixed into the best configuration, cluster by
+    cluster. A sweep costs an addition per state and incident table, a pass the cells of the tables. The answer
+    depends on `random_state`, never on the clock. The bound is loose where cycles are frustrated: on spin glasses
+    without a field, 20 x 20, the gap is a fifth of the score, although the states are the best ones.
+
     Max-product is exact on trees. On other graphs its answer is improved by changing one variable at a time as long as
     that raises the probability: a local optimum.
+
+    References
+    ----------
+    .. [1] V. Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization, IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 28, figure 3.
+    .. [2] K. Hukushima, K. Nemoto (1996), Exchange Monte Carlo method and application to spin glass simulations,
+       Journal of the Physical Society of Japan 65.
+    .. [3] J. Houdayer (2001), A cluster Monte Carlo algorithm for 2-dimensional spin glasses, European Physical
+       Journal B 22.
 
     Examples
     --------
     >>> from pgmx.datasets import tree_network
     >>> from pgmx.inference import map_assignment
-    >>> len(map_assignment(tree_network(400)))
-    400
+    >>> answer = map_assignment(tree_network(400))
+    >>> len(answer), answer.exact
+    (400, True)
     """
-    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
-    best = _solve(problem, codes, method, memory, {**options, "maximise": True}).map().codes
-    free = (v for v in range(len(problem.names)) if v not in codes)
-    return {problem.names[v]: problem.states[v][int(best[v])] for v in free}
+    check_method(method, ("auto", "exact", "search", "loopy"))
+    check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
+    problem = Problem.from_model(model)
+    return compute_map(problem, problem.codes_of(evidence), method, memory, options)
 
 
 def log_partition(

@@ -148,9 +148,11 @@ def test_wrong_numbers_of_rows_and_seeds(options, error, what, method):
 
 
 def test_too_wide_for_exact_inference_names_what_the_caller_may_choose(model):
-    for question in (marginals, map_assignment, log_partition):
+    for question in (marginals, log_partition):
         with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(method='loopy'\), a sparser network"):
             question(model, method="exact", memory=10)
+    with pytest.raises(TreewidthError, match=r"use a search \(method='search'\), a sparser network"):
+        map_assignment(model, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"use Gibbs sampling \(method='gibbs'\), a sparser network"):
         sample(model, 5, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"fewer variables.*method='gibbs' of pgmx.inference.joint"):

@@ -15,8 +15,8 @@ from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 
-class _Conditionals(NamedTuple):
-    """Tables of a network copied for each of their variables; the kernel's first arguments, in its order."""
+class Conditionals(NamedTuple):
+    """Tables of a network copied for each of their variables; the kernels' first arguments, in their order."""
 
     node_offsets: np.ndarray
     node_logs: np.ndarray
@@ -108,7 +108,7 @@ def gibbs_sample(
     >>> bool(abs(np.mean(codes[0] == codes[1]) - exact) < 0.02)
     True
     """
-    tables = _copy_pairs(model) if isinstance(model, PairwisePotentials) else _copy_factors(model)
+    tables = copy_tables(model)
     cards = np.asarray(model.cardinalities, dtype=np.int64)
     n_samples, burn_in = check_natural(n_samples, "n_samples", 0), check_natural(burn_in, "burn_in", 0)
     thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
@@ -180,7 +180,12 @@ def _scale_rows(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.exp(logs - np.repeat(tops, np.diff(np.append(starts, logs.size))))
 
 
-def _copy_pairs(potentials: PairwisePotentials) -> _Conditionals:
+def copy_tables(network: Network) -> Conditionals:
+    """Return the tables of a network as the kernels of sampling take them."""
+    return _copy_pairs(network) if isinstance(network, PairwisePotentials) else _copy_factors(network)
+
+
+def _copy_pairs(potentials: PairwisePotentials) -> Conditionals:
     cards, edges = potentials.cardinalities, potentials.edges
     pointer, neighbour, edge = potentials.neighbours()
     variable = np.repeat(np.arange(len(cards)), np.diff(pointer))
@@ -193,7 +198,7 @@ def _copy_pairs(potentials: PairwisePotentials) -> _Conditionals:
     transposed[offsets[of_cell] + column * first[of_cell] + row] = potentials.edge_values
     logs = np.concatenate([potentials.edge_values, transposed])
     lengths = np.concatenate([np.repeat(second, first), np.repeat(first, second)])
-    return _Conditionals(
+    return Conditionals(
         potentials.node_offsets,
         potentials.node_values,
         _scale_rows(potentials.node_values, potentials.node_offsets[:-1]),
@@ -207,7 +212,7 @@ def _copy_pairs(potentials: PairwisePotentials) -> _Conditionals:
     )
 
 
-def _copy_factors(factors: LogFactors) -> _Conditionals:
+def _copy_factors(factors: LogFactors) -> Conditionals:
     cards = np.asarray(factors.cardinalities, dtype=np.int64)
     node_offsets = np.concatenate([[0], np.cumsum(cards)])
     node_logs = np.zeros(node_offsets[-1])
@@ -225,7 +230,7 @@ def _copy_factors(factors: LogFactors) -> _Conditionals:
     sizes = np.array([copy.size for copy in copies], dtype=np.int64)
     logs = np.concatenate([copy.ravel() for copy in copies]) if copies else np.empty(0)
     lengths = np.concatenate([np.full(c.size // c.shape[-1], c.shape[-1]) for c in copies]) if copies else np.empty(0)
-    return _Conditionals(
+    return Conditionals(
         node_offsets,
         node_logs,
         _scale_rows(node_logs, node_offsets[:-1]),

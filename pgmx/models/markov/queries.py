@@ -13,6 +13,7 @@ from pgmx.data import DiscreteTable
 from pgmx.inference import (
     InferenceCost,
     LogPartition,
+    MapAssignment,
     Marginals,
     estimate_cost,
     log_partition,
@@ -159,22 +160,23 @@ class MarkovQueries:
         states = {name: list(problem.states[problem.position(name)]) for name in names}
         return DiscreteFactor(list(names), values.shape, values, states)
 
-    def map(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> dict:
+    def map(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> MapAssignment:
         """Return the most probable states of all variables together.
 
         Parameters
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
-        method : {"auto", "exact", "loopy"}, default="auto"
+        method : {"auto", "exact", "search", "loopy"}, default="auto"
             As for :func:`pgmx.inference.map_assignment`.
         **options : dict
             As there.
 
         Returns
         -------
-        dict of {name: state}
-            Of the variables that are not observed.
+        MapAssignment
+            A dictionary of the states of the variables that are not observed, with ``log_value``, ``bound``, ``gap``
+            and ``exact``.
         """
         return map_assignment(self.inference_problem(), evidence, method=method, **options)
 
