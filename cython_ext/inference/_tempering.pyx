@@ -174,13 +174,17 @@ cdef class Replicas:
                 state[v] = code
         return gain
 
-    def sweep(self, const double[::1] betas, Py_ssize_t n_sweeps):
-        """Sweep each replica at its inverse temperature, `betas` (replicas,)."""
-        cdef Py_ssize_t r, _
+    def sweep(self, const double[::1] betas, double[:, ::1] sums=None):
+        """Sweep each replica once at its inverse temperature, `betas` (replicas,).
+
+        The conditionals from which the states of the first replicas are drawn are added to `sums` (replicas, cells).
+        """
+        cdef Py_ssize_t r, n_sums = 0 if sums is None else sums.shape[0]
+        cdef double *sum_of
         with nogil:
             for r in range(self.n_replicas):
-                for _ in range(n_sweeps):
-                    self.scores[r] += self.sweep_one(&self.states[r, 0], betas[r], NULL)
+                sum_of = &sums[r, 0] if r < n_sums else NULL
+                self.scores[r] += self.sweep_one(&self.states[r, 0], betas[r], sum_of)
 
     def exchange(self, const double[::1] betas, Py_ssize_t n_copies):
         """Exchange replicas r and r + n_copies by Metropolis' rule, for each r from above; return how many did."""

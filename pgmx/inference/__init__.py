@@ -7,6 +7,7 @@
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
 - `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling
+- `marginalisation`: which engine answers a question about marginals
 - `maximisation`: most probable states: exactly where memory allows, else by a search with a bound
 - `partition`: the log-partition as a number that says how it was computed and what it can be off by
 - `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,

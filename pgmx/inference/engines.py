@@ -1,4 +1,4 @@
-"""Engines that answer a question about a network where a junction tree does not: belief propagation, Gibbs sampling."""
+"""Engines that answer a question about a network where a junction tree does not: beliefs, samples, both together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgmx.checks import caller_level, check_natural
+from pgmx.inference.approximate.correction import MOST_R_HAT, WIDTH, correct_beliefs, estimate_by_sampling
 from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
@@ -17,16 +18,25 @@ from pgmx.inference.problem import Problem
 
 #: Options that belief propagation and Gibbs sampling take.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
+CORRECTION_OPTIONS = ("n_sweeps", "random_state")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")
 #: Samples from which ``method="gibbs"`` estimates probabilities by default.
 GIBBS_SAMPLES = 10_000
+#: Batches of samples, in the order in which they were drawn, whose shares give the error of all.
+N_BATCHES = 20
 
 
 class Engine(Protocol):
-    """Answers by number of variable, given evidence; `method` is its name in a question."""
+    """Answers by number of variable, given evidence; `method` is its name in a question.
+
+    `errors`, (n,), estimates how far marginals are off; `r_hat` and `effective_sample_size` say how well it sampled.
+    """
 
     method: str
     converged: bool
+    errors: np.ndarray
+    r_hat: float
+    effective_sample_size: float
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of a variable."""
@@ -48,6 +58,12 @@ class BeliefEngine:
         self.potentials = problem.pairwise
         self.beliefs = loopy_belief_propagation(self.potentials, evidence=codes, **options)
         self.converged = self.beliefs.converged
+        self.errors = np.full(len(problem.names), np.nan)
+        self.r_hat = self.effective_sample_size = np.nan
+        self.check()
+
+    def check(self) -> None:
+        """Warn where the messages did not settle."""
         warn_unconverged(self.beliefs)
 
     @property
@@ -81,6 +97,42 @@ class BeliefEngine:
         return MostProbable(codes, float(self.potentials.log_score(codes[:, None])[0]))
 
 
+class CorrectedEngine(BeliefEngine):
+    """Answers out of beliefs that are weighed against Gibbs samples; pairs and log-partition are those of beliefs."""
+
+    method = "corrected"
+
+    def __init__(
+        self,
+        problem: Problem,
+        codes: Mapping[int, int],
+        n_sweeps: int | None = None,
+        random_state: int | None = 0,
+        **options: Any,
+    ) -> None:
+        self.sampling = estimate_by_sampling(problem.model, codes, n_sweeps, random_state)
+        super().__init__(problem, codes, options)
+        self.offsets = self.potentials.node_offsets[: len(problem.names) + 1]
+        beliefs = self.beliefs.node_beliefs[: self.offsets[-1]]
+        self.node_beliefs, self.errors = correct_beliefs(beliefs, self.sampling, self.offsets)
+        self.r_hat, self.effective_sample_size = self.sampling.r_hat, self.sampling.effective_size
+        self.converged = self.r_hat <= MOST_R_HAT
+
+    def check(self) -> None:
+        """Warn where independent groups of samples disagree."""
+        if self.sampling.r_hat > MOST_R_HAT:
+            warnings.warn(
+                f"Gibbs sampling did not converge: R-hat is {self.sampling.r_hat:.3g}, more than {MOST_R_HAT}, and its "
+                "error is estimated roughly; give more sweeps (n_sweeps)",
+                RuntimeWarning,
+                stacklevel=caller_level(),
+            )
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the corrected belief of a variable."""
+        return self.node_beliefs[self.offsets[i] : self.offsets[i + 1]]
+
+
 class SampleEngine:
     """Answers by shares of Gibbs samples; the options are those of `gibbs_sample`."""
 
@@ -93,6 +145,19 @@ class SampleEngine:
         n_samples = check_natural(n_samples, "n_samples", 1)
         self.cards = problem.model.cardinalities.tolist()
         self.rows = gibbs_sample(problem.model, n_samples, evidence=codes, **options)
+        self.r_hat = self.effective_sample_size = np.nan
+        self.errors = self._estimate_errors()
+
+    def _estimate_errors(self) -> np.ndarray:
+        length = self.rows.shape[1] // N_BATCHES
+        if not length:
+            return np.full(len(self.rows), np.nan)
+        errors = np.zeros(len(self.rows))
+        batches = self.rows[:, : N_BATCHES * length].reshape(-1, N_BATCHES, length)
+        for state in range(max(self.cards)):
+            deviations = (batches == state).mean(axis=2).std(axis=1, ddof=1)
+            np.maximum(errors, WIDTH * deviations / np.sqrt(N_BATCHES), out=errors)
+        return errors
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the shares of the states of a variable."""

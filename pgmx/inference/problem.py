@@ -169,17 +169,23 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
         States of each.
     arrays : sequence of ndarray of float64
         Probabilities of each, in the order of its states.
-    method : {"exact", "loopy", "gibbs"}
+    method : {"exact", "corrected", "loopy", "gibbs"}
         The engine that computed them.
     converged : bool
-        False where belief propagation stopped before its messages settled.
+        False where belief propagation stopped before its messages settled, or chains of samples disagree.
+    errors : sequence of float, optional
+        By how much the probabilities of each may be off; of "corrected" and "gibbs" an estimate that some 95 % of the
+        errors are below. 0 if exact by default, else NaN: unknown.
+    r_hat, effective_sample_size : float, default=nan
+        Of "corrected": Gelman and Rubin's figure, the largest of all variables, and the number of independent samples
+        that would be as precise, the smallest.
 
     Attributes
     ----------
-    method : str
+    method, converged, r_hat, effective_sample_size
         As above.
-    converged : bool
-        As above.
+    error : dict of {name: float}
+        The errors by name.
 
     Examples
     --------
@@ -196,11 +202,24 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
         arrays: Sequence[np.ndarray],
         method: str,
         converged: bool,
+        errors: Sequence[float] | np.ndarray | None = None,
+        r_hat: float = np.nan,
+        effective_sample_size: float = np.nan,
     ) -> None:
         self.method = method
         self.converged = converged
+        if errors is None:
+            errors = [0.0 if method == "exact" else np.nan] * len(names)
+        self.error = dict(zip(names, map(float, errors), strict=True))
+        self.r_hat = r_hat
+        self.effective_sample_size = effective_sample_size
         self._states = dict(zip(names, states, strict=True))
         self._arrays = dict(zip(names, map(np.asarray, arrays), strict=True))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probabilities are exact up to rounding."""
+        return self.method == "exact"
 
     def __getitem__(self, name: Hashable) -> dict[Hashable, float]:
         return dict(zip(self._states[name], self._arrays[name].tolist(), strict=True))

@@ -4,8 +4,8 @@ Each takes a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models
 or factors as arrays (whose variables and states are then named by their numbers), and never changes it.
 
 ``method="auto"`` answers exactly where that takes no more than 2 GB (`memory`), and by loopy belief propagation (for
-samples: by Gibbs sampling; for the most probable states: by a search with a bound) where it does not, with an
-:class:`ApproximationWarning`.
+marginals: corrected by Gibbs sampling; for samples: by that alone; for the most probable states: by a search with a
+bound) where it does not, with an :class:`ApproximationWarning`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,16 @@ import numpy as np
 
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.engines import (
-    BELIEF_OPTIONS,
-    GIBBS_OPTIONS,
-    BeliefEngine,
-    Engine,
-    SampleEngine,
-)
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS
+from pgmx.inference.marginalisation import choose_engine, read_question, try_exact
 from pgmx.inference.maximisation import SEARCH_OPTIONS, compute_map
-from pgmx.inference.partition import LogPartition, compute_log_partition, warn_approximate
+from pgmx.inference.partition import LogPartition, compute_log_partition
 from pgmx.inference.problem import (
     InferenceCost,
     MapAssignment,
     Marginals,
     NetworkLike,
     Problem,
-    check_memory,
     check_method,
     check_options,
 )
@@ -92,18 +84,22 @@ def marginals(
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.
-    method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
-        Junction tree, loopy belief propagation, Gibbs sampling, or the first two as memory allows.
+    method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
+        Junction tree, belief propagation corrected by Gibbs sampling, each of these alone, or the first two as memory
+        allows.
     memory : int, optional
         Most bytes of the junction tree; 2**31 by default.
     **options : dict
-        For "loopy" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`, for "gibbs" those of
-        :func:`pgmx.inference.gibbs_sample`, with ``n_samples=10000``.
+        For "loopy", "corrected" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`; for the latter two
+        also ``n_sweeps``, the sweeps over all n variables, of all replicas together (6e6 / n, at least 4000, by
+        default), and ``random_state=0``; for "gibbs" those of :func:`pgmx.inference.gibbs_sample`, with
+        ``n_samples=10000``.
 
     Returns
     -------
     Marginals
-        A mapping from name to ``{state: probability}``, which also holds the method.
+        A mapping from name to ``{state: probability}``, which also holds ``method``, ``exact`` and ``error``, an
+        estimate of the error of each variable.
 
     Raises
     ------
@@ -117,9 +113,27 @@ def marginals(
     Warns
     -----
     ApproximationWarning
-        If "auto" answers by belief propagation.
+        If "auto" answers by corrected beliefs, with their largest error by estimate.
     RuntimeWarning
-        If belief propagation did not converge.
+        If belief propagation, or the sampling that corrects it, did not converge.
+
+    Notes
+    -----
+    "corrected" weighs the beliefs b against means m of conditionals along Gibbs samples [1]_ with standard errors s,
+
+    .. math:: \frac{s^2 b + \tau^2 m}{s^2 + \tau^2}, \qquad
+        \text{error} = 2 \sqrt{\frac{s^2 \tau^2}{s^2 + \tau^2}}
+
+    where :math:`\tau^2`, the variance of the bias of b, is what :math:`(b - m)^2` exceeds :math:`s^2` by. Two groups
+    of replicas at several temperatures are swept, independent of each other, whose agreement gives s and ``r_hat``
+    [2]_. That takes less than a second for networks of a thousand variables.
+
+    References
+    ----------
+    .. [1] A. E. Gelfand, A. F. M. Smith (1990), Sampling-based approaches to calculating marginal densities, Journal
+       of the American Statistical Association 85, equation 2.11.
+    .. [2] A. Gelman, D. B. Rubin (1992), Inference from iterative simulation using multiple sequences, Statistical
+       Science 7.
 
     Examples
     --------
@@ -131,11 +145,13 @@ def marginals(
     >>> round(sum(answer["x1"].values()), 12)
     1.0
     """
-    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy", "gibbs"), options)
-    engine = _choose_engine(problem, codes, method, memory, options)
+    problem, codes = read_question(model, evidence, method, options)
+    engine = choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
-    return Marginals(names, states, [engine.marginal(v) for v in free], engine.method, engine.converged)
+    arrays = [engine.marginal(v) for v in free]
+    figures = (engine.errors[free], engine.r_hat, engine.effective_sample_size)
+    return Marginals(names, states, arrays, engine.method, engine.converged, *figures)
 
 
 def joint(
@@ -157,8 +173,9 @@ def joint(
         Names, distinct and not observed.
     evidence : dict of {name: state}, optional
         Observed variables.
-    method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
-        As for :func:`marginals`. Belief propagation answers for single variables and pairs that share an edge.
+    method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
+        As for :func:`marginals`. Belief propagation answers for single variables and pairs that share an edge;
+        "corrected" corrects single variables only.
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
@@ -182,9 +199,9 @@ def joint(
     >>> joint(chain_network(100), ["x0", "x99"]).shape
     (2, 2)
     """
-    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy", "gibbs"), options)
+    problem, codes = read_question(model, evidence, method, options)
     ids = problem.ids_of(variables, codes)
-    return _choose_engine(problem, codes, method, memory, options).joint(ids)
+    return choose_engine(problem, codes, method, memory, options).joint(ids)
 
 
 def map_assignment(
@@ -311,7 +328,10 @@ def log_partition(
     >>> round(log_partition(PairwisePotentials.independent([2, 4])), 6)  # log 8
     2.079442
     """
-    problem, codes = _read_question(model, evidence, method, ("auto", "exact", "loopy"), options)
+    check_method(method, ("auto", "exact", "loopy"))
+    check_options(options, () if method == "exact" else BELIEF_OPTIONS, method)
+    problem = Problem.from_model(model)
+    codes = problem.codes_of(evidence)
     return compute_log_partition(problem, codes, method, memory, options)
 
 
@@ -370,53 +390,9 @@ def sample(
     codes = problem.codes_of(evidence)
     tree = None
     if method != "gibbs":
-        tree = _try_exact(problem, codes, method, memory, "Gibbs sampling", "gibbs")
+        tree = try_exact(problem, codes, method, memory)
     if tree is not None:
         rows = tree.sample(n_samples, seed)
     else:
         rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
     return DiscreteTable(problem.names, problem.states, rows)
-
-
-def _read_question(
-    model: NetworkLike, evidence: Evidence | None, method: str, methods: Sequence[str], options: Mapping[str, Any]
-) -> tuple[Problem, dict[int, int]]:
-    """Check method and options; return the network with its names, and the evidence by number."""
-    check_method(method, methods)
-    known: tuple[str, ...] = () if method == "exact" else BELIEF_OPTIONS
-    if method == "gibbs":
-        known = (*GIBBS_OPTIONS, "n_samples", "seed")
-    check_options(options, known, method)
-    problem = Problem.from_model(model)
-    return problem, problem.codes_of(evidence)
-
-
-def _choose_engine(
-    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
-) -> Engine:
-    if method == "gibbs":
-        return SampleEngine(problem, codes, **options)
-    return _solve(problem, codes, method, memory, options)
-
-
-def _solve(
-    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
-) -> ExactInference | BeliefEngine:
-    """Calibrate a junction tree; propagate beliefs where the method asks for it or the tree is too large for "auto"."""
-    tree = None
-    if method != "loopy":
-        tree = _try_exact(problem, codes, method, memory, "loopy belief propagation", "loopy")
-    return BeliefEngine(problem, codes, options) if tree is None else tree
-
-
-def _try_exact(
-    problem: Problem, codes: dict[int, int], method: str, memory: int | None, engine: str, name: str
-) -> ExactInference | None:
-    """Return a calibrated junction tree; where that takes too much, None and a warning if the method is "auto"."""
-    try:
-        return problem.exact(codes, check_memory(memory))
-    except TreewidthError as error:
-        if method == "exact":
-            raise error.with_engines(f"{engine} (method={name!r})") from None
-        warn_approximate(f"the answer is that of {engine}, an approximation", error)
-        return None

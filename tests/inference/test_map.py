@@ -49,9 +49,8 @@ def test_spin_glasses_against_transfer_matrices(field):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("field", [0.0, 0.3])
-def test_spin_glasses_of_400_spins(field):
-    glass = make_spin_glass(20, 20, field=field)
+def test_a_spin_glass_of_400_spins():
+    glass = make_spin_glass(20, 20)
     best = eliminate_grid(*grid_arguments(glass, 20, 20), np.maximum)
     answer = map_assignment(glass, method="search")
     assert best * (1 - 1e-3) <= answer.log_value <= best + 1e-9  # best is near 500
@@ -101,7 +100,7 @@ def test_bound_against_a_linear_program():
 @given(factor_networks(largest=6, arity=4), st.integers(0, 2**32))
 @examples(40)
 def test_replicas_know_their_scores(network, seed):
-    replicas = Replicas(network, {}, np.random.SeedSequence(seed), [2.0, 1.0, 0.2])
+    replicas = Replicas(network, {}, np.random.SeedSequence(seed), lambda _: np.array([2.0, 1.0, 0.2]))
     constant = sum(float(table) for scope, table in zip(network.scopes, network.tables, strict=True) if not scope)
     for _ in range(5):
         replicas.advance()

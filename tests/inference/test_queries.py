@@ -87,7 +87,7 @@ def test_a_network_of_pgmpy_in_all_engines(model):
 
 def test_memory_decides_the_engine(model):
     with pytest.warns(ApproximationWarning, match=r"belief propagation.*more than the 16 bytes"):
-        assert marginals(model, memory=16).method == "loopy"
+        assert marginals(model, memory=16, n_sweeps=1000).method == "corrected"
     with pytest.warns(ApproximationWarning, match=r"Gibbs sampling.*more than the 16 bytes"):
         assert sample(model, 5, memory=16, burn_in=5).n_rows == 5
     for ask in (marginals, map_assignment, log_partition):
@@ -148,9 +148,10 @@ def test_wrong_numbers_of_rows_and_seeds(options, error, what, method):
 
 
 def test_too_wide_for_exact_inference_names_what_the_caller_may_choose(model):
-    for question in (marginals, log_partition):
-        with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(method='loopy'\), a sparser network"):
-            question(model, method="exact", memory=10)
+    with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(method='loopy'\), a sparser network"):
+        log_partition(model, method="exact", memory=10)
+    with pytest.raises(TreewidthError, match=r"corrected by samples \(method='corrected'\), a sparser network"):
+        marginals(model, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"use a search \(method='search'\), a sparser network"):
         map_assignment(model, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"use Gibbs sampling \(method='gibbs'\), a sparser network"):

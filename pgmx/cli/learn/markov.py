@@ -119,7 +119,7 @@ def ask(model, target, evidence) -> tuple[Answer, str]:
     if evidence is not None:
         state = max(before[evidence], key=before[evidence].__getitem__)
         after = model.marginals({evidence: state}, **options)
-    how = "" if after.method == "exact" else ", by loopy belief propagation"
+    how = {"exact": "", "loopy": ", by loopy belief propagation"}.get(after.method, ", by beliefs corrected by samples")
     if not (before.converged and after.converged):
         how += " that did not converge: a rough figure"
     states = list(before[target])

@@ -1,5 +1,6 @@
 """Inference in networks too wide for exact answers.
 
+- `correction`: beliefs weighed against tempered Gibbs sampling, with an estimate of their error
 - `decoding`: one configuration out of the max-beliefs of single variables and pairs
 - `dual_bound`: an upper bound on the score of every configuration, by tree-reweighted messages
 - `gibbs`: gibbs sampling from discrete Markov networks with a compiled sweep

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.dual_bound import DualBound
-from pgmx.inference.approximate.tempering import COPIES, Replicas
+from pgmx.inference.approximate.tempering import COPIES, Replicas, choose_search_betas
 from pgmx.inference.networks.factors import LogFactors
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def search_configuration(
     if isinstance(network, LogFactors):  # as pairs it has no constants
         bound += sum(float(table) for scope, table in zip(network.scopes, network.tables, strict=True) if not scope)
     best = dual.codes[:n]
-    replicas = Replicas(network, evidence, seed)
+    replicas = Replicas(network, evidence, seed, choose_search_betas)
     n_replicas = len(replicas.states)
     value = -np.inf
     for at in range(max(1, n_sweeps // n_replicas)):

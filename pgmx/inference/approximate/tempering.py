@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -16,13 +16,18 @@ COPIES = 2
 N_TEMPERATURES = 24
 #: Standard deviations of a variable's score over its states, times the inverse temperature: hottest and coldest.
 HOTTEST, COLDEST = 0.6, 8.0
+#: Ratio of neighbouring temperatures where probabilities are estimated.
+RATIO = 1.15
+#: Configurations, uniform, of which the scores of states are compared.
+N_CONFIGURATIONS = 8
 
 
 class Replicas:
     """Configurations of a network, `COPIES` per inverse temperature, the coldest first.
 
-    `states`, int32 (replicas, n), holds them; observed variables keep their codes. Cells of minus infinity are replaced
-    by a score so low that no other cells around a variable make up for it. `betas=None` takes those of a search.
+    `choose_betas` takes the spreads of the variables' scores. `states`, int32 (replicas, n), holds the configurations;
+    observed variables keep their codes. Cells of minus infinity are replaced by a score so low that no other cells
+    around a variable make up for it.
     """
 
     def __init__(
@@ -30,40 +35,49 @@ class Replicas:
         network: Network,
         evidence: Mapping[int, int],
         seed: np.random.SeedSequence,
-        betas: Sequence[float] | np.ndarray | None = None,
+        choose_betas: Callable[[np.ndarray], np.ndarray],
     ) -> None:
         cards = np.asarray(network.cardinalities)
         tables = copy_tables(network)
         free = np.array([v for v in range(len(cards)) if v not in evidence and cards[v] > 1], dtype=np.int64)
-        n_replicas = COPIES * (N_TEMPERATURES if betas is None else len(betas))
-        draws = np.random.default_rng(seed).integers(0, cards, size=(n_replicas, len(cards)))
-        self.states = np.ascontiguousarray(draws, dtype=np.int32)
-        for v, code in evidence.items():
-            self.states[:, v] = code
-        if betas is None:
-            betas = _choose_betas(_tempering.Replicas(*_make_finite(tables, 0), free, self.states, _read_word(seed)))
-        self.betas = np.repeat(np.asarray(betas, dtype=np.float64), COPIES)
-        self.chains = _tempering.Replicas(*_make_finite(tables, 1), free, self.states, _read_word(seed))
+        rng, word = np.random.default_rng(seed), seed.generate_state(1, np.uint64)
 
-    def advance(self) -> None:
-        """Sweep all replicas once, exchange temperatures, swap clusters."""
-        self.chains.sweep(self.betas, 1)
+        def draw(n_replicas: int) -> np.ndarray:
+            states = rng.integers(0, cards, size=(n_replicas, len(cards))).astype(np.int32)
+            for v, code in evidence.items():
+                states[:, v] = code
+            return states
+
+        sample = _tempering.Replicas(*_make_finite(tables, 0), free, draw(N_CONFIGURATIONS), word)
+        self.betas = np.repeat(choose_betas(sample.measure_spreads()), COPIES)
+        self.states = draw(len(self.betas))
+        self.chains = _tempering.Replicas(*_make_finite(tables, 1), free, self.states, word)
+
+    def advance(self, sums: np.ndarray | None = None) -> None:
+        """Sweep all replicas once, exchange temperatures, swap clusters.
+
+        The conditionals of the coldest replicas are added to `sums`, float64 (COPIES, cells), if it is there.
+        """
+        self.chains.sweep(self.betas, sums)
         self.chains.exchange(self.betas, COPIES)
         self.chains.swap_clusters()
 
 
-def _read_word(seed: np.random.SeedSequence) -> np.ndarray:
-    return seed.generate_state(1, np.uint64)
-
-
-def _choose_betas(chains: _tempering.Replicas) -> np.ndarray:
-    """Return the inverse temperatures of a search, from states that are nearly uniform to states that are settled."""
-    spreads = chains.measure_spreads()
+def choose_search_betas(spreads: np.ndarray) -> np.ndarray:
+    """Return inverse temperatures from states that are settled to states that are nearly uniform."""
     spreads = spreads[spreads > 0]
     if not len(spreads):
         return np.ones(N_TEMPERATURES)
     weak, strong = np.quantile(spreads, [0.25, 0.75])
     return np.geomspace(COLDEST / weak, HOTTEST / strong, N_TEMPERATURES)
+
+
+def choose_sampling_betas(spreads: np.ndarray) -> np.ndarray:
+    """Return inverse temperatures from 1, the distribution itself, to states that are nearly uniform."""
+    spreads = spreads[spreads > 0]
+    hottest = HOTTEST / float(np.quantile(spreads, 0.75)) if len(spreads) else 1.0
+    n_steps = max(0, int(np.ceil(np.log(1.0 / hottest) / np.log(RATIO))))
+    return np.geomspace(1.0, min(1.0, hottest), min(n_steps + 1, N_TEMPERATURES))
 
 
 def _make_finite(tables: Conditionals, penalty: int) -> Conditionals:

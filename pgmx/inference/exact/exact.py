@@ -71,6 +71,10 @@ class ExactInference:
         "exact", the name of this engine in a question by name.
     converged : bool
         True.
+    errors : ndarray of float64, shape (n,)
+        Zeros: what marginals are off by.
+    r_hat, effective_sample_size : float
+        NaN: nothing is sampled.
 
     Raises
     ------
@@ -106,6 +110,7 @@ class ExactInference:
 
     method = "exact"
     converged = True
+    r_hat = effective_sample_size = np.nan
 
     def __init__(
         self, factors: Network, evidence: Mapping[int, int] | None = None, *, memory: int | None = MEMORY
@@ -113,6 +118,7 @@ class ExactInference:
         reduced = ReducedNetwork(factors, evidence)
         self.evidence = reduced.evidence
         self.cardinalities = reduced.network.cardinalities
+        self.errors = np.zeros(len(self.cardinalities))
         self._cards = reduced.cards
         self.memory = memory
         self.plan = search_order(reduced.cards, [scope for scope, _ in reduced.factors])

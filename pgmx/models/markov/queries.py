@@ -108,15 +108,17 @@ class MarkovQueries:
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
-        method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
-            "auto": exactly where a junction tree fits into 2 GB, else, with a warning, by loopy belief propagation.
+        method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
+            "auto": exactly where a junction tree fits into 2 GB, else, with a warning, by loopy belief propagation that
+            is corrected by Gibbs sampling.
         **options : dict
             As for :func:`pgmx.inference.marginals`.
 
         Returns
         -------
         Marginals
-            A mapping from name to ``{state: probability}``, which holds the method and whether it converged.
+            A mapping from name to ``{state: probability}``, which holds the method, whether it converged, and an
+            estimate of the error of each variable.
         """
         return marginals(self.inference_problem(), evidence, method=method, **options)
 
@@ -139,7 +141,7 @@ class MarkovQueries:
             Observed variables.
         joint : bool, default=True
             Whether to return their joint distribution, or those of each alone in a dictionary.
-        method : {"auto", "exact", "loopy", "gibbs"}, default="auto"
+        method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
             As for :func:`pgmx.inference.joint`.
         **options : dict
             As there.
