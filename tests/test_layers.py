@@ -72,7 +72,7 @@ ORDER = {
         "nonparanormal",
     ],
     "pgmx/estimators/markov": [
-        "measures path problem results",
+        "measures path problem relaxation results",
         "learner",
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],

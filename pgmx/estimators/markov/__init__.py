@@ -3,6 +3,7 @@
 - `measures`: figures of the history besides the objective: recall of true edges, and the fit to held-out rows
 - `path`: a path of penalties, and the choice of one of them
 - `problem`: from a table and options to what a grafting run works on
+- `relaxation`: blends of a penalised fit with one that was estimated again without the penalty
 - `results`: graph and network of a fitted learner
 - `learner`: what all learners of discrete Markov networks share: options, the run, the results
 - `edge_grafting`: grafting that scores all pairs each round and activates the best edge, or a batch of edges

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
 from pgmx.estimators.markov.path import RegularizationPath, compute_ebic
 from pgmx.estimators.markov.problem import MarkovProblem
+from pgmx.estimators.markov.relaxation import RELAXATIONS, measure_blends, measure_loss
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -46,7 +48,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     selection : {"held_out", "ebic", "stars"}, default=None
         Choose the penalty from a path of `n_lams` values, which ends at `lam`, or at `lam_ratio` times `lam_max_`: by
         the pseudolikelihood of held-out rows (those of `held_out`, or a fifth of the data), by the extended Bayesian
-        information criterion, or by the stability of the edges over subsamples. None takes the end itself.
+        information criterion, or by the stability of the edges over subsamples. None takes the end itself. Held-out
+        rows choose among penalised and, with `refit`, refitted parameters and their mean, see `relaxation_`.
     n_lams : int, default=20
         Penalties of the path.
     gamma : float, default=0.25
@@ -110,6 +113,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         Its edges as positions in `variables_`: tables that are not zero, and required ones.
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges (NaN where it was not needed).
+    relaxation_ : float
+        Share of the parameters fitted without λ in those of `model_`, the others being the penalised ones: 0 without
+        `refit`, 1 with it, and with ``"held_out"`` the best of 0, 0.5 and 1 on the held-out rows [5]_.
     objective_, kkt_residual_ : float
         In nats per row; largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
@@ -148,6 +154,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
        Advances in Neural Information Processing Systems 23, 604-612.
     .. [4] Liu, H., Roeder, K. and Wasserman, L. (2010). Stability approach to regularization selection (StARS) for high
        dimensional graphical models. Advances in Neural Information Processing Systems 23, 1432-1440.
+    .. [5] Hastie, T., Tibshirani, R. and Tibshirani, R. J. (2020). Best subset, forward stepwise or lasso? Analysis and
+       recommendations based on extensive comparisons. Statistical Science 35, 579-592 (the simplified relaxed lasso).
 
     Examples
     --------
@@ -168,6 +176,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     }
 
     path_: RegularizationPath | None
+    relaxation_: float
 
     def __init__(
         self,
@@ -246,7 +255,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         self.path_ = None
-        return super()._learn(problem, start) if self.selection is None else self._learn_path(problem)
+        if self.selection is not None:
+            return self._learn_path(problem)
+        run = super()._learn(problem, start)
+        self.relaxation_ = float(self.refit and run.error is None)
+        return run
 
     # ---- the path ----
 
@@ -269,9 +282,10 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        self._set_results(problem, grafting)
         k = path.selected
-        self._set_network(problem, path.potentials[k], run)
+        share = float(self.refit if path.relaxation is None else path.relaxation[k])
+        self._set_results(problem, grafting, path.potentials[k], share)
+        self.relaxation_ = share if run.error is None else 0.0
         self.lam_, self.objective_, self.kkt_residual_ = float(path.lams[k]), path.objective[k], path.kkt_residual[k]
         return run
 
@@ -309,10 +323,10 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         path.lams = lams[: len(path)]
         return path, grafting, reason
 
-    def _graft_part(self, problem: MarkovProblem, rows: np.ndarray, run: Run, lams: np.ndarray) -> RegularizationPath:
-        """Return the path of some of the rows, within the time of the run."""
+    def _graft_part(self, problem: MarkovProblem, run: Run, lams: np.ndarray) -> RegularizationPath:
+        """Return the path of a problem of some of the rows, within the time of the run."""
         part = Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
-        path = self._graft_path(problem.subset(rows, self.n_jobs), part, lams)[0]
+        path = self._graft_path(problem, part, lams)[0]
         part.raise_error()
         return path
 
@@ -326,7 +340,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             n_rows, sets = problem.table.n_rows, []
             for _ in range(self.n_subsamples):
                 rows = rng.choice(n_rows, subsample_size(n_rows), replace=False)
-                part = self._graft_part(problem, rows, run, path.lams)
+                part = self._graft_part(problem.subset(rows, self.n_jobs), run, path.lams)
                 sets.append([potentials.edges for potentials in part.potentials])
             shortest = min(map(len, sets))
             criterion = instability([part[:shortest] for part in sets], problem.n)
@@ -343,8 +357,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return compute_ebic(path.potentials, losses, total, self.gamma)
 
     def _test(self, problem: MarkovProblem, path: RegularizationPath, run: Run, rng: np.random.Generator) -> np.ndarray:
-        """Return the loss of each network on held-out rows, by default of networks of four fifths on the others."""
-        codes, weights = code_held_out(self.held_out, problem.table), None
+        """Return the loss of each network on held-out rows, by default of networks of four fifths on the others.
+
+        With `refit` that of the best blend, whose share becomes the `relaxation` of the path.
+        """
+        codes, weights, tested = code_held_out(self.held_out, problem.table), None, path
         if codes is None:
             order = rng.permutation(problem.table.n_rows)
             cut = max(1, problem.table.n_rows // 5)
@@ -352,5 +369,21 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 raise ValueError("selection='held_out' needs 2 rows at least: give more, or rows in held_out")
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
-            path = self._graft_part(problem, order[cut:], run, path.lams)
-        return np.array([-np.average(one.pseudo_log_likelihood(codes), weights=weights) for one in path.potentials])
+            problem = problem.subset(order[cut:], self.n_jobs)
+            tested = self._graft_part(problem, run, path.lams)
+        losses = self._measure_path(problem, tested, run, codes, weights)
+        path.relaxation = np.array(RELAXATIONS)[losses.argmin(axis=1)] if self.refit else None
+        return losses.min(axis=1)
+
+    def _measure_path(
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, codes: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the loss on other rows of each network, with `refit` also of its blends, in rows of `RELAXATIONS`."""
+        if not self.refit:
+            return np.array([[measure_loss(one, codes, weights)] for one in path.potentials])
+        losses = np.full((len(path), len(RELAXATIONS)), inf)
+        for k, one in enumerate(path.potentials):
+            losses[k, 0] = measure_loss(one, codes, weights)
+            if not run.is_over():
+                losses[k] = measure_blends(one, self._refit(problem, one, run.deadline).potentials(), codes, weights)
+        return losses

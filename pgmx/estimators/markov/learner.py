@@ -27,6 +27,7 @@ from pgmx.estimators.markov.problem import (
     start_potentials,
     without_forbidden,
 )
+from pgmx.estimators.markov.relaxation import blend
 from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -355,23 +356,21 @@ class MarkovLearner(MarkovResults):
 
     # ---- results ----
 
-    def _set_results(self, problem: MarkovProblem, grafting: Grafting) -> None:
+    def _set_results(
+        self, problem: MarkovProblem, grafting: Grafting, chosen: PairwisePotentials | None = None, share: float = 1.0
+    ) -> None:
         run, loss = grafting.run, grafting.loss
-        self._set_network(problem, loss.potentials(), run)
-        self._names, self._states = problem.names, problem.table.states
-        self._results = {}
+        self._set_network(problem, loss.potentials() if chosen is None else chosen, run, share)
+        self._names, self._states, self._results = problem.names, problem.table.states, {}
         self.lam_ = loss.lam
-        self.n_activated_ = grafting.n_active
-        self.n_iter_ = grafting.n_iter
-        self.n_tests_ = grafting.source.n_tests
-        self.n_tables_ = problem.statistics.n_counted
+        self.n_activated_, self.n_iter_ = grafting.n_active, grafting.n_iter
+        self.n_tests_, self.n_tables_ = grafting.source.n_tests, problem.statistics.n_counted
         self.history_ = run.history
         self.objective_ = float(self.history_["objective"][-1])
         self.kkt_residual_ = nan
         with run.catch_interrupt():
             self.kkt_residual_ = loss.kkt_residual()
-        self.stopped_by_ = run.stopped_by
-        self.converged_ = run.stopped_by == "converged"
+        self.stopped_by_, self.converged_ = run.stopped_by, run.stopped_by == "converged"
         if run.stopped_by == "max_time" and grafting.n_iter == 0:
             self._warn_of_time("no pair of variables was tried, so that all edges are required ones or those of start")
         if run.stopped_by == "unsettled":
@@ -383,19 +382,19 @@ class MarkovLearner(MarkovResults):
                 stacklevel=caller_level(),
             )
 
-    def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials, run: Run) -> None:
-        """Set edges and parameters, the latter fitted without λ where that is wanted."""
+    def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials, run: Run, share: float) -> None:
+        """Set edges and parameters; where it is wanted, the latter have a share of those fitted without λ."""
         pairs = np.concatenate([potentials.edges, problem.knowledge.required])
         self.edges_ = np.unique(pairs, axis=0).astype(np.int64).reshape(-1, 2)
         self._potentials = potentials
-        if self.refit and run.error is None:
+        if self.refit and share > 0 and run.error is None:
             with run.catch_interrupt():
-                self._potentials = self._refit(problem, potentials).potentials()
+                self._potentials = blend(potentials, self._refit(problem, potentials).potentials(), share)
 
-    def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials) -> PenalisedLoss:
+    def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials, deadline: float = inf) -> PenalisedLoss:
         """Return the loss at its optimum without λ over the edges with parameters and the required ones."""
         loss = self._make_loss(problem, penalize_nodes=False)
         loss.set_potentials(potentials)
         loss.require(problem.knowledge.required)
-        loss.optimise(tol=self.tol)
+        loss.optimise(tol=self.tol, deadline=deadline)
         return loss

@@ -22,7 +22,11 @@ class RegularizationPath(PenaltyPath):
     objective, loss, kkt_residual : list of float
         Of each; `n_edges` counts the edges.
     criterion : ndarray of shape (k,) or None
-        What the selection compares: held-out negative log pseudolikelihood per row, EBIC, or the instability of StARS.
+        What the selection compares: held-out negative log pseudolikelihood per row (with ``refit``, of the best
+        relaxation), EBIC, or the instability of StARS.
+    relaxation : ndarray of shape (k,) or None
+        Share of the parameters fitted without λ in the best blend on the held-out rows, for each penalty; None where
+        these were not compared.
     selected : int
         Position of the chosen penalty.
     names, states : list
@@ -37,6 +41,7 @@ class RegularizationPath(PenaltyPath):
     kkt_residual: list[float] = field(default_factory=list)
     criterion: np.ndarray | None = None
     selected: int = -1
+    relaxation: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.potentials)
