@@ -238,6 +238,29 @@ def test_a_bootstrap_keeps_its_finished_resamples(n_jobs):
     assert boot.strengths_["strength"].max() <= 1
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_of_the_learner_keeps_the_finished_resamples(n_jobs, tmp_path):
+    calls, path = [], tmp_path / "boot.ckpt"
+
+    def fail_at_call(progress):
+        calls.append(progress)
+        if len(calls) == n_calls:
+            raise Failure
+
+    n_calls = 0
+    BootstrapStructure(HillClimbSearch(callback=fail_at_call), n_resamples=1).fit(DATA)
+    n_calls = 5 * len(calls)
+    learner = HillClimbSearch(callback=fail_at_call)
+    boot = BootstrapStructure(learner, n_resamples=12, n_jobs=n_jobs, checkpoint=path)
+    with pytest.raises(Failure):
+        boot.fit(DATA)
+    assert 1 <= boot.n_resamples_ < 12
+    assert (boot.converged_, boot.stopped_by_) == (False, "interrupt")
+    resumed = BootstrapStructure(learner, n_resamples=12, checkpoint=path).fit(DATA)
+    whole = BootstrapStructure(HillClimbSearch(), n_resamples=12).fit(DATA)
+    assert resumed.pair_counts_.tolist() == whole.pair_counts_.tolist()
+
+
 # ---- no time ----
 
 

@@ -252,14 +252,17 @@ class BootstrapStructure(NetworkResults):
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
         results = spread(task, data, len(due), n_jobs=self.n_jobs, deadline=run.wall_deadline)
-        with run.catch_interrupt(), closing(results):
-            for k, result in results:
-                done[due[k]] = result
-                run.record(n_iter=len(done))
-                if run.is_stopped_by_user():
-                    break
-                if run.is_snapshot_due():
-                    run.save(pack_graphs(done))
+        with closing(results):
+            try:
+                for k, result in results:
+                    done[due[k]] = result
+                    run.record(n_iter=len(done))
+                    if run.is_stopped_by_user():
+                        break
+                    if run.is_snapshot_due():
+                        run.save(pack_graphs(done))
+            except (Exception, KeyboardInterrupt) as error:  # of one resample: the others are held
+                run.interrupt(error)
         if done and len(done) < self.n_resamples:
             run.save(pack_graphs(done))
         return [done[number] for number in sorted(done)[: self.n_resamples]]
