@@ -272,8 +272,14 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         table = encode(self.data, state_names=self.state_names, missing=self.missing)
         names = dict(zip(table.columns, map(list, table.states), strict=True))
         parents = list(parents)
-        columns = table.to_pandas(dict.fromkeys([variable, *parents]))  # a mapped table may be larger than memory
-        return get_state_counts(columns, names, variable, parents, reindex=reindex)
+        ids = {name: k for k, name in enumerate(dict.fromkeys([variable, *parents]))}
+        columns = table.to_pandas(ids)  # a mapped table may be larger than memory
+        columns.columns = range(len(ids))  # pandas takes a name that is a tuple for several names
+        states = {k: names[name] for name, k in ids.items()}
+        counts = get_state_counts(columns, states, 0, [ids[name] for name in parents], reindex=reindex)
+        if parents:
+            counts.columns.names = parents
+        return counts.rename_axis(index=[variable])
 
 
 def _is_word(data) -> bool:

@@ -3,6 +3,7 @@
 import pickle
 
 import pyarrow as pa
+import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone
@@ -70,6 +71,16 @@ def test_state_counts_are_those_of_pgmpy(seed, parents, reindex):
     assert plain(ours) == plain(theirs)
     assert list(ours.columns) == list(theirs.columns)
     assert list(ours.columns.names) == list(theirs.columns.names)
+
+
+def test_state_counts_of_columns_whose_names_are_tuples():
+    data = pd.DataFrame({"u": [0, 1, 1, 0], "v": [1, 1, 0, 0]})
+    expected = HillClimbSearch(data).state_counts("u", ["v"])
+    data.columns = pd.Index([("t", 1), ("t", 2)], tupleize_cols=False)
+    counts = HillClimbSearch(data).state_counts(("t", 1), [("t", 2)])
+    assert counts.to_numpy().tolist() == expected.to_numpy().tolist()
+    assert (counts.index.name, list(counts.columns.names)) == (("t", 1), [("t", 2)])
+    assert HillClimbSearch(data).state_counts(("t", 2))["count"].tolist() == [2, 2]
 
 
 def test_state_counts_of_declared_states():

@@ -111,6 +111,10 @@ def punch_holes(rng: np.random.Generator, table: Table) -> list:
     parts = [column if u == v else table.frame.iloc[:, u] for u in range(len(table.names))]
     table.frame = pd.concat(parts, axis=1).set_axis(table.names, axis=1)
     table.codes[v, mask] = -1
+    if column.dtype != "category":  # a state may have lost its last row
+        levels = np.unique(table.codes[v][~mask])
+        table.codes[v, ~mask] = np.searchsorted(levels, table.codes[v][~mask])
+        table.cards[v] = len(levels)
     return [table.names[v]]
 
 

@@ -233,6 +233,8 @@ enter_calls(
 def draw_picture(rng: np.random.Generator) -> Arguments:
     """Return a graph and where its picture goes."""
     graph = draw_dag(rng, [str(name) for name in draw_names(rng, int(rng.integers(1, 6)), plain=True)])
+    if not graph.size():  # no edge lacks an attribute
+        graph.add_edge("tail", "head")
     return {"graph": graph, "path": InFolder(pick(rng, ["p.svg", "p.png"])), "dpi": 40}
 
 

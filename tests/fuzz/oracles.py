@@ -55,11 +55,12 @@ def make_local_score(
     codes, cards, weights = rows_in_use(table, missing, weights)
     holes = (table.codes < 0).any(axis=1)
     marks = [r - 1 if hole else -1 for r, hole in zip(cards, holes, strict=True)]
+    n_states = [r - int(missing == "pairwise" and hole) for r, hole in zip(cards, holes, strict=True)]
     penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * codes.shape[1] ** 0.75}  # of scores with missing cells
 
     def local_score(child: int, parents: list[int]) -> float:
         cost = (
-            prior.cost * (cards[child] - 1) * math.prod(cards[p] for p in parents)
+            prior.cost * (n_states[child] - 1) * math.prod(n_states[p] for p in parents)
             if isinstance(prior, ParameterPrior)
             else 0.0
         )
@@ -179,8 +180,8 @@ def check_pseudolikelihood(
     assert is_close(learner.objective_, objective, rtol=2e-5, atol=2e-5), (learner.objective_, objective)
     if learner.converged_ and lam > 0:  # without a penalty, pairs without any information are left out
         distances = pseudolikelihood.distances(cards, pairs, values, codes, penalties, l2, weights=weights)
-        # a variable of one state is joined to nothing
-        is_free = [free and cards[i] > 1 and cards[j] > 1 for (i, j), free in zip(pairs, is_free, strict=True)]
+        varies = codes.min(axis=1) < codes.max(axis=1)  # a column of one state is joined to nothing
+        is_free = [free and varies[i] and varies[j] for (i, j), free in zip(pairs, is_free, strict=True)]
         distances = distances[[True] * len(cards) + is_free]
         assert distances.max(initial=0.0) <= 3 * learner.tol + 2e-5, f"kkt {distances.max()}"
 
