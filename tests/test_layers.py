@@ -65,7 +65,9 @@ ORDER = {
         "annealing best_first hill_climb",
     ],
     "pgmx/estimators/gaussian": [
-        "columns estimate",
+        "estimate",
+        "stored",
+        "columns",
         "path results",
         "learner",
         "clime graphical_lasso neighborhood_lasso wrapping",

@@ -250,6 +250,19 @@ cdef class ColumnAscent:
         if not enough:
             raise MemoryError("no memory for the coefficients to start from")
 
+    def columns(self):
+        """Return the coefficients as `start_columns` takes them (indptr, indices, values)."""
+        counts = [0] + [self._columns[j].n for j in range(self.size)]
+        indptr = np.cumsum(counts).astype(np.int32)
+        places, numbers = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        cdef int[::1] first = indptr, indices = places
+        cdef double[::1] values = numbers
+        cdef Py_ssize_t j, c
+        for j in range(self.size):
+            for c in range(self._columns[j].n):
+                indices[first[j] + c], values[first[j] + c] = self._columns[j].at[c], self._columns[j].values[c]
+        return indptr, places, numbers
+
     def sweep(self, double lam, double slack, Py_ssize_t max_rounds):
         """Take a step in every column.
 

@@ -108,7 +108,7 @@ class Checkpoint:
 
 def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint:
     """Return the checkpoint that a learner's options name; see `fingerprint`."""
-    if learner.random_state is None:
+    if getattr(learner, "random_state", 0) is None:
         raise ValueError(
             "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
         )

@@ -2,8 +2,8 @@
 
 import pickle
 
-import pyarrow as pa
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pgmpy.base import DAG, PDAG
 from sklearn.base import clone

@@ -1,7 +1,8 @@
 """Learners of Gaussian graphical models.
 
-- `columns`: columns of a precision, solved in blocks by parallel workers
 - `estimate`: the estimate of a Gaussian learner for one penalty, and the network made of it
+- `stored`: what a checkpoint holds of a Gaussian learner's work: estimates, columns, and where a path goes on
+- `columns`: columns of a precision, solved in blocks by parallel workers
 - `path`: a path of penalties of a Gaussian learner, stored sparsely
 - `results`: results of learners of Gaussian graphical models
 - `learner`: what all learners of Gaussian graphical models share: options, reading of data, paths

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from numbers import Real
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.gaussian.columns import solve_columns
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
+from pgmx.estimators.gaussian.stored import Store
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, local_deadline
@@ -56,6 +58,11 @@ class CLIME(GaussianLearner):
         Most iterations of ADMM.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
+    checkpoint : path-like, default=None
+        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
+        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
     n_samples : float, default=None
@@ -163,6 +170,8 @@ class CLIME(GaussianLearner):
         tol: float = 1e-4,
         max_iter: int = 5000,
         max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
@@ -177,6 +186,8 @@ class CLIME(GaussianLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
@@ -223,7 +234,9 @@ class CLIME(GaussianLearner):
         largest = find_largest_correlation(sample)
         return largest / (1 + self._ridge(sample) + largest)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
+    def _solve(
+        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+    ) -> list[GaussianEstimate]:
         p = len(sample.names)
         matrices = {}
         if sample.factor is None or (self.solver != "admm" and 8 * p * p <= MATRIX_MEMORY):
@@ -231,7 +244,7 @@ class CLIME(GaussianLearner):
         if sample.factor is not None:
             matrices["factor"] = sample.factor
         columns = _Columns(lams, self._ridge(sample), self.solver, self.tol, self.max_iter, run.wall_deadline)
-        estimates = solve_columns(columns, SharedArrays(**matrices), p, run, self.n_jobs)
+        estimates = solve_columns(columns, SharedArrays(**matrices), p, run, self.n_jobs, store)
         return [self._make_estimate(estimates, k, run) for k in range(len(lams))]
 
     def _make_estimate(self, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx.checks import count_workers
+from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, Store, pack_columns, read_columns
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Blocks per worker, and the fewest columns of a block.
@@ -19,6 +21,11 @@ BLOCKS, LEAST_COLUMNS = 16, 64
 
 class ColumnSolver(Protocol):
     """Solves columns that do not depend on one another; can be pickled."""
+
+    @property
+    def lams(self) -> np.ndarray:
+        """The penalties."""
+        ...
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
         """Return the estimates of some columns."""
@@ -31,49 +38,75 @@ class ColumnSolver(Protocol):
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class ColumnTask:
-    """Task of a worker for `spread`: to solve the block of a given number, of `block` columns each."""
+    """Task of a worker for `spread`: to solve one of some blocks of columns."""
 
     solve: ColumnSolver
-    n_columns: int
-    block: int
+    blocks: list[np.ndarray]
 
     def __call__(self, arrays, number: int) -> ColumnEstimates:
-        """Return the estimates of one block of columns."""
-        first = number * self.block
-        return self.solve(arrays, np.arange(first, min(first + self.block, self.n_columns), dtype=np.int64))
+        """Return the estimates of the block of that number."""
+        return self.solve(arrays, self.blocks[number])
 
 
 def solve_columns(
-    solve: ColumnSolver, arrays: SharedArrays, n_columns: int, run: Run, n_jobs: int | None
+    solve: ColumnSolver,
+    arrays: SharedArrays,
+    n_columns: int,
+    run: Run,
+    n_jobs: int | None,
+    store: Store | None = None,
 ) -> ColumnEstimates:
-    """Return the estimates of all columns in order; those after the user ended the run are zero."""
+    """Return the estimates of all columns in order; those after the user ended the run are zero.
+
+    Blocks that are in the store are not solved again; what is solved is saved there when that is due.
+    """
     n_workers = count_workers(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
-    task = ColumnTask(solve, n_columns, block)
-    parts: dict[int, ColumnEstimates] = {}
-    with run.catch_interrupt(), closing(spread(task, arrays, -(-n_columns // block), n_jobs=n_jobs)) as results:
-        for number, part in results:
-            parts[number] = part
+    blocks = [np.arange(first, min(first + block, n_columns), dtype=np.int64) for first in range(0, n_columns, block)]
+    parts = {} if store is None or store.snapshot is None else _read_parts(store.snapshot, solve.lams, blocks)
+    due = [number for number in range(len(blocks)) if number not in parts]
+    task = ColumnTask(solve, [blocks[number] for number in due])
+    n_rows = run.n_rows
+    with run.catch_interrupt(), closing(spread(task, arrays, len(due), n_jobs=n_jobs)) as results:
+        for at, part in results:
+            parts[due[at]] = part
             n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
             run.record(objective=float("nan"), n_edges=n_edges)
             if run.is_stopped_by_user():
                 break
+            if store is not None and store.is_due() and not run.is_over():
+                n_rows = run.n_rows
+                _save(store, parts, n_rows)
     if not parts:
         run.raise_error()
-    lams = next(iter(parts.values())).lams
-    for number in range(-(-n_columns // block)):
+    if store is not None and run.is_over():
+        _save(store, parts, n_rows)
+    for number, columns in enumerate(blocks):
         if number not in parts:
-            columns = np.arange(number * block, min((number + 1) * block, n_columns), dtype=np.int64)
-            parts[number] = _zero_columns(solve, lams, columns, n_columns)
+            parts[number] = _zero_columns(solve, solve.lams, columns, n_columns)
     return _concatenate([parts[number] for number in sorted(parts)])
+
+
+def _read_parts(snapshot: Snapshot, lams: np.ndarray, blocks: list[np.ndarray]) -> dict[int, ColumnEstimates]:
+    """Return the blocks of columns that a snapshot holds, by number; those that it holds in part are solved again."""
+    stored = read_columns(snapshot, lams, sum(map(len, blocks)))
+    parts = {}
+    for number, columns in enumerate(blocks):
+        at = np.flatnonzero(np.isin(stored.columns, columns))
+        if len(at) == len(columns):
+            at = at[np.argsort(stored.columns[at])]
+            rows = {name: getattr(stored, name)[..., at] for name in COLUMN_FIGURES}
+            parts[number] = replace(stored, coefficients=[whole[:, at] for whole in stored.coefficients], **rows)
+    return parts
+
+
+def _save(store: Store, parts: dict[int, ColumnEstimates], n_rows: int) -> None:
+    store.save(pack_columns(_concatenate([parts[number] for number in sorted(parts)])), n_rows)
 
 
 def _concatenate(parts: list[ColumnEstimates]) -> ColumnEstimates:
     """Put blocks side by side."""
-    whole = {
-        name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
-        for name in ("columns", "gaps", "violations", "converged", "n_iter")
-    }
+    whole = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in COLUMN_FIGURES}
     coefficients = [csc_array(hstack([part.coefficients[k] for part in parts])) for k in range(len(parts[0].lams))]
     return replace(parts[0], coefficients=coefficients, **whole)
 

@@ -1,15 +1,24 @@
 """The graphical lasso: penalised Gaussian maximum likelihood."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
+from pgmx.estimators.gaussian.stored import (
+    ESTIMATE_FIGURES,
+    Store,
+    pack_estimates,
+    pack_state,
+    read_estimates,
+    restore_state,
+)
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.gaussian.glasso.path import GraphicalLassoSolution, graphical_lasso_path
+from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
 
 
@@ -41,6 +50,11 @@ class GraphicalLasso(GaussianLearner):
         Most sweeps over all columns.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
+    checkpoint : path-like, default=None
+        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
+        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
     n_samples : float, default=None
@@ -137,6 +151,8 @@ class GraphicalLasso(GaussianLearner):
         tol: float = 1e-6,
         max_iter: int = 200,
         max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
@@ -151,6 +167,8 @@ class GraphicalLasso(GaussianLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
@@ -162,10 +180,11 @@ class GraphicalLasso(GaussianLearner):
     def _largest_penalty(self, sample: GaussianSample) -> float:
         return find_largest_correlation(sample)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
-        solutions = graphical_lasso_path(
+    def _solve(
+        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+    ) -> list[GaussianEstimate]:
+        path = GraphicalLassoPath(
             sample.correlation,
-            lams,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -174,14 +193,46 @@ class GraphicalLasso(GaussianLearner):
             callback=lambda lam, n_iter, objective, n_edges: run.record(objective=objective, n_edges=n_edges),
             on_interrupt=run.interrupt,
         )
-        estimates = []
+        estimates = self._restore(sample, lams, path, store)
+        state: dict[str, Any] = {}
+        n_rows = run.n_rows
         with run.catch_interrupt():
-            for solution in solutions:
+            for solution in path.solve(lams[len(estimates) :]):
                 estimates.append(self._make_estimate(solution, run))
                 if run.is_over():
                     break
+                if store is not None and len(estimates) < len(lams):
+                    state, n_rows = self._pack(estimates, path), run.n_rows
+                    if store.is_due():
+                        store.save(state, n_rows)
+        if store is not None and state and run.is_over():
+            store.save(state, n_rows)
         if not estimates:
             run.raise_error()
+        return estimates
+
+    @staticmethod
+    def _pack(estimates: list[GaussianEstimate], path: GraphicalLassoPath) -> dict[str, Any]:
+        """Return what is solved, and what the next penalty starts from."""
+        state = path.state()
+        next_start = {} if state is None else {f"state_{name}": part for name, part in pack_state(state).items()}
+        return {"n_solved": len(estimates), **pack_estimates(estimates), **next_start}
+
+    @staticmethod
+    def _restore(
+        sample: GaussianSample, lams: np.ndarray, path: GraphicalLassoPath, store: Store | None
+    ) -> list[GaussianEstimate]:
+        """Return the estimates in the store, and let the path go on after them."""
+        snapshot = None if store is None else store.snapshot
+        if snapshot is None:
+            return []
+        state = snapshot.take_part("state_")
+        n_solved = snapshot.integer("n_solved", 1, len(lams) - 1)
+        estimates = read_estimates(snapshot, sample.n_columns, n_solved)
+        snapshot.check_names(("n_solved", *ESTIMATE_FIGURES))
+        snapshot.check(all(estimates[k].lam == lams[k] for k in range(n_solved)), "other penalties")
+        if state:
+            restore_state(state, path, sample.n_columns)
         return estimates
 
     def _make_estimate(self, solution: GraphicalLassoSolution, run: Run) -> GaussianEstimate:

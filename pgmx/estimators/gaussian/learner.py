@@ -2,9 +2,11 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +20,10 @@ from pgmx.estimators.base import Interval, StrOptions, config
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
+from pgmx.estimators.gaussian.stored import RunStore, Store
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.parallel.spread import one_blas_thread
+from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
@@ -116,6 +120,8 @@ class GaussianLearner(ContinuousLearner):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "checkpoint": [str, Path, None],
+        "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "covariance": [StrOptions({"empirical", "precomputed"})],
         "n_samples": [Interval(Real, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
@@ -131,6 +137,8 @@ class GaussianLearner(ContinuousLearner):
     tol: float
     max_iter: int
     max_time: float | None
+    checkpoint: str | Path | None
+    checkpoint_every: float
     covariance: str
     n_samples: float | None
     missing: str
@@ -149,8 +157,13 @@ class GaussianLearner(ContinuousLearner):
         return self.refit
 
     @abstractmethod
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
-        """Return the estimates of descending penalties; fewer where the run ended early, but at least the first."""
+    def _solve(
+        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+    ) -> list[GaussianEstimate]:
+        """Return the estimates of descending penalties; fewer where the run ended early, but at least the first.
+
+        It goes on from what is in the store, and saves there what was solved when that is due, and where the run ends.
+        """
 
     @abstractmethod
     def _largest_penalty(self, sample: GaussianSample) -> float:
@@ -194,9 +207,8 @@ class GaussianLearner(ContinuousLearner):
     def _learn(self, sample: GaussianSample) -> Run:
         self.lam_max_ = self._largest_penalty(sample)
         lam = self.lam_ratio * self.lam_max_ if self.lam is None else float(self.lam)
-        with self._bar() as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
-            estimate = self._solve(sample, np.array([lam]), run)[0]
+        with self._open_run(sample, np.array([lam])) as (run, store):
+            estimate = self._solve(sample, np.array([lam]), run, store)[0]
         if run.error is not None:
             estimate = replace(estimate, stopped_by=run.stopped_by)
         self._accept(sample, estimate)
@@ -204,19 +216,25 @@ class GaussianLearner(ContinuousLearner):
         self._warn_unless_converged()
         return run
 
-    def _bar(self) -> ProgressBar:
+    @contextmanager
+    def _open_run(self, sample: GaussianSample, lams: np.ndarray) -> Iterator[tuple[Run, Store | None]]:
+        """Return a run with its progress bar and what its checkpoint holds; a run to the end deletes the checkpoint."""
+        checkpoint = None
+        if self.checkpoint is not None:
+            matrix = sample.correlation if sample.factor is None else sample.factor
+            data = (sample.names, sample.n_rows, sample.mean, sample.scale, matrix, lams, self.max_iter)
+            checkpoint = open_checkpoint(self, *data, lam=None, lam_ratio=None)
         show = self.show_progress and config.SHOW_PROGRESS
-        return ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective")
+        with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            yield run, None if checkpoint is None else RunStore(run)
+        if checkpoint is not None and not run.is_over():
+            checkpoint.remove()
 
-    def _path(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, solve_once: Callable | None = None
-    ) -> GaussianPath:
-        """Return the path; `solve_once` gives the estimates by a key where they were solved before."""
+    def _path(self, sample: GaussianSample, solve: Callable[[], list[GaussianEstimate]]) -> GaussianPath:
+        """Return a path with the estimates that are solved for it."""
         path = GaussianPath(sample.without_rows(), self._largest_penalty(sample), self.refit)
-        if solve_once is None:
-            path.estimates.extend(self._solve(sample, lams, run))
-        else:
-            path.estimates.extend(solve_once("path", lams, lambda some: self._solve(sample, some, run)))
+        path.estimates.extend(solve())
         return path
 
     def path(
@@ -267,9 +285,9 @@ class GaussianLearner(ContinuousLearner):
             penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
                 raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {lams!r}")
-        with self._bar() as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
-            path = self._path(sample, np.ascontiguousarray(penalties), run)
+        penalties = np.ascontiguousarray(penalties)
+        with self._open_run(sample, penalties) as (run, store):
+            path = self._path(sample, lambda: self._solve(sample, penalties, run, store))
         run.raise_error()
         return path
 

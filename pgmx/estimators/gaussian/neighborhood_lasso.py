@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from pgmx.estimators.base import StrOptions
 from pgmx.estimators.gaussian.columns import solve_columns
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
+from pgmx.estimators.gaussian.stored import Store
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, local_deadline
@@ -47,6 +49,11 @@ class NeighborhoodLasso(GaussianLearner):
         Most passes over all variables that look for violations of the optimality conditions of a column.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
+    checkpoint : path-like, default=None
+        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
+        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+    checkpoint_every : float, default=60.0
+        Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
     n_samples : float, default=None
@@ -139,6 +146,8 @@ class NeighborhoodLasso(GaussianLearner):
         tol: float = 1e-8,
         max_iter: int = 100,
         max_time: float | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
@@ -153,6 +162,8 @@ class NeighborhoodLasso(GaussianLearner):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
@@ -178,10 +189,12 @@ class NeighborhoodLasso(GaussianLearner):
     def _largest_penalty(self, sample: GaussianSample) -> float:
         return find_largest_correlation(sample)
 
-    def _solve(self, sample: GaussianSample, lams: np.ndarray, run: Run) -> list[GaussianEstimate]:
+    def _solve(
+        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+    ) -> list[GaussianEstimate]:
         columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline)
         arrays = SharedArrays(correlation=sample.correlation)
-        estimates = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs)
+        estimates = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs, store)
         return [self._make_estimate(sample.correlation, estimates, k, run) for k in range(len(lams))]
 
     def _make_estimate(self, correlation: np.ndarray, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:

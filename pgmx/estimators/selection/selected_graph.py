@@ -57,7 +57,7 @@ class SelectedGraph(WrappingLearner):
         Seconds after which the choice is made from the estimates so far.
     checkpoint : path-like, default=None
         File with the paths solved so far, of all rows and of folds or subsamples, from which ``fit`` goes on to the
-        same result; a path that was begun is solved anew. It is deleted at the end.
+        same result; a path that was begun is solved anew. It is deleted at the end. That of the estimator is not used.
     checkpoint_every : float, default=60.0
         Seconds between two snapshots; 0 takes one per path.
     show_progress : bool, default=True
@@ -248,7 +248,7 @@ class SelectedGraph(WrappingLearner):
     ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
-        path = leaf._path(sample, lams, run, solved.solve)
+        path = leaf._path(sample, lambda: solved.solve("path", lams, lambda some: leaf._solve(sample, some, run)))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():

@@ -53,6 +53,8 @@ PATIENCE = 12
 #: Where the solution lacks edges that join the component, columns are solved to the first share of the previous slack,
 #: down to the second share of λ, at which a correlation is as good as λ.
 FINER, FINEST = 1e-2, 1e-15
+#: By how much rounding may move W out of its box, as a share of the largest entry of R.
+BEYOND = 1e-9
 #: Beyond this share of its objective a precision counts as worse than no edges: more than rounding.
 WORSE = 1e-10
 
@@ -102,6 +104,23 @@ class DualAscent:
         share = min(1.0, lam / self._lam)
         self._reset(lam, safe=self._safe)
         self._ascent.start_from(self._ascent.dual, share)
+
+    def restore(
+        self, lam: float, dual: np.ndarray, safe: bool, coefficients: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> None:
+        """Go on after the penalty `lam` from `dual`, `safe` and `coefficients` as they were.
+
+        ValueError where W is not feasible; one that is not positive definite makes the next solve begin anew.
+        """
+        slack = BEYOND * max(1.0, float(np.abs(self._R).max()))
+        box = np.full(dual.shape, lam + slack)
+        np.fill_diagonal(box, slack)
+        if not (np.array_equal(dual, dual.T) and (np.abs(dual - self._R) <= box).all()):
+            raise ValueError("a dual point outside its box")
+        indptr, indices, values = coefficients
+        self._ascent.start_columns(indptr.astype(np.int32), indices.astype(np.int32), values)
+        self.dual[...] = dual
+        self._lam, self._safe = lam, safe
 
     def _reset(self, lam: float, safe: bool) -> None:
         self._lam, self._safe = lam, safe
@@ -209,6 +228,16 @@ class DualAscent:
         return connected_components(graph, directed=False, return_labels=False) == 1
 
     # ---- results ----
+
+    @property
+    def safe(self) -> bool:
+        """Whether it had to be started where W is certainly positive definite."""
+        return self._safe
+
+    @property
+    def coefficients(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The coefficients of each variable as arrays of a CSR matrix (indptr, indices, values)."""
+        return self._ascent.columns()
 
     @property
     def dual(self) -> np.ndarray:

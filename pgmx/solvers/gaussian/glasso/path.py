@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -131,23 +132,43 @@ def graphical_lasso_path(
     penalties = np.atleast_1d(as_reals(lams, "lams").astype(np.float64))
     if not (penalties >= 0).all():
         raise ValueError(f"lams must be at least 0, got {penalties[~(penalties >= 0)][0]}")
-    path = _Path(R, penalize_diagonal, tol, max_iter, n_jobs, deadline, callback, on_interrupt)
-    return path.solve(penalties)
+    return GraphicalLassoPath(
+        R,
+        penalize_diagonal=penalize_diagonal,
+        tol=tol,
+        max_iter=max_iter,
+        n_jobs=n_jobs,
+        deadline=deadline,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    ).solve(penalties)
 
 
-class _Path:
-    """The problems of one path, and the solution that the next one starts from."""
+@dataclass(frozen=True, eq=False)
+class GraphicalLassoState:
+    """What the next penalty of a path starts from; the components are those of the penalty `lam`."""
+
+    lam: float
+    dual: np.ndarray  # entries of W within the components, one component after the other
+    safe: np.ndarray  # whether each component had to be started where W is certainly positive definite
+    columns: sparse.csr_array  # the coefficients of each variable, in its row
+    precision: sparse.csr_array
+
+
+class GraphicalLassoPath:
+    """The problems of one path, and the solution that the next one starts from; options as `graphical_lasso_path`."""
 
     def __init__(
         self,
         R: np.ndarray,
-        penalize_diagonal: bool,
-        tol: float,
-        max_iter: int,
-        n_jobs: int | None,
-        deadline: float,
-        callback: Callback | None,
-        on_interrupt: Callable[[KeyboardInterrupt], None] | None,
+        *,
+        penalize_diagonal: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        deadline: float = inf,
+        callback: Callback | None = None,
+        on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
     ):
         self._R = R
         self._largest = float(np.abs(R - np.diag(R.diagonal())).max())
@@ -161,6 +182,7 @@ class _Path:
         self._blocks: dict[bytes, DualAscent] = {}
 
     def solve(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
+        """Yield a solution for each penalty."""
         for lam in penalties.tolist():
             solution = self._solve(lam) if lam > STAND_INS[-1] * self._largest else self._solve_nearly_free(lam)
             if self._callback is not None:
@@ -170,13 +192,58 @@ class _Path:
             if self._stopped:
                 return
 
-    def _solve(self, lam: float) -> GraphicalLassoSolution:
+    def state(self) -> GraphicalLassoState | None:
+        """Return copies of what the next penalty starts from, None before the first one."""
+        if self._last is None:
+            return None
+        lam, _, precision = self._last
+        blocks, p = list(self._blocks.values()), len(self._R)
+        parts = [block.coefficients for block in blocks]
+        rows = [np.repeat(block.nodes, np.diff(indptr)) for block, (indptr, _, _) in zip(blocks, parts, strict=True)]
+        places = [block.nodes[indices] for block, (_, indices, _) in zip(blocks, parts, strict=True)]
+        values = _join([values for _, _, values in parts])
+        order = np.argsort(_join(rows, np.int64), kind="stable")
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(_join(rows, np.int64), minlength=p))))
+        columns = sparse.csr_array((values[order], _join(places, np.int64)[order], indptr), shape=(p, p))
+        safe = np.array([block.safe for block in blocks], dtype=bool)
+        return GraphicalLassoState(lam, _join([block.dual.ravel() for block in blocks]), safe, columns, precision)
+
+    def restore(self, state: GraphicalLassoState) -> None:
+        """Go on from a state of the same path, to the last bit; ValueError where it can be none."""
+        members, _ = self._find_components(state.lam)
+        sizes = [len(nodes) ** 2 for nodes in members]
+        if (len(state.dual), len(state.safe)) != (sum(sizes), len(members)):
+            raise ValueError("another number of components than the correlations have")
+        blocks, columns = [], state.columns
+        duals = np.split(state.dual, np.cumsum(sizes)[:-1]) if sizes else []
+        for nodes, dual, safe in zip(members, duals, state.safe.tolist(), strict=True):
+            block = DualAscent(self._select(nodes, state.lam), nodes)
+            rows = np.concatenate([np.arange(columns.indptr[j], columns.indptr[j + 1]) for j in nodes.tolist()])
+            at = np.searchsorted(nodes, columns.indices[rows])
+            if not np.array_equal(nodes[np.minimum(at, len(nodes) - 1)], columns.indices[rows]):
+                raise ValueError("coefficients of variables of different components")
+            indptr = np.concatenate(([0], np.cumsum(np.diff(columns.indptr)[nodes])))
+            block.restore(state.lam, dual.reshape(len(nodes), -1), safe, (indptr, at, columns.data[rows]))
+            blocks.append(block)
+        if sum(len(block.coefficients[1]) for block in blocks) != columns.nnz:
+            raise ValueError("coefficients of variables without neighbours")
+        self._keep(state.lam, blocks, state.precision)
+
+    def _find_components(self, lam: float) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the components of |R_ij| > λ with two variables or more, and the other variables."""
         labels = _gram_lasso.components(self._R, lam)
         counts = np.bincount(labels, minlength=len(labels))
-        alone = np.flatnonzero(counts[labels] == 1)
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.cumsum(counts[counts > 0])[:-1])
-        members = [nodes for nodes in groups if len(nodes) > 1]
+        return [nodes for nodes in groups if len(nodes) > 1], np.flatnonzero(counts[labels] == 1)
+
+    def _select(self, nodes: np.ndarray, lam: float) -> np.ndarray:
+        """Return the matrix of a component."""
+        matrix = self._R if len(nodes) == len(self._R) else self._R[np.ix_(nodes, nodes)]
+        return matrix + lam * np.eye(len(nodes)) if self._penalize_diagonal else matrix
+
+    def _solve(self, lam: float) -> GraphicalLassoSolution:
+        members, alone = self._find_components(lam)
         blocks = [self._start_block(nodes, lam) for nodes in members]
         diagonal = self._R.diagonal()[alone] + lam * self._penalize_diagonal
         base = float(np.log(diagonal).sum()) + len(alone)
@@ -211,10 +278,7 @@ class _Path:
         if block is not None and not self._penalize_diagonal:
             block.restart(lam)
             return block
-        matrix = self._R if whole else self._R[np.ix_(nodes, nodes)]
-        if self._penalize_diagonal:
-            matrix = matrix + lam * np.eye(len(nodes))
-        block = DualAscent(matrix, nodes)
+        block = DualAscent(self._select(nodes, lam), nodes)
         if self._last is None:
             block.start(lam)
         else:
@@ -328,3 +392,7 @@ class _Path:
         logdet = compute_log_determinant(theta)
         size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
         return inf if logdet is None else -logdet + float(np.vdot(R, theta)) + lam * size
+
+
+def _join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype=dtype), *parts])
