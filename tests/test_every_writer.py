@@ -84,7 +84,7 @@ WRITERS = {
     "history.png": lambda path: learn("--plot-history", path),
     "strengths.csv": lambda path: run_command("bootstrap", "states.pgmx", "--resamples", 2, "--out", path),
 }
-USUAL = ("m.npz", "t.pgmx", "pieces.pgmx", "p.png", "out.json", "strengths.csv")
+USUAL = ("m.npz", "t.pgmx", "pieces.pgmx", "out.json", "strengths.csv")
 every_writer = pytest.mark.parametrize(
     "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in WRITERS]
 )

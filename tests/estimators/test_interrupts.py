@@ -153,7 +153,7 @@ def check_markov(learner):
         assert learner.objective_ >= -0.5 * float(parameters.pseudo_log_likelihood(codes).mean()) + smooth - 1e-5
 
 
-@over(ALL, "edge", "online")
+@over(ALL, "edge")
 def test_markov_learners_hold_their_network(make):
     assert interrupt_everywhere(lambda: make(lam=0.02), ROWS, check_markov, 8) >= 4
 

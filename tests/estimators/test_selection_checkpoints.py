@@ -49,10 +49,9 @@ def kill_after(n_paths, monkeypatch):
     ("selection", "n_paths"),
     [
         ("ebic", 1),
-        ("cv", 1),
         ("cv", 3),
-        ("stars", 2),
-        *(pytest.param("stars", k, marks=pytest.mark.slow) for k in (3, 4)),
+        pytest.param("cv", 1, marks=pytest.mark.slow),
+        *(pytest.param("stars", k, marks=pytest.mark.slow) for k in (2, 3, 4)),
     ],
 )
 def test_a_killed_selection_goes_on(selection, n_paths, tmp_path, monkeypatch):

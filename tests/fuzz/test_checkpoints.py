@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz import tamper
 from tests.fuzz.array_fields import ArrayFields
-from tests.fuzz.checkpoint_files import DATA, GRAFTINGS, LEARNERS, LIMIT, SEARCHES, check, list_changes, stop_halfway
+from tests.fuzz.checkpoint_files import DATA, LEARNERS, LIMIT, SEARCHES, check, list_changes, stop_halfway
 from tests.helpers.processes import run_in_child
 
 
@@ -50,9 +50,9 @@ def run(make, folder, *, sign, every, moment=0.5):
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
 
 
-@every_learner
-def test_some_changes(tmp_path, make):
-    counts = run(make, tmp_path, sign=True, every=67 if make in GRAFTINGS.values() else 29)
+@pytest.mark.parametrize(("name", "every"), [("thorough", 29), ("edges", 67)])  # of all: `test_every_change`
+def test_some_changes(tmp_path, name, every):
+    counts = run(LEARNERS[name], tmp_path, sign=True, every=every)
     assert counts["refused"] > 3
 
 

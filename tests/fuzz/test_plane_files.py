@@ -107,6 +107,7 @@ def test_any_field(tmp_path, raw, sign, share):
     run_in_child(attack)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_small_file_is_found(tmp_path, raw):
     path = tmp_path / "changed.pgmx"
     rng = np.random.default_rng(1)

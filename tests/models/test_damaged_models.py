@@ -242,7 +242,7 @@ def test_a_damaged_header_of_an_array(tmp_path):
         refuse(read_model, path, "does not begin like an array")
 
 
-@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize("is_damaged", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_probed_archives_are_closed(tmp_path, is_damaged):
     """numpy left the file of each npz open that was looked into."""
     markov = save_model(chain_network(5), tmp_path / "m.npz")
