@@ -17,7 +17,17 @@ KERNELS = {
     "statistics": ["_pair_tables", "_ranks"],
     "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
     "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap", "_edge_ids"],
-    "inference": ["_belief", "_contraction", "_gibbs", "_orders", "_tempering", "_trws"],
+    "inference": [
+        "_annealing",
+        "_belief",
+        "_contraction",
+        "_gibbs",
+        "_mean_field",
+        "_orders",
+        "_reweighted",
+        "_tempering",
+        "_trws",
+    ],
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
 }

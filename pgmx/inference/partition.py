@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from pgmx.checks import caller_level
+from pgmx.inference.approximate.annealing import AIS_TOLERANCE, estimate_by_annealing
+from pgmx.inference.approximate.mean_field import fit_mean_field
+from pgmx.inference.approximate.tree_reweighted import reweight_trees
 from pgmx.inference.engines import BeliefEngine
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
 from pgmx.inference.exact.elimination import TreewidthError, search_order, too_wide
+from pgmx.inference.exact.low_degree import Part, sum_out_low_degrees
 from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
-from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import Problem, check_memory
+
+#: Nats above which a standard error is called large.
+LARGE_ERROR = 0.1
 
 
 class ApproximationWarning(UserWarning):
@@ -28,16 +34,18 @@ class LogPartition(float):
     ----------
     value : float
         The estimate.
-    method : {"exact", "loopy"}
-        Variable elimination (or a junction tree), or Bethe's approximation.
+    method : {"exact", "ais", "loopy"}
+        Variable elimination (or a junction tree), annealed importance sampling, or Bethe's approximation.
     standard_error : float, default=0.0
         0 where it is exact, NaN where nothing is known of the error.
     lower, upper : float, optional
         Between these the true value lies; the value itself by default.
+    effective_sample_size : float, default=nan
+        Of "ais": the chains of equal weights that its chains are worth.
 
     Attributes
     ----------
-    method, standard_error, lower, upper
+    method, standard_error, lower, upper, effective_sample_size
         As above.
     exact : bool
         Whether the value is exact up to rounding.
@@ -54,6 +62,7 @@ class LogPartition(float):
     standard_error: float
     lower: float
     upper: float
+    effective_sample_size: float
 
     def __new__(
         cls,
@@ -62,6 +71,7 @@ class LogPartition(float):
         standard_error: float = 0.0,
         lower: float | None = None,
         upper: float | None = None,
+        effective_sample_size: float = float("nan"),
     ) -> Self:
         """Make the number; its error is 0 and its bounds are itself unless they are said."""
         self = super().__new__(cls, value)
@@ -69,6 +79,7 @@ class LogPartition(float):
         self.standard_error = standard_error
         self.lower = float(value) if lower is None else lower
         self.upper = float(value) if upper is None else upper
+        self.effective_sample_size = effective_sample_size
         return self
 
     @property
@@ -77,21 +88,81 @@ class LogPartition(float):
         return self.method == "exact"
 
     def __reduce__(self) -> tuple[type, tuple]:
-        return type(self), (float(self), self.method, self.standard_error, self.lower, self.upper)
+        fields = (self.method, self.standard_error, self.lower, self.upper, self.effective_sample_size)
+        return type(self), (float(self), *fields)
 
 
 def compute_log_partition(
     problem: Problem, codes: Mapping[int, int], method: str, memory: int | None, options: Mapping[str, Any]
 ) -> LogPartition:
-    """Compute the log-partition exactly where `memory` allows, else by belief propagation if the method is "auto"."""
+    """Compute the log-partition exactly, by belief propagation or by annealing, this for "auto" beyond `memory`."""
     if method == "loopy":
         return describe_beliefs(BeliefEngine(problem, codes, options))
-    try:
-        return LogPartition(eliminate(problem, codes, check_memory(memory)).sum(), "exact")
-    except TreewidthError as error:
-        if method == "exact":
-            raise error.with_engines("loopy belief propagation (method='loopy')") from None
-        return describe_beliefs(BeliefEngine(problem, codes, options), error)
+    return compute_shares(problem, codes, method, check_memory(memory), options)[0]
+
+
+def compute_shares(
+    problem: Problem, codes: Mapping[int, int], method: str, memory: int, options: Mapping[str, Any]
+) -> tuple[LogPartition, np.ndarray]:
+    """Return the log-partition, and a share of it per variable and of the constant, (n + 1,).
+
+    The shares of a connected part sum to its own. The methods are "auto", "exact" and "ais".
+    """
+    error = None
+    if method != "ais":
+        try:
+            shares = eliminate(problem, codes, memory)
+            return LogPartition(shares.sum(), "exact"), shares
+        except TreewidthError as wide:
+            error = wide
+            if method == "exact":
+                raise error.with_engines("annealed importance sampling (method='ais')") from None
+    return _anneal(ReducedNetwork(problem.model, codes), memory if error else 0, error, options)
+
+
+def _anneal(
+    reduced: ReducedNetwork, memory: int, error: TreewidthError | None, options: Mapping[str, Any]
+) -> tuple[LogPartition, np.ndarray]:
+    """Estimate the log-partition of the parts that take more than `memory` bytes; sum the others, and all leaves."""
+    shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
+    shares = np.append(shares, reduced.constant)
+    wide = []
+    for part in parts:
+        plan = search_order(part.factors.cardinalities.tolist(), part.factors.scopes, by_largest=True)
+        cards = part.factors.cardinalities.tolist()
+        if count_elimination_cost(plan, cards).bytes > memory:
+            wide.append(part)
+        else:
+            tables = list(zip(part.factors.scopes, part.factors.tables, strict=True))
+            shares[part.variables] = sum_by_elimination(plan, cards, tables)
+    settings = {**options, "tol": options.get("tol", AIS_TOLERANCE) / max(1.0, len(wide) ** 0.5)}
+    estimates = [estimate_by_annealing(part.factors, **settings) for part in wide]
+    for part, estimate in zip(wide, estimates, strict=True):
+        shares[part.variables[0]] = estimate.value
+    if shares.min() == -np.inf:
+        raise ValueError(describe_impossible(reduced.evidence))
+    if not wide:
+        return LogPartition(shares.sum(), "exact"), shares
+    rest = float(shares.sum()) - sum(estimate.value for estimate in estimates)
+    answer = LogPartition(
+        shares.sum(),
+        "ais",
+        float(np.sqrt(sum(estimate.standard_error**2 for estimate in estimates))),
+        *_add_bounds(rest, wide),
+        min(estimate.effective_size for estimate in estimates),
+    )
+    if error is not None:
+        warn_approximate(_describe_estimate(answer), error)
+    return answer, shares
+
+
+def _describe_estimate(answer: LogPartition) -> str:
+    large = "" if answer.standard_error <= LARGE_ERROR else ", which is large: give a larger max_work, or more memory"
+    return (
+        f"the log-partition is an estimate by annealed importance sampling, {answer:.8g} with standard error "
+        f"{answer.standard_error:.2g} ({answer.effective_sample_size:.0f} effective samples){large}; the true one lies "
+        f"between {answer.lower:.8g} and {answer.upper:.8g}"
+    )
 
 
 def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.ndarray:
@@ -119,27 +190,15 @@ def warn_approximate(what: str, error: TreewidthError) -> None:
     )
 
 
-def describe_beliefs(engine: BeliefEngine, error: TreewidthError | None = None) -> LogPartition:
-    """Return Bethe's approximation with bounds on the true value; warn where an error is why it is not exact."""
-    lower, upper = engine.map().log_value, _bound_from_above(engine.potentials, engine.codes)
-    answer = LogPartition(engine.log_partition, "loopy", np.nan, lower, upper)
-    if error is not None:
-        warn_approximate(
-            f"the log-partition is Bethe's approximation, {answer:.6g}, whose error is unknown; the true one lies "
-            f"between {lower:.6g} and {upper:.6g}",
-            error,
-        )
-    return answer
+def describe_beliefs(engine: BeliefEngine) -> LogPartition:
+    """Return Bethe's approximation with bounds on the true value."""
+    reduced = ReducedNetwork(engine.problem.model, engine.codes)
+    shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
+    lower, upper = _add_bounds(reduced.constant + float(shares.sum()), parts)
+    return LogPartition(engine.log_partition, "loopy", np.nan, lower, upper)
 
 
-def _bound_from_above(potentials: PairwisePotentials, codes: Mapping[int, int]) -> float:
-    """Return the log-partition of independent variables, with the largest cell of each edge's table for the edge."""
-    reduced = ReducedNetwork(potentials, codes)
-    total = reduced.constant
-    singles = [np.zeros(card) for card in reduced.cards]
-    for scope, table in reduced.factors:
-        if len(scope) == 1:
-            singles[scope[0]] = singles[scope[0]] + table
-        else:
-            total += float(table.max())
-    return total + float(sum(np.logaddexp.reduce(single) for single in singles))
+def _add_bounds(constant: float, parts: Sequence[Part]) -> tuple[float, float]:
+    """Return a lower and an upper bound on a constant and the log-partitions of some parts."""
+    lower = sum(fit_mean_field(part.factors) for part in parts)
+    return constant + lower, constant + sum(reweight_trees(part.factors.pairwise()).upper for part in parts)

@@ -148,7 +148,7 @@ def test_wrong_numbers_of_rows_and_seeds(options, error, what, method):
 
 
 def test_too_wide_for_exact_inference_names_what_the_caller_may_choose(model):
-    with pytest.raises(TreewidthError, match=r"use loopy belief propagation \(method='loopy'\), a sparser network"):
+    with pytest.raises(TreewidthError, match=r"importance sampling \(method='ais'\), a sparser network"):
         log_partition(model, method="exact", memory=10)
     with pytest.raises(TreewidthError, match=r"corrected by samples \(method='corrected'\), a sparser network"):
         marginals(model, method="exact", memory=10)

@@ -95,15 +95,25 @@ def test_factors_are_scaled_potentials(network):
     assert enumeration.log_partition(cards, tables) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_wide_network_is_scaled_by_bethe(monkeypatch):
-    exact = ring(5, isolated=2).log_partition_
+def complete(n, isolated):
+    rng = np.random.default_rng(1)
+    pairs = {(i, j): rng.normal(size=(2, 2)) for j in range(n) for i in range(j)}
+    potentials = PairwisePotentials.build([2] * (n + isolated), None, pairs)
+    return PairwiseMarkovNetwork.from_potentials(range(n + isolated), [["no", "yes"]] * (n + isolated), potentials)
+
+
+def test_wide_network_is_scaled_by_an_estimate(monkeypatch):
+    exact = complete(5, isolated=2).log_partition_
     monkeypatch.setattr("pgmx.models.markov.factors.EXACT_MEMORY", 16)
-    network = ring(5, isolated=2)
-    with pytest.warns(ApproximationWarning, match="Bethe's approximation"):
+    network = complete(5, isolated=2)
+    with pytest.warns(ApproximationWarning, match="annealed importance sampling"):
         assert not network.partition_is_exact
-    assert network.log_partition_.lower < exact < network.log_partition_.upper
-    assert network.log_partition_ == pytest.approx(exact, abs=0.05)
-    assert network.log_partition_ == pytest.approx(network.log_partition(method="loopy"), abs=1e-9)
+    total = network.log_partition_
+    assert total.lower < exact < total.upper
+    assert abs(total - exact) < 4 * total.standard_error < 0.1
+    assert total == network.log_partition(method="ais")
+    tables = [(f.variables, np.log(f.values)) for f in network.factors]
+    assert enumeration.log_partition([2] * 7, tables) == pytest.approx(exact - total, abs=1e-9)
 
 
 @given(networks())

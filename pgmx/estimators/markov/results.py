@@ -60,8 +60,8 @@ class MarkovResults(BaseStructureLearner):
         Warns
         -----
         ApproximationWarning
-            If the log-partition takes too much memory to be exact: ``model_.log_partition_`` says how it was computed,
-            and its standard error is that of the score.
+            If the log-partition takes too much memory to be exact. It is then an estimate by annealed importance
+            sampling: ``model_.log_partition_.method`` says so, and its ``standard_error`` is that of the score.
 
         Notes
         -----

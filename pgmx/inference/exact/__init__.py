@@ -2,6 +2,7 @@
 
 - `elimination`: in what order to sum variables out of a product of factors, and what that costs, before anything is
   allocated: min-fill, the best of many orders, and a bound on what any order reaches
+- `low_degree`: variables of few neighbours summed out exactly, and the parts of a network that remain
 - `bucket_elimination`: the log-partition by variable elimination, which frees each table as soon as it is summed
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors

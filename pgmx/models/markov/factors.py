@@ -9,12 +9,9 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.approximate.loopy import BeliefResult
-from pgmx.inference.engines import BeliefEngine
-from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
-from pgmx.inference.partition import LogPartition, describe_beliefs, eliminate
+from pgmx.inference.partition import LogPartition, compute_shares
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
@@ -67,14 +64,8 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
-    try:
-        shares = eliminate(problem, {}, EXACT_MEMORY)
-        log_partition = LogPartition(shares.sum(), "exact")
-        totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
-    except TreewidthError as error:
-        engine = BeliefEngine(problem, {}, {})
-        log_partition = describe_beliefs(engine, error)
-        totals = _compute_bethe_totals(potentials, engine.beliefs, parts, n_parts)
+    log_partition, shares = compute_shares(problem, {}, "auto", EXACT_MEMORY, {})
+    totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
     shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
@@ -99,31 +90,6 @@ def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
     edges = settled[potentials.edges].all(axis=1)
     np.add.at(shares, potentials.edges[edges, 0], potentials.edge_values[potentials.edge_offsets[:-1][edges]])
     return shares
-
-
-def _compute_bethe_totals(
-    potentials: PairwisePotentials, beliefs: BeliefResult, parts: np.ndarray, n_parts: int
-) -> np.ndarray:
-    """Return Bethe's log-partition of each part: energy and entropy of the beliefs of its variables and edges."""
-    degree = np.diff(potentials.neighbours()[0])
-    by_node = _free_energy(beliefs.node_beliefs, potentials.node_values)
-    entropy = _free_energy(beliefs.node_beliefs, np.zeros_like(beliefs.node_beliefs))
-    by_edge = _free_energy(beliefs.edge_beliefs, potentials.edge_values)
-    nodes = np.add.reduceat(by_node, potentials.node_offsets[:-1])
-    nodes -= degree * np.add.reduceat(entropy, potentials.node_offsets[:-1])
-    totals = np.bincount(parts, nodes, n_parts)
-    if potentials.n_edges:
-        edges = np.add.reduceat(by_edge, potentials.edge_offsets[:-1])
-        totals += np.bincount(parts[potentials.edges[:, 0]], edges, n_parts)
-    return totals
-
-
-def _free_energy(beliefs: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Return b (log-potential - log b) of each cell, 0 where the belief is."""
-    positive = beliefs > 0
-    terms = np.zeros(len(beliefs))
-    terms[positive] = beliefs[positive] * (logs[positive] - np.log(beliefs[positive]))
-    return terms
 
 
 def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> PairwisePotentials:

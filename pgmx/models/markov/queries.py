@@ -72,7 +72,7 @@ class MarkovQueries:
 
     @property
     def partition_is_exact(self) -> bool:
-        """Whether `log_partition_` is exact rather than Bethe's approximation."""
+        """Whether `log_partition_` is exact rather than an estimate by annealed importance sampling."""
         return self.log_partition_.exact
 
     def _scaling(self) -> Scaling:
@@ -87,7 +87,7 @@ class MarkovQueries:
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
-        method : {"auto", "exact", "loopy"}, default="auto"
+        method : {"auto", "exact", "ais", "loopy"}, default="auto"
             As for :func:`pgmx.inference.log_partition`.
         **options : dict
             As there.
@@ -196,13 +196,14 @@ class MarkovQueries:
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Minus infinity for an impossible row. All are off by the same constant, with a warning, where
-            `partition_is_exact` is false: ``log_partition_.lower`` and ``.upper`` bound it.
+            Minus infinity for an impossible row. Where `partition_is_exact` is false, the same error is in all, that
+            of ``log_partition_``, an estimate by annealed importance sampling: its ``standard_error`` is that of the
+            mean of the rows too, and its ``lower`` and ``upper`` bound it.
 
         Warns
         -----
         ApproximationWarning
-            If the log-partition takes too much memory to be exact.
+            If the log-partition takes too much memory to be exact; with its standard error.
         """
         rows = code_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
