@@ -21,28 +21,28 @@
 #define PGMX_FLUSH 4096      /* rows summed in float before the sums go into doubles */
 #define PGMX_LEAST 1e-30f    /* a probability that reached zero could never come back */
 
-/* ---- any number of states, codes of one or two bytes ---- */
+/* ---- any number of states, codes of one or two bytes, numbers of single or double precision ---- */
 
-#define PGMX_CONDITIONALS_ANY(suffix, code_t)                                                                          \
-    PGMX_UNUSED static void pgmx_moments_##suffix(const float *const *p, ptrdiff_t n_states, const code_t *codes,      \
+#define PGMX_CONDITIONALS_ANY(suffix, code_t, real)                                                                    \
+    PGMX_UNUSED static void pgmx_moments_##suffix(const real *const *p, ptrdiff_t n_states, const code_t *codes,       \
                                                   ptrdiff_t n_rows, double *out, ptrdiff_t stride) {                   \
         for (ptrdiff_t a = 0; a < n_states; a++)                                                                       \
             for (ptrdiff_t m = 0; m < n_rows; m++) out[a * stride + codes[m]] += (double)p[a][m];                      \
     }                                                                                                                  \
-    PGMX_UNUSED static void pgmx_shift_##suffix(float *const *p, ptrdiff_t n_states, const float *table,               \
-                                                ptrdiff_t stride, const code_t *codes, const float *weights,           \
+    PGMX_UNUSED static void pgmx_shift_##suffix(real *const *p, ptrdiff_t n_states, const real *table,                 \
+                                                ptrdiff_t stride, const code_t *codes, const real *weights,            \
                                                 ptrdiff_t first, ptrdiff_t n_rows, double *totals, double *drift) {    \
         double moved = 0;                                                                                              \
         for (ptrdiff_t m = first; m < n_rows; m++) {                                                                   \
-            float w = weights ? weights[m] : 1.0f, floor = w * PGMX_LEAST, all = 0, squares = 0;                       \
+            real w = weights ? weights[m] : (real)1, floor = w * (real)PGMX_LEAST, all = 0, squares = 0;               \
             for (ptrdiff_t a = 0; a < n_states; a++) {                                                                 \
-                float q = p[a][m] * table[a * stride + codes[m]];                                                      \
+                real q = p[a][m] * table[a * stride + codes[m]];                                                       \
                 all += q > floor ? q : floor;                                                                          \
             }                                                                                                          \
-            float scale = w / all;                                                                                     \
+            real scale = w / all;                                                                                      \
             for (ptrdiff_t a = 0; a < n_states; a++) {                                                                 \
-                float q = p[a][m] * table[a * stride + codes[m]];                                                      \
-                float fresh = (q > floor ? q : floor) * scale, step = fresh - p[a][m];                                 \
+                real q = p[a][m] * table[a * stride + codes[m]];                                                       \
+                real fresh = (q > floor ? q : floor) * scale, step = fresh - p[a][m];                                  \
                 p[a][m] = fresh;                                                                                       \
                 totals[a] += (double)fresh;                                                                            \
                 squares += step * step;                                                                                \
@@ -51,7 +51,7 @@
         }                                                                                                              \
         *drift += moved;                                                                                               \
     }                                                                                                                  \
-    PGMX_UNUSED static double pgmx_log_sum_##suffix(const float *const *p, const code_t *codes, const float *weights,  \
+    PGMX_UNUSED static double pgmx_log_sum_##suffix(const real *const *p, const code_t *codes, const real *weights,    \
                                                     ptrdiff_t first, ptrdiff_t n_rows) {                               \
         double total = 0;                                                                                              \
         for (ptrdiff_t m = first; m < n_rows; m++) {                                                                   \
@@ -61,8 +61,10 @@
         return total;                                                                                                  \
     }
 
-PGMX_CONDITIONALS_ANY(u8, uint8_t)
-PGMX_CONDITIONALS_ANY(u16, uint16_t)
+PGMX_CONDITIONALS_ANY(u8, uint8_t, float)
+PGMX_CONDITIONALS_ANY(u16, uint16_t, float)
+PGMX_CONDITIONALS_ANY(u8_double, uint8_t, double)
+PGMX_CONDITIONALS_ANY(u16_double, uint16_t, double)
 
 #if PGMX_X86_DISPATCH
 

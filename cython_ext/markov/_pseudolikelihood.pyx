@@ -21,39 +21,18 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from _block cimport (
-    Group,
-    Side,
-    bound_factor,
-    curvatures,
-    group_violation,
-    minimise_bound,
-    set_steps,
-    spread,
+    Group, Side, bound_factor, curvatures, group_violation, minimise_bound, set_steps, spread,
+)
+from _conditionals cimport (
+    PGMX_FEW, pgmx_log_sum_few, pgmx_log_sum_u16, pgmx_log_sum_u16_double, pgmx_log_sum_u8, pgmx_log_sum_u8_double,
+    pgmx_moments_few, pgmx_moments_u16, pgmx_moments_u16_double, pgmx_moments_u8, pgmx_moments_u8_double,
+    pgmx_shift_few, pgmx_shift_u16, pgmx_shift_u16_double, pgmx_shift_u8, pgmx_shift_u8_double,
 )
 from _lone_node cimport fit_lone_node
 from _simd cimport select_simd_level
 
 cdef extern from "_conditionals.h" nogil:
-    int PGMX_FEW
     int pgmx_conditionals_level
-    void pgmx_moments_few(const float **p, int n_states, const uint8_t *codes, int n_codes, Py_ssize_t n_rows,
-                          double *out, Py_ssize_t stride)
-    void pgmx_moments_u8(const float **p, Py_ssize_t n_states, const uint8_t *codes, Py_ssize_t n_rows, double *out,
-                         Py_ssize_t stride)
-    void pgmx_moments_u16(const float **p, Py_ssize_t n_states, const uint16_t *codes, Py_ssize_t n_rows, double *out,
-                          Py_ssize_t stride)
-    void pgmx_shift_few(float **p, int n_states, const float *table, const uint8_t *codes, const float *weights,
-                        Py_ssize_t n_rows, double *totals, double *drift)
-    void pgmx_shift_u8(float **p, Py_ssize_t n_states, const float *table, Py_ssize_t stride, const uint8_t *codes,
-                       const float *weights, Py_ssize_t first, Py_ssize_t n_rows, double *totals, double *drift)
-    void pgmx_shift_u16(float **p, Py_ssize_t n_states, const float *table, Py_ssize_t stride, const uint16_t *codes,
-                        const float *weights, Py_ssize_t first, Py_ssize_t n_rows, double *totals, double *drift)
-    double pgmx_log_sum_few(const float **p, int n_states, const uint8_t *codes, const float *weights,
-                            Py_ssize_t n_rows)
-    double pgmx_log_sum_u8(const float **p, const uint8_t *codes, const float *weights, Py_ssize_t first,
-                           Py_ssize_t n_rows)
-    double pgmx_log_sum_u16(const float **p, const uint16_t *codes, const float *weights, Py_ssize_t first,
-                            Py_ssize_t n_rows)
 
 pgmx_conditionals_level = select_simd_level()
 
@@ -73,11 +52,13 @@ cdef class Conditionals:
     cardinalities : int64 (n,)
     margins : float64 (sum of states,)
         Weighted share of each state, variable after variable.
-    weights : float32 (N,) or None
+    weights : float32 (float64 in double precision) (N,) or None
         Row weights, positive.
     l2 : float
     node_penalties : float64 (n,)
         Penalty of the norm of each node's parameters, zero for none. Shared with the caller, who may change it.
+    is_double : bool, default=False
+        Whether conditionals are stored in double precision, in twice the memory, by passes without vectors.
     """
 
     cdef readonly Py_ssize_t n, n_rows, n_steps
@@ -85,7 +66,9 @@ cdef class Conditionals:
     cdef public double l2
     cdef list _kept
     cdef object _weights
-    cdef float *_weight
+    cdef void *_weight
+    cdef bint _is_double
+    cdef object _real
     cdef size_t[::1] _codes, _states
     cdef uint8_t[::1] _wide
     cdef const int64_t[::1] cards
@@ -95,7 +78,7 @@ cdef class Conditionals:
     cdef readonly object node_values, drift
     cdef double[::1] _drift
 
-    def __init__(self, list codes, cardinalities, margins, weights, double l2, node_penalties):
+    def __init__(self, list codes, cardinalities, margins, weights, double l2, node_penalties, bint is_double=False):
         cdef Py_ssize_t i
         self.n = len(codes)
         self.n_rows = len(codes[0])
@@ -104,8 +87,9 @@ cdef class Conditionals:
         self.margin = np.ascontiguousarray(margins, dtype=np.float64)
         self.node_penalty = node_penalties
         self.l2 = l2
-        self._weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float32)
-        self._weight = NULL if weights is None else <float *><size_t>self._weights.ctypes.data
+        self._is_double, self._real = is_double, np.float64 if is_double else np.float32
+        self._weights = None if weights is None else np.ascontiguousarray(weights, dtype=self._real)
+        self._weight = NULL if weights is None else <void *><size_t>self._weights.ctypes.data
         self.total = float(self.n_rows) if weights is None else float(self._weights.sum(dtype=np.float64))
         self._kept = [list(codes), [None] * self.n, [None] * self.n]
         self._codes = np.array([column.ctypes.data for column in codes], dtype=np.uintp)
@@ -131,7 +115,7 @@ cdef class Conditionals:
         return self._states[i] == 0
 
     def conditionals(self, Py_ssize_t i):
-        """Return weight times probability of each state in each row, float32 (s_i, N); None while it is constant."""
+        """Return weight times probability of each state in each row, (s_i, N); None while it is constant."""
         return self._kept[1][i]
 
     def totals(self):
@@ -139,7 +123,7 @@ cdef class Conditionals:
         return np.array(self.total_of)
 
     def set_conditionals(self, Py_ssize_t i, states, totals):
-        """Go on from earlier conditionals of node i, float32 (s_i, N) or None where it was constant, and their sums."""
+        """Go on from earlier conditionals of node i, (s_i, N) or None where it was constant, and their sums."""
         if states is not None:
             if self._states[i] == 0:
                 self._open(i)
@@ -149,12 +133,12 @@ cdef class Conditionals:
     def _open(self, Py_ssize_t i):
         """Store the conditionals of node i row by row."""
         part = slice(self.offset[i], self.offset[i + 1])
-        start = (np.asarray(self.total_of)[part] / self.total).astype(np.float32)
+        start = (np.asarray(self.total_of)[part] / self.total).astype(self._real)
         states = self._kept[1][i]
         if states is None:
-            states = np.empty((len(start), self.n_rows), dtype=np.float32)
-        np.multiply(start[:, None], np.float32(1) if self._weights is None else self._weights, out=states)
-        address = states.ctypes.data + 4 * self.n_rows * np.arange(len(start), dtype=np.uintp)
+            states = np.empty((len(start), self.n_rows), dtype=self._real)
+        np.multiply(start[:, None], self._real(1) if self._weights is None else self._weights, out=states)
+        address = states.ctypes.data + states.itemsize * self.n_rows * np.arange(len(start), dtype=np.uintp)
         self._kept[1][i] = states
         self._kept[2][i] = address
         self._states[i] = <size_t>address.ctypes.data
@@ -202,7 +186,11 @@ cdef class Conditionals:
             return
         for k in range(s * t):
             out[k] = 0
-        if self._wide[j]:
+        if self._is_double and self._wide[j]:
+            pgmx_moments_u16_double(<const double **>states, s, <const uint16_t *>self._codes[j], self.n_rows, out, t)
+        elif self._is_double:
+            pgmx_moments_u8_double(<const double **>states, s, <const uint8_t *>self._codes[j], self.n_rows, out, t)
+        elif self._wide[j]:
             pgmx_moments_u16(states, s, <const uint16_t *>self._codes[j], self.n_rows, out, t)
         elif s > PGMX_FEW or t > PGMX_FEW:
             pgmx_moments_u8(states, s, <const uint8_t *>self._codes[j], self.n_rows, out, t)
@@ -224,40 +212,59 @@ cdef class Conditionals:
         for k in range(s * t):
             out[k] = max(out[k] * scale, 0)
 
-    cdef void shift(self, Py_ssize_t i, Py_ssize_t j, const double *step, float *table) noexcept nogil:
-        # Move the logits of node i by step[a, b] in the rows where node j has state b; table is scratch.
+    cdef void shift(self, Py_ssize_t i, Py_ssize_t j, const double *step, void *scratch) noexcept nogil:
+        # Move the logits of node i by step[a, b] in the rows where node j has state b; scratch is for a table.
         cdef Py_ssize_t a, b, s = self.cards[i], t = self.cards[j], stride
-        cdef bint few = s <= PGMX_FEW and t <= PGMX_FEW
-        cdef double top
+        cdef bint few = s <= PGMX_FEW and t <= PGMX_FEW and not self._is_double
+        cdef double top, factor, moved = 0
         cdef double *sums = &self.total_of[self.offset[i]]
-        cdef float **states = <float **>self._states[i]
+        cdef double *wide_table = <double *>scratch
+        cdef float *table = <float *>scratch
+        cdef void *states = <void *>self._states[i]
+        cdef void *codes = <void *>self._codes[j]
         stride = PGMX_FEW if few else t
         for b in range(t):
             top = step[b]
             for a in range(1, s):
                 top = max(top, step[a * t + b])
             for a in range(s):
-                table[a * stride + b] = <float>exp(step[a * t + b] - top)
+                factor = exp(step[a * t + b] - top)
+                if self._is_double:
+                    wide_table[a * stride + b] = factor
+                else:
+                    table[a * stride + b] = <float>factor
         if few:
             for a in range(s):
                 for b in range(t, PGMX_FEW):
                     table[a * stride + b] = 1
         for a in range(s):
             sums[a] = 0
-        top = 0
-        if few:
+        if self._is_double and self._wide[j]:
+            pgmx_shift_u16_double(
+                <double **>states, s, wide_table, t, <const uint16_t *>codes, <const double *>self._weight, 0,
+                self.n_rows, sums, &moved
+            )
+        elif self._is_double:
+            pgmx_shift_u8_double(
+                <double **>states, s, wide_table, t, <const uint8_t *>codes, <const double *>self._weight, 0,
+                self.n_rows, sums, &moved
+            )
+        elif few:
             pgmx_shift_few(
-                states, <int>s, table, <const uint8_t *>self._codes[j], self._weight, self.n_rows, sums, &top
+                <float **>states, <int>s, table, <const uint8_t *>codes, <const float *>self._weight, self.n_rows,
+                sums, &moved
             )
         elif self._wide[j]:
             pgmx_shift_u16(
-                states, s, table, t, <const uint16_t *>self._codes[j], self._weight, 0, self.n_rows, sums, &top
+                <float **>states, s, table, t, <const uint16_t *>codes, <const float *>self._weight, 0, self.n_rows,
+                sums, &moved
             )
         else:
             pgmx_shift_u8(
-                states, s, table, t, <const uint8_t *>self._codes[j], self._weight, 0, self.n_rows, sums, &top
+                <float **>states, s, table, t, <const uint8_t *>codes, <const float *>self._weight, 0, self.n_rows,
+                sums, &moved
             )
-        self._drift[i] += top / self.total
+        self._drift[i] += moved / self.total
 
     def loss_of(self, Py_ssize_t i):
         """Return the part of node i in the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
@@ -268,14 +275,25 @@ cdef class Conditionals:
             shares = np.asarray(self.margin)[part]
             seen = shares > 0
             return -0.5 * float(shares[seen] @ np.log(np.asarray(self.total_of)[part][seen] / self.total))
+        cdef void *codes = <void *>self._codes[i]
         with nogil:
-            if self._wide[i]:
-                found = pgmx_log_sum_u16(states, <const uint16_t *>self._codes[i], self._weight, 0, self.n_rows)
+            if self._is_double and self._wide[i]:
+                found = pgmx_log_sum_u16_double(
+                    <const double **>states, <const uint16_t *>codes, <const double *>self._weight, 0, self.n_rows
+                )
+            elif self._is_double:
+                found = pgmx_log_sum_u8_double(
+                    <const double **>states, <const uint8_t *>codes, <const double *>self._weight, 0, self.n_rows
+                )
+            elif self._wide[i]:
+                found = pgmx_log_sum_u16(
+                    states, <const uint16_t *>codes, <const float *>self._weight, 0, self.n_rows
+                )
             elif self.cards[i] > PGMX_FEW:
-                found = pgmx_log_sum_u8(states, <const uint8_t *>self._codes[i], self._weight, 0, self.n_rows)
+                found = pgmx_log_sum_u8(states, <const uint8_t *>codes, <const float *>self._weight, 0, self.n_rows)
             else:
                 found = pgmx_log_sum_few(
-                    states, <int>self.cards[i], <const uint8_t *>self._codes[i], self._weight, self.n_rows
+                    states, <int>self.cards[i], <const uint8_t *>codes, <const float *>self._weight, self.n_rows
                 )
         return -0.5 * found / self.total
 
@@ -405,8 +423,8 @@ cdef class Conditionals:
             self._open(j)
         with nogil:
             self._step(groups, &first, &second, slopes, 0.02 * max(violation, tol))
-            self.shift(i, j, first.step, <float *>(memory + 7 * size))
-            self.shift(j, i, second.step, <float *>(memory + 7 * size))
+            self.shift(i, j, first.step, memory + 7 * size)
+            self.shift(j, i, second.step, memory + 7 * size)
             for a in range(3):
                 for b in range(groups[a].size):
                     groups[a].value[b] = groups[a].trial[b]
@@ -456,7 +474,7 @@ cdef class Conditionals:
         self._settle(i, np.sum(means, axis=0))
         self._open(i)
         cells = max(max(table.size for table in steps), PGMX_FEW * PGMX_FEW)
-        cdef float[::1] scratch = np.empty(cells, dtype=np.float32)
+        cdef double[::1] scratch = np.empty(cells)
         for k in range(neighbours.shape[0]):
             j, step = neighbours[k], steps[k]
             self.shift(i, j, &step[0, 0], &scratch[0])

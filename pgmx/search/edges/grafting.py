@@ -11,11 +11,12 @@ from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+from pgmx.solvers.markov.pseudolikelihood import SINGLE_TOL
 
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
 MOST_IDLE = 50
 
-#: What sums of floats may add to the violation of a block.
+#: What sums of floats may add to the violation of a block, where they decide.
 _ROUNDING = 2e-6
 
 
@@ -167,7 +168,8 @@ class Grafting:
             tol = self.tol * 0.5 ** min(self._n_presses, 6)
             variables = self.loss.optimise(tol=tol, deadline=self.run.deadline)
             if not len(variables):
-                if self.loss.kkt_residual() <= self.tol + _ROUNDING:  # and no pair violates its own for this very model
+                slack = _ROUNDING if self.tol >= SINGLE_TOL else 0.0
+                if self.loss.kkt_residual() <= self.tol + slack:  # and no pair violates its own for this very model
                     return self.run.stopped_by if self.run.is_over() else "converged"
                 self._n_presses += 1  # unchanged by the measure of the loss alone
             self.source.mark_changed(variables)

@@ -13,8 +13,14 @@ from pgmx.runs.run import is_past
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: The least `tol`: conditionals are single-precision numbers, whose rounding leaves a residual of about half of it.
-LEAST_TOL = 1e-7
+#: The least `tol` that double precision certifies on any table.
+LEAST_TOL = 1e-10
+
+#: The least `tol` that single precision serves; below it, steps and certificates in double precision follow.
+SINGLE_TOL = 1e-5
+
+#: What the rounding of single precision may change in the conditionals of a variable, as a part of `drift`.
+_SINGLE_ROUNDING = 1e-5
 
 #: Cells of pair tables that are measured at a time, and cells times rows, for Ctrl-C is heard in between.
 _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
@@ -22,8 +28,8 @@ _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 #: Blocks between two moments at which Ctrl-C is heard.
 _CALL = 64
 
-#: Rows that weigh less than this share of the mean change nothing that floats can tell.
-_LEAST_WEIGHT = 1e-7
+#: Rows that weigh less than this share of the mean change nothing that floats can tell, and doubles.
+_LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
 
 #: A node is computed anew from its parameters after so many steps: products of floats drift by 1e-7 per step.
 _FRESH_STEPS = 50
@@ -56,13 +62,22 @@ class PseudolikelihoodLoss(PenalisedLoss):
     has changed costs half. Cost: see the kernel; the time goes into passes over the N rows, about
     2 N (s_i - 1)(s_j - 1) / 16 vector operations per gradient of an edge with AVX-512.
 
-    The conditionals are floats, the sums over rows doubles: gradients carry errors of about 1e-7.
+    The conditionals are floats, the sums over rows doubles: gradients carry errors of about 1e-6. For a tolerance below
+    1e-5, single precision descends to 1e-5; from there on conditionals are doubles, in three times the memory together,
+    for steps, scores and `kkt_residual`.
     """
 
+    _is_double = False
+
     def _start(self, table: DiscreteTable, weights: np.ndarray | None) -> None:
-        codes, relative = _rows_of(table, weights)
+        self._table, self._row_weights = table, weights
+        self._refined: DoublePseudolikelihoodLoss | None = None
+        self._is_refined = False  # whether that one has the parameters of this one
+        codes, relative = _rows_of(table, weights, self._is_double)
         self._node_penalties = (self._lam if self._penalize_nodes else 0.0) * np.sqrt(self.cardinalities)
-        self._rows = Conditionals(codes, self.cardinalities, self._observed, relative, self.l2, self._node_penalties)
+        self._rows = Conditionals(
+            codes, self.cardinalities, self._observed, relative, self.l2, self._node_penalties, self._is_double
+        )
         self._rows.fit_alone()
         n_states = int(self._offsets[-1])
         self._sides: tuple = ()
@@ -77,6 +92,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _update_penalty(self) -> None:
         self._bound[:] = inf
+        self._is_refined = False
         if self._penalize_nodes:
             self._node_penalties[:] = self._lam * np.sqrt(self.cardinalities)
             self._rows.fit_alone()
@@ -94,6 +110,9 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _gradient_cells(self, pairs):
         """Yield pieces of the list in the order of the first variable."""
+        if self._is_refined and self._refined is not None:
+            yield from self._refined._gradient_cells(pairs)
+            return
         if not len(pairs):
             return
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
@@ -139,6 +158,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._rows.fit_alone()  # the optimum of nodes without edges depends on nothing else
         self._rows.drift[:] += sqrt(2)  # the most that distributions can differ by
         self._bound[:] = inf
+        self._is_refined = False
 
     def _rebuild(self, nodes) -> None:
         """Compute conditionals from the parameters, without the rounding errors of many steps."""
@@ -201,7 +221,15 @@ class PseudolikelihoodLoss(PenalisedLoss):
     # ---- minimisation ----
 
     def _descend(self, pairs, tol, max_sweeps, deadline):
-        before = self._rows.drift.copy()
+        before, n_steps = self._rows.drift.copy(), self._rows.n_steps
+        is_fine = pairs is None and tol < SINGLE_TOL and not self._is_double
+        self._sweep(pairs, max(tol, SINGLE_TOL) if is_fine else tol, max_sweeps, deadline)
+        self._is_refined = self._is_refined and self._rows.n_steps == n_steps
+        if is_fine and not is_past(deadline):
+            self._refine(tol, max_sweeps, deadline)
+        return np.flatnonzero(self._rows.drift != before)
+
+    def _sweep(self, pairs, tol, max_sweeps, deadline) -> None:
         if pairs is None:
             blocks = np.arange(len(self._active))
         else:
@@ -223,7 +251,35 @@ class PseudolikelihoodLoss(PenalisedLoss):
             if not len(due) or is_past(deadline):
                 break
             self._visit(due, tol)
-        return np.flatnonzero(self._rows.drift != before)
+
+    def _refine(self, tol, max_sweeps, deadline) -> None:
+        """Go on in double precision, and take over what has moved."""
+        if self._refined is None:
+            self._refined = DoublePseudolikelihoodLoss.from_single(self)
+        fine = self._refined
+        if not self._is_refined:
+            fine.follow(self)
+        fine.renew_bounds()
+        n_steps = fine._rows.n_steps
+        fine._sweep(None, tol, max_sweeps, deadline)
+        if not self._is_refined or fine._rows.n_steps != n_steps:
+            self._rows.node_values[:] = fine._rows.node_values
+            self._renew_conditionals()
+        self._is_refined = True
+
+    def _renew_conditionals(self) -> None:
+        """Compute conditionals from the parameters; drifts grow by what that changes, and by rounding."""
+        rows = self._rows
+        for i in range(self.n_variables):
+            before = None if rows.is_constant(i) else rows.conditionals(i).copy()
+            self._rebuild([i])
+            after = None if rows.is_constant(i) else rows.conditionals(i)
+            if before is not None and after is not None:
+                moved = float(np.sqrt(((after - before) ** 2).sum(axis=0)).sum() / rows.total)
+                rows.drift[i] += moved + _SINGLE_ROUNDING
+            elif before is not None or after is not None:
+                rows.drift[i] += sqrt(2)
+        self._bound[:] = inf
 
     def _upper_bounds(self, blocks: np.ndarray) -> np.ndarray:
         """Return upper bounds on the violations of blocks: as last seen, plus half the drift of their ends since."""
@@ -263,6 +319,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def loss(self) -> float:
         """Return the negative pseudolikelihood, in nats per row."""
+        if self._is_refined and self._refined is not None:
+            return self._refined.loss()
         for i in np.flatnonzero(self._loss_drift != self._rows.drift):
             self._losses[i] = self._rows.loss_of(i)
             self._loss_drift[i] = self._rows.drift[i]
@@ -270,6 +328,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def kkt_residual(self) -> float:
         """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
+        if self._is_refined and self._refined is not None:
+            return self._refined.kkt_residual()
         rows = self._rows
         worst = max((rows.violation_alone(i) for i in range(self.n_variables) if rows.is_constant(i)), default=0.0)
         if len(self._active):
@@ -279,17 +339,59 @@ class PseudolikelihoodLoss(PenalisedLoss):
     @property
     def n_optimised(self) -> int:
         """Block steps taken."""
-        return self._rows.n_steps
+        return self._rows.n_steps + (0 if self._refined is None else self._refined.n_optimised)
 
 
-def _rows_of(table: DiscreteTable, weights: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray | None]:
+class DoublePseudolikelihoodLoss(PseudolikelihoodLoss):
+    """The same loss in double precision, which shares the active edges of one in single precision."""
+
+    _is_double = True
+
+    @classmethod
+    def from_single(cls, single: PseudolikelihoodLoss) -> "DoublePseudolikelihoodLoss":
+        """Return a loss over the same rows and edges, still with other parameters of the nodes."""
+        fine = cls(
+            single._table,
+            single.statistics,
+            lam=single.lam,
+            l2=single.l2,
+            weights=single._row_weights,
+            penalize_nodes=single._penalize_nodes,
+            edge_weights=single._edge_weights,
+            feature_wise=single._feature_wise,
+            n_jobs=single._n_jobs,
+        )
+        fine._active = single._active
+        return fine
+
+    def follow(self, single: PseudolikelihoodLoss) -> None:
+        """Go on from the parameters and the penalty of the loss in single precision."""
+        if self.lam != single.lam:
+            self.lam = single.lam
+        self.renew_bounds()
+        self._replace_values(single.node_values.copy(), self._active.values.copy())
+
+    def renew_bounds(self) -> None:
+        """Take note that the active edges may be others."""
+        self._append_edges(np.zeros(0, dtype=np.int64))
+        self._bound[:] = inf
+
+    def kkt_residual(self) -> float:
+        """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
+        self.renew_bounds()
+        return super().kkt_residual()
+
+
+def _rows_of(
+    table: DiscreteTable, weights: np.ndarray | None, is_double: bool
+) -> tuple[list[np.ndarray], np.ndarray | None]:
     """Return the codes of each variable, contiguous, bytes where they fit, and weights of mean 1 without tiny ones."""
     rows, relative = None, None
     if weights is not None:
         relative = weights / weights.max()  # first, for sums may overflow
         relative = relative / relative.mean()
-        rows = np.flatnonzero(relative >= _LEAST_WEIGHT)
-        relative = relative[rows].astype(np.float32)
+        rows = np.flatnonzero(relative >= (_LEAST_DOUBLE if is_double else _LEAST_WEIGHT))
+        relative = relative[rows].astype(np.float64 if is_double else np.float32)
     codes = []
     for v in range(table.n_variables):
         column = table.codes[v] if rows is None or len(rows) == table.n_rows else table.codes[v][rows]
