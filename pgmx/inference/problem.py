@@ -287,8 +287,20 @@ class MapAssignment(dict[Hashable, Hashable]):
 
 
 def check_memory(memory: int | None) -> int:
-    """Return the bytes that exact inference may take."""
-    return EXACT_MEMORY if memory is None else check_natural(memory, "memory", 0)
+    """Return the bytes that exact inference may take: 2 GB by default, less where less is free."""
+    if memory is not None:
+        return check_natural(memory, "memory", 0)
+    return min(EXACT_MEMORY, read_free_memory())
+
+
+def read_free_memory() -> int:
+    """Return the bytes that programs can take without swapping; EXACT_MEMORY where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            words = next(line for line in file if line.startswith("MemAvailable:")).split()
+    except (OSError, StopIteration):
+        return EXACT_MEMORY
+    return int(words[1]) * 1024
 
 
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:

@@ -243,7 +243,7 @@ def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> T
     bound = "at least " if at_least else ""
     return TreewidthError(
         f"exact inference needs {bound}{format_bytes(n_bytes)} (width {bound}{width}), more than the "
-        f"{format_bytes(memory)} of memory={memory}",
+        f"{format_bytes(memory)} of memory={memory} (by default 2 GB, or what is free)",
         "use {}, a sparser network, more evidence, or grant more memory",
     )
 
