@@ -8,7 +8,8 @@ variables in which they differ: since no table joins it to another such part, th
 and the swap is always accepted. In a search a replica's copy climbs, one variable at a time, to a local maximum, and
 every cluster in which this differs from the best configuration is taken over where it scores more: the result is the
 best of all mixtures of the two.
-Cost of a sweep: one addition per state and incident table, one exponential per state.
+Cost of a sweep: one addition per state and incident table, one exponential per state; at the temperature of 1 a
+multiplication per state and table, and no exponential.
 Thread-safety: an object serves one thread; it shares only its inputs, which it reads.
 References: Geman & Geman (1984), IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741; Hukushima
 & Nemoto (1996), Journal of the Physical Society of Japan 65, 1604-1608 (exchange); Houdayer (2001), European Physical
@@ -16,7 +17,7 @@ Journal B 22, 479-484 (clusters); Tinos, Whitley & Chicano (2015), Partition cro
 FOGA.
 """
 
-from libc.math cimport exp, sqrt
+from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
@@ -27,6 +28,9 @@ from _rng cimport next_word, uniform
 # Sweeps after which a climb ends at the latest: rounding could keep it on a plateau for ever.
 cdef enum:
     MOST_CLIMBS = 1000
+
+# A product of scaled rows below this is formed again from logarithms.
+cdef double TINY = 1e-280
 
 
 cdef class Replicas:
@@ -73,11 +77,13 @@ cdef class Replicas:
         uint64_t[::1] word,
     ):
         cdef Py_ssize_t r
-        self._arrays = (node_offsets, node_logs, pointer, first_row, members, member, strides, logs)
+        self._arrays = (node_offsets, node_logs, node_scaled, pointer, first_row, members, member, strides)
+        self._arrays += (logs, scaled)
         self.net.node_offsets, self.net.node_logs = &node_offsets[0], &node_logs[0]
+        self.net.node_scaled = &node_scaled[0]
         self.net.pointer, self.net.members = &pointer[0], &members[0]
         if first_row.shape[0]:
-            self.net.first_row, self.net.logs = &first_row[0], &logs[0]
+            self.net.first_row, self.net.logs, self.net.scaled = &first_row[0], &logs[0], &scaled[0]
         if member.shape[0]:
             self.net.member, self.net.strides = &member[0], &strides[0]
         self.free, self.states, self.word = free, states, word
@@ -141,23 +147,43 @@ cdef class Replicas:
                     spreads[v] += sqrt(total) / self.n_replicas
         return np.asarray(spreads)
 
+    cdef inline bint multiply_rows(self, Py_ssize_t v, const int32_t *state, double *weights) noexcept nogil:
+        # Weights of the states at the temperature of 1; False where that of the present one is too small a number.
+        cdef Py_ssize_t a, i, first = self.net.node_offsets[v], r = self.net.node_offsets[v + 1] - first
+        cdef const double *row
+        for a in range(r):
+            weights[a] = self.net.node_scaled[first + a]
+        for i in range(self.net.pointer[v], self.net.pointer[v + 1]):
+            row = self.net.scaled + row_of(&self.net, i, state)
+            for a in range(r):
+                weights[a] *= row[a]
+        return weights[state[v]] >= TINY
+
     cdef double sweep_one(self, int32_t *state, double beta, double *sums) noexcept nogil:
         # Draws every free variable once and adds its conditional to `sums`, if any; returns what the score rose by.
         cdef Py_ssize_t f, v, a, r
         cdef int32_t code
         cdef double *weights = &self.weights[0]
         cdef double top, before, total, threshold, gain = 0.0
+        cdef bint is_product
         for f in range(self.free.shape[0]):
             v = self.free[f]
-            r = self.add_rows(v, state, weights)
-            before = weights[state[v]]
-            top = weights[0]
-            for a in range(1, r):
-                top = max(top, weights[a])
+            r = self.net.node_offsets[v + 1] - self.net.node_offsets[v]
             total = 0.0
-            for a in range(r):
-                weights[a] = 1.0 if weights[a] == top else exp(beta * (weights[a] - top))
-                total += weights[a]
+            is_product = beta == 1.0 and self.multiply_rows(v, state, weights)
+            if is_product:
+                before = weights[state[v]]
+                for a in range(r):
+                    total += weights[a]
+            else:
+                self.add_rows(v, state, weights)
+                before = weights[state[v]]
+                top = weights[0]
+                for a in range(1, r):
+                    top = max(top, weights[a])
+                for a in range(r):
+                    weights[a] = 1.0 if weights[a] == top else exp(beta * (weights[a] - top))
+                    total += weights[a]
             threshold = uniform(&self.word[0]) * total
             if sums != NULL:
                 for a in range(r):
@@ -169,22 +195,29 @@ cdef class Replicas:
             while weights[code] == 0.0:    # the sum rounded up to the threshold: back to the last possible state
                 code -= 1
             if code != state[v]:
-                self.add_rows(v, state, weights)
-                gain += weights[code] - before
+                if is_product:
+                    gain += log(weights[code] / before)
+                else:
+                    self.add_rows(v, state, weights)
+                    gain += weights[code] - before
                 state[v] = code
         return gain
 
-    def sweep(self, const double[::1] betas, double[:, ::1] sums=None):
+    def sweep(self, const double[::1] betas, double[:, ::1] sums=None, Py_ssize_t n_sweeps=1):
         """Sweep each replica once at its inverse temperature, `betas` (replicas,).
 
-        The conditionals from which the states of the first replicas are drawn are added to `sums` (replicas, cells).
+        The first replicas are swept `n_sweeps` times, and the conditionals from which their states are drawn are added
+        to `sums` (first replicas, cells).
         """
-        cdef Py_ssize_t r, n_sums = 0 if sums is None else sums.shape[0]
+        cdef Py_ssize_t r, s, n_sums = 0 if sums is None else sums.shape[0]
         cdef double *sum_of
         with nogil:
             for r in range(self.n_replicas):
                 sum_of = &sums[r, 0] if r < n_sums else NULL
-                self.scores[r] += self.sweep_one(&self.states[r, 0], betas[r], sum_of)
+                s = n_sweeps if r < n_sums else 1
+                while s > 0:
+                    self.scores[r] += self.sweep_one(&self.states[r, 0], betas[r], sum_of)
+                    s -= 1
 
     def exchange(self, const double[::1] betas, Py_ssize_t n_copies):
         """Exchange replicas r and r + n_copies by Metropolis' rule, for each r from above; return how many did."""

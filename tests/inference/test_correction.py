@@ -85,7 +85,6 @@ def test_order_of_the_questions_is_irrelevant():
         "given": lambda problem: marginals(problem, {"x1": 0}, memory=64, n_sweeps=500).array("x0").tolist(),
         "best": lambda problem: map_assignment(problem, memory=64, n_sweeps=100),
     }
-    questions["both"] = lambda problem: (questions["corrected"](problem), questions["given"](problem))
     expected = ask(list(questions))
     for names in itertools.permutations(questions, 2):
         if {"exact", "best"} != set(names):
@@ -118,6 +117,6 @@ def test_beliefs_are_weighed_by_their_distance_from_the_means():
     means = np.array([0.5, 0.5, 0.6, 0.4])
     close, errors = correct_beliefs(beliefs, SampleMeans(means, np.full(4, 1e-3), 1.0, 1e4), offsets)
     np.testing.assert_allclose(close, means, atol=1e-5)
-    np.testing.assert_allclose(errors, 2e-3, rtol=1e-4)
+    np.testing.assert_allclose(errors, 2.5e-3, rtol=1e-4)
     far, errors = correct_beliefs(beliefs, SampleMeans(means, np.full(4, 10.0), 1.0, 1.0), offsets)
     np.testing.assert_allclose(far, 0.8 * beliefs + 0.2 * means)

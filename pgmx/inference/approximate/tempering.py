@@ -53,12 +53,12 @@ class Replicas:
         self.states = draw(len(self.betas))
         self.chains = _tempering.Replicas(*_make_finite(tables, 1), free, self.states, word)
 
-    def advance(self, sums: np.ndarray | None = None) -> None:
+    def advance(self, sums: np.ndarray | None = None, n_sweeps: int = 1) -> None:
         """Sweep all replicas once, exchange temperatures, swap clusters.
 
-        The conditionals of the coldest replicas are added to `sums`, float64 (COPIES, cells), if it is there.
+        With `sums`, float64 (COPIES, cells), the coldest are swept `n_sweeps` times, and their conditionals are added.
         """
-        self.chains.sweep(self.betas, sums)
+        self.chains.sweep(self.betas, sums, n_sweeps)
         self.chains.exchange(self.betas, COPIES)
         self.chains.swap_clusters()
 
