@@ -16,6 +16,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from inference_answers import ask_map, ask_marginals
 from inference_problems import FILES, grid, learned, regular
 
 from pgmx.inference import TreewidthError, log_partition
@@ -153,7 +154,12 @@ def ask_coverage(problem, n_seeds=100):
     }
 
 
-QUESTIONS = {"log_partition": ask_log_partition, "coverage": ask_coverage}
+QUESTIONS = {
+    "log_partition": ask_log_partition,
+    "coverage": ask_coverage,
+    "marginals": ask_marginals,
+    "map": ask_map,
+}
 
 
 def main():
