@@ -96,7 +96,11 @@ ORDER = {
         "annealing loopy mean_field tempering tree_reweighted",
         "correction imputation search",
     ],
-    "pgmx/inference/exact": ["elimination low_degree", "bucket_elimination family_marginals junction_tree", "exact"],
+    "pgmx/inference/exact": [
+        "elimination low_degree",
+        "bucket_elimination family_marginals junction_tree",
+        "conditioning exact",
+    ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs", "divergence", "curve"],
     "pgmx/models": ["bayesian files names", "fixed_graph", "gaussian markov", "any_model"],

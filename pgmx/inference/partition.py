@@ -8,17 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, count_workers
 from pgmx.inference.approximate.annealing import AIS_TOLERANCE, estimate_by_annealing
 from pgmx.inference.approximate.mean_field import fit_mean_field
 from pgmx.inference.approximate.tree_reweighted import reweight_trees
 from pgmx.inference.engines import BeliefEngine
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
+from pgmx.inference.exact.conditioning import choose_conditioning, sum_by_conditioning
 from pgmx.inference.exact.elimination import TreewidthError, search_order, too_wide
 from pgmx.inference.exact.low_degree import Part, sum_out_low_degrees
 from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
 from pgmx.inference.problem import Problem, check_memory
 
+#: Multiplications of all configurations by which elimination may be conditioned: seconds, and some ten minutes.
+MOST_OPERATIONS = {"ais": 0, "auto": 2**30, "exact": 2**36}
 #: Nats above which a standard error is called large.
 LARGE_ERROR = 0.1
 
@@ -115,26 +118,24 @@ def compute_shares(
             return LogPartition(shares.sum(), "exact"), shares
         except TreewidthError as wide:
             error = wide
-            if method == "exact":
-                raise error.with_engines("annealed importance sampling (method='ais')") from None
-    return _anneal(ReducedNetwork(problem.model, codes), memory if error else 0, error, options)
+    return _sum_parts(ReducedNetwork(problem.model, codes), method, memory if error else 0, error, options)
 
 
-def _anneal(
-    reduced: ReducedNetwork, memory: int, error: TreewidthError | None, options: Mapping[str, Any]
+def _sum_parts(
+    reduced: ReducedNetwork, method: str, memory: int, error: TreewidthError | None, options: Mapping[str, Any]
 ) -> tuple[LogPartition, np.ndarray]:
-    """Estimate the log-partition of the parts that take more than `memory` bytes; sum the others, and all leaves."""
+    """Sum all leaves and the parts that fit into `memory` bytes; estimate the others by annealing, if it may."""
     shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
     shares = np.append(shares, reduced.constant)
     wide = []
     for part in parts:
-        plan = search_order(part.factors.cardinalities.tolist(), part.factors.scopes, by_largest=True)
-        cards = part.factors.cardinalities.tolist()
-        if count_elimination_cost(plan, cards).bytes > memory:
+        exact = _sum_exactly(part, memory, MOST_OPERATIONS[method], options.get("n_jobs"))
+        if exact is None:
             wide.append(part)
         else:
-            tables = list(zip(part.factors.scopes, part.factors.tables, strict=True))
-            shares[part.variables] = sum_by_elimination(plan, cards, tables)
+            shares[part.variables] = exact
+    if wide and method == "exact" and error is not None:
+        raise error.with_engines("annealed importance sampling (method='ais')") from None
     settings = {**options, "tol": options.get("tol", AIS_TOLERANCE) / max(1.0, len(wide) ** 0.5)}
     estimates = [estimate_by_annealing(part.factors, **settings) for part in wide]
     for part, estimate in zip(wide, estimates, strict=True):
@@ -154,6 +155,20 @@ def _anneal(
     if error is not None:
         warn_approximate(_describe_estimate(answer), error)
     return answer, shares
+
+
+def _sum_exactly(part: Part, memory: int, most_operations: int, n_jobs: int | None) -> np.ndarray | None:
+    """Return the log-partition of a connected part, shared by its variables; None where that takes too much."""
+    cards = part.factors.cardinalities.tolist()
+    plan = search_order(cards, part.factors.scopes, by_largest=True)
+    if count_elimination_cost(plan, cards).bytes <= memory:
+        return sum_by_elimination(plan, cards, list(zip(part.factors.scopes, part.factors.tables, strict=True)))
+    conditioning = choose_conditioning(part.factors, memory // count_workers(n_jobs), most_operations)
+    if conditioning is None:
+        return None
+    shares = np.zeros(len(cards))
+    shares[0] = sum_by_conditioning(part.factors, conditioning, n_jobs)
+    return shares
 
 
 def _describe_estimate(answer: LogPartition) -> str:

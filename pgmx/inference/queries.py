@@ -89,7 +89,7 @@ def marginals(
         Junction tree, belief propagation corrected by Gibbs sampling, each of these alone, or the first two as memory
         allows.
     memory : int, optional
-        Most bytes of the junction tree; 2**31 by default.
+        Most bytes of the junction tree; 2**31 by default, or what is free where that is less.
     **options : dict
         For "loopy", "corrected" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`; for the latter two
         also ``n_sweeps``, the sweeps over all n variables, of all replicas together (6e6 / n, at least 4000, by
@@ -298,12 +298,12 @@ def log_partition(
         Exact, annealed importance sampling, the Bethe approximation of belief propagation, or the first where memory
         allows and the second where it does not.
     memory : int, optional
-        Most bytes of the tables of elimination, 2**31 by default.
+        Most bytes of the tables of elimination; 2**31 by default, or what is free where that is less.
     **options : dict
         For "loopy" those of :func:`pgmx.inference.loopy_belief_propagation`. For "ais" and "auto": ``random_state=0``,
         a non-negative seed, None draws fresh entropy; ``n_chains=512``; ``tol=0.01``, the standard error in nats at
         which it ends; ``max_work=4 * 10**9``, the cells of tables after which it ends, about a nanosecond each; and
-        ``n_jobs``, threads, on which the answer does not depend.
+        ``n_jobs``, threads, on which the answer does not depend; "exact" takes this one too.
 
     Returns
     -------
@@ -327,6 +327,10 @@ def log_partition(
     Variable elimination frees each table as soon as it is summed, so that it fits where a junction tree does not: a
     grid of 20 x 20 binary variables takes 17 MB and about a second. The answer does not depend on earlier questions.
 
+    Where that takes more memory, some variables of a connected part take each of their states in turn (cutset
+    conditioning), for "auto" as long as that is a matter of seconds, for "exact" of minutes; `n_jobs` configurations at
+    a time share the memory.
+
     Annealing first sums out all variables of at most two neighbours; for "auto" also the connected parts that fit into
     memory. The chains of each other part start at independent samples of a spanning tree, that of the strongest tables,
     and pass through temperatures to the network by Gibbs sampling. Runs of two to four times as many temperatures each
@@ -339,7 +343,8 @@ def log_partition(
 
     References
     ----------
-    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, algorithm 9.1 (variable elimination). R. M. Neal
+    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, algorithms 9.1 (variable
+    elimination) and 9.5 (conditioning). R. M. Neal
     (2001), Annealed importance sampling, Statistics and Computing 11, section 2. M. J. Wainwright, T. S. Jaakkola,
     A. S. Willsky (2005), A new class of upper bounds on the log partition function, IEEE Transactions on Information
     Theory 51, section IV (the upper bound). W. Wiegerinck (2000), Variational approximations between mean field theory
@@ -359,7 +364,7 @@ def log_partition(
     True
     """
     check_method(method, ("auto", "exact", "ais", "loopy"))
-    known: dict[str, tuple[str, ...]] = {"exact": (), "loopy": BELIEF_OPTIONS}
+    known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
     return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)

@@ -15,6 +15,7 @@ from helpers.markov_networks import enumerable, networks, ring
 from oracles import enumeration
 from pgmx.datasets import chain_network, grid_network
 from pgmx.inference import ApproximationWarning, PairwisePotentials
+from pgmx.inference.partition import MOST_OPERATIONS
 from pgmx.models import PairwiseMarkovNetwork
 
 TABLE = [[1.0, 0.0, -1.0], [0.5, 2.0, 0.0]]
@@ -104,7 +105,8 @@ def complete(n, isolated):
 
 def test_wide_network_is_scaled_by_an_estimate(monkeypatch):
     exact = complete(5, isolated=2).log_partition_
-    monkeypatch.setattr("pgmx.models.markov.factors.EXACT_MEMORY", 16)
+    monkeypatch.setattr("pgmx.models.markov.factors.check_memory", lambda memory: 16)
+    monkeypatch.setitem(MOST_OPERATIONS, "auto", 0)
     network = complete(5, isolated=2)
     with pytest.warns(ApproximationWarning, match="annealed importance sampling"):
         assert not network.partition_is_exact

@@ -4,6 +4,7 @@
   allocated: min-fill, the best of many orders, and a bound on what any order reaches
 - `low_degree`: variables of few neighbours summed out exactly, and the parts of a network that remain
 - `bucket_elimination`: the log-partition by variable elimination, which frees each table as soon as it is summed
+- `conditioning`: elimination within less memory than an order needs: some variables take each of their states in turn
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors
 - `junction_tree`: sums, maxima, conditional tables and joint distributions over the cliques of a junction tree

@@ -12,7 +12,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.partition import LogPartition, compute_shares
-from pgmx.inference.problem import EXACT_MEMORY, Problem
+from pgmx.inference.problem import EXACT_MEMORY, Problem, check_memory
 
 
 class Scaling(NamedTuple):
@@ -64,7 +64,7 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
-    log_partition, shares = compute_shares(problem, {}, "auto", EXACT_MEMORY, {})
+    log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
     totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)

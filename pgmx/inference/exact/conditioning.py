@@ -1,0 +1,78 @@
+"""Elimination within less memory than an order needs: some variables take each of their states in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
+from pgmx.inference.exact.elimination import EliminationPlan, search_order
+from pgmx.inference.networks.evidence import ReducedNetwork
+from pgmx.inference.networks.factors import LogFactors
+from pgmx.inference.networks.log_tables import log_sum_exp
+
+#: Multiplications that the work around those of one variable takes as long as.
+OVERHEAD = 10_000
+
+
+class Conditioning(NamedTuple):
+    """Variables that are set to each of their states, the order for all others, and what that costs.
+
+    `bytes` is the memory of one configuration of the variables, `operations` counts the multiplications of all.
+    """
+
+    variables: tuple[int, ...]
+    plan: EliminationPlan
+    bytes: int
+    operations: int
+
+
+def choose_conditioning(factors: LogFactors, memory: int, most_operations: int) -> Conditioning | None:
+    """Choose variables, each the one in tables of most cells, until an order of the others fits into `memory` bytes.
+
+    None where that takes more than `most_operations` multiplications in all. Koller and Friedman (2009), algorithm 9.5.
+    """
+    cards = factors.cardinalities.tolist()
+    chosen: list[int] = []
+    while True:
+        left = [1 if v in chosen else card for v, card in enumerate(cards)]
+        scopes = [tuple(v for v in scope if left[v] > 1) for scope in factors.scopes]
+        plan = search_order(left, [scope for scope in scopes if scope], by_largest=True)
+        cost = count_elimination_cost(plan, left)
+        operations = (cost.operations + OVERHEAD * len(cards)) * prod(cards[v] for v in chosen)
+        if operations > most_operations:
+            return None
+        if cost.bytes <= memory:
+            return Conditioning(tuple(chosen), plan, cost.bytes, operations)
+        chosen.append(_find_most_costly(plan, left))
+
+
+def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
+    """Return the variable whose states share out most cells of the cliques."""
+    savings = np.zeros(len(cards))
+    for clique in plan.cliques:
+        savings[list(clique)] += prod(cards[v] for v in clique)
+    return int(np.argmax(savings * (1.0 - 1.0 / np.asarray(cards))))
+
+
+def sum_by_conditioning(factors: LogFactors, conditioning: Conditioning, n_jobs: int | None = None) -> float:
+    """Return the logarithm of the sum over all configurations of the product of the factors."""
+    from pgmx.parallel.spread import call_together
+
+    configurations = product(*(range(int(factors.cardinalities[v])) for v in conditioning.variables))
+    calls = (partial(_sum_configuration, factors, conditioning, configuration) for configuration in configurations)
+    return float(log_sum_exp(np.array(call_together(calls, n_jobs))))
+
+
+def _sum_configuration(factors: LogFactors, conditioning: Conditioning, configuration: tuple[int, ...]) -> float:
+    evidence = dict(zip(conditioning.variables, configuration, strict=True))
+    try:
+        reduced = ReducedNetwork(factors, evidence)
+    except ValueError:  # a factor rules it out
+        return -np.inf
+    return reduced.constant + float(sum_by_elimination(conditioning.plan, reduced.cards, reduced.factors).sum())
