@@ -138,20 +138,27 @@ def _sum_parts(
         raise error.with_engines("annealed importance sampling (method='ais')") from None
     settings = {**options, "tol": options.get("tol", AIS_TOLERANCE) / max(1.0, len(wide) ** 0.5)}
     estimates = [estimate_by_annealing(part.factors, **settings) for part in wide]
-    for part, estimate in zip(wide, estimates, strict=True):
-        shares[part.variables[0]] = estimate.value
-    if shares.min() == -np.inf:
+    rest = float(shares.sum())
+    lower, upper = _add_bounds(rest, wide, [estimate.largest_score for estimate in estimates])
+    if upper == -np.inf:
         raise ValueError(describe_impossible(reduced.evidence))
     if not wide:
-        return LogPartition(shares.sum(), "exact"), shares
-    rest = float(shares.sum()) - sum(estimate.value for estimate in estimates)
+        return LogPartition(rest, "exact"), shares
+    for part, estimate in zip(wide, estimates, strict=True):
+        shares[part.variables[0]] = estimate.value
     answer = LogPartition(
         shares.sum(),
         "ais",
         float(np.sqrt(sum(estimate.standard_error**2 for estimate in estimates))),
-        *_add_bounds(rest, wide),
+        lower,
+        upper,
         min(estimate.effective_size for estimate in estimates),
     )
+    if answer == -np.inf:
+        raise ValueError(
+            "annealed importance sampling met no configuration of positive probability: check the evidence, give a "
+            "larger max_work, or method='exact' with more memory"
+        )
     if error is not None:
         warn_approximate(_describe_estimate(answer), error)
     return answer, shares
@@ -209,11 +216,11 @@ def describe_beliefs(engine: BeliefEngine) -> LogPartition:
     """Return Bethe's approximation with bounds on the true value."""
     reduced = ReducedNetwork(engine.problem.model, engine.codes)
     shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
-    lower, upper = _add_bounds(reduced.constant + float(shares.sum()), parts)
+    lower, upper = _add_bounds(reduced.constant + float(shares.sum()), parts, [-np.inf] * len(parts))
     return LogPartition(engine.log_partition, "loopy", np.nan, lower, upper)
 
 
-def _add_bounds(constant: float, parts: Sequence[Part]) -> tuple[float, float]:
-    """Return a lower and an upper bound on a constant and the log-partitions of some parts."""
-    lower = sum(fit_mean_field(part.factors) for part in parts)
+def _add_bounds(constant: float, parts: Sequence[Part], scores: Sequence[float]) -> tuple[float, float]:
+    """Return bounds on a constant and the log-partitions of parts, from below no less than the scores of states."""
+    lower = sum(max(score, fit_mean_field(part.factors)) for part, score in zip(parts, scores, strict=True))
     return constant + lower, constant + sum(reweight_trees(part.factors.pairwise()).upper for part in parts)

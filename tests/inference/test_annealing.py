@@ -81,6 +81,17 @@ def test_two_far_modes_of_a_ferromagnet():
     check_estimate(network)
 
 
+def test_colourings_of_a_grid():
+    # Proper colourings with three colours: every table of a pair rules out a third of its cells.
+    n, differ = 5, np.where(np.eye(3, dtype=bool), -np.inf, 0.0)
+    pairs = [(v, v + 1) for v in range(n * n) if (v + 1) % n] + [(v, v + n) for v in range(n * n - n)]
+    network = PairwisePotentials.build([3] * n * n, None, dict.fromkeys(pairs, differ))
+    answer = log_partition(network, method="ais")
+    assert 0.0 < answer.standard_error < 0.05
+    assert answer.lower < np.log(580986) < answer.upper  # OEIS A020698
+    assert abs(answer - np.log(580986)) < 4 * answer.standard_error
+
+
 def test_leaves_cycles_and_isolated_variables_are_exact():
     rng = np.random.default_rng(3)
     pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (6, 7), (7, 8), (8, 9), (9, 6)]

@@ -21,16 +21,22 @@ BLOCK = 64
 #: Temperatures of the first run; least and largest factor to the next, and what is added to the factor that is needed.
 FIRST_STEPS = 32
 LEAST_GROWTH, MOST_GROWTH, SPARE = 2.0, 4.0, 1.2
+#: Nats between a cell of minus infinity and the least other of its table while chains are annealed.
+HARDNESS = 20.0
 #: Share of equal steps that every schedule keeps, whatever the first run says of the others.
 EVEN_SHARE = 0.2
 
 
 class AnnealingEstimate(NamedTuple):
-    """An estimate of a log-partition with its standard error, and the chains that it is worth at equal weights."""
+    """An estimate of a log-partition with its standard error, and the chains that it is worth at equal weights.
+
+    The largest score of a chain's last state bounds the log-partition from below.
+    """
 
     value: float
     standard_error: float
     effective_size: float
+    largest_score: float
 
 
 class _Layout(NamedTuple):
@@ -58,14 +64,15 @@ def estimate_by_annealing(
     """Estimate the log-partition by annealed importance sampling from a spanning tree.
 
     Runs of two to four times as many temperatures each follow one another until the standard error is at most `tol` or
-    all have read `max_work` cells. `factors` hold a scope once, and no empty one.
+    all have read `max_work` cells. `factors` hold a scope once, and no empty one. Cells of minus infinity off the tree
+    are very low ones until the end, when chains at them get the weight 0: a chain can leave them before.
     """
     sequence = np.random.SeedSequence(check_seed(random_state))
     n_chains = check_natural(n_chains, "n_chains", 2)
     max_work = check_natural(max_work, "max_work", 0)
     if not is_number(tol) or tol <= 0:
         raise ValueError(f"tol must be a positive number of nats, got {tol!r}")
-    layout, target = _lay_out(factors)
+    layout, target = _lay_out(_soften(factors))
     tree = fit_tree(factors)
     _, base = _lay_out(tree.factors)
     sweep = n_chains * max(1, sum(int(factors.cardinalities[list(scope)].sum()) for scope in factors.scopes))
@@ -74,7 +81,9 @@ def estimate_by_annealing(
         seeds, words = sequence.spawn(1)[0].spawn(2)
         states = tree.draw_samples(n_chains, np.random.default_rng(seeds))
         log_weights, variances = _run_chains(layout, base, target, temperatures, states, words, n_jobs)
-        estimate = _average(tree.log_partition, log_weights)
+        scores = factors.log_score(states)
+        log_weights[scores == -np.inf] = -np.inf
+        estimate = AnnealingEstimate(*_average(tree.log_partition, log_weights), float(scores.max()))
         n_steps = len(temperatures) - 1
         max_work -= n_steps * sweep
         growth = min(max(LEAST_GROWTH, SPARE * (estimate.standard_error / tol) ** 2), MOST_GROWTH)
@@ -82,6 +91,16 @@ def estimate_by_annealing(
         if estimate.standard_error <= tol or next_steps <= n_steps:
             return estimate
         temperatures = _choose_temperatures(temperatures, variances, next_steps)
+
+
+def _soften(factors: LogFactors) -> LogFactors:
+    """Return factors whose cells of minus infinity lie below all others of their table."""
+    tables = []
+    for table in factors.tables:
+        possible = table > -np.inf
+        least = table.min(where=possible, initial=np.inf) - HARDNESS
+        tables.append(table if possible.all() else np.where(possible, table, least))
+    return LogFactors(factors.cardinalities, factors.scopes, tuple(tables))
 
 
 def _lay_out(factors: LogFactors) -> tuple[_Layout, np.ndarray]:
@@ -121,7 +140,10 @@ def _run_chains(
     entropy: np.random.SeedSequence,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logarithms of the weights of all chains, and the variance of D at each temperature."""
+    """Return the logarithms of the weights of all chains, and the variance of D at each temperature.
+
+    The states, int32 (n, chains), move to those at the end.
+    """
     n_chains, n_steps = states.shape[1], len(temperatures) - 1
     words = entropy.generate_state(n_chains, np.uint64)
     log_weights = np.empty(n_chains)
@@ -131,9 +153,11 @@ def _run_chains(
     def run(number: int) -> int:
         chains = slice(starts[number], starts[number] + BLOCK)
         block = np.ascontiguousarray(states[:, chains], dtype=np.int32)
-        return _annealing.anneal(
+        alive = _annealing.anneal(
             *layout, base, target, temperatures, block, words[chains], log_weights[chains], differences[number]
         )
+        states[:, chains] = block
+        return alive
 
     if min(count_workers(n_jobs), len(starts)) == 1:
         alive = sum(run(number) for number in range(len(starts)))
@@ -155,14 +179,14 @@ def _choose_temperatures(temperatures: np.ndarray, variances: np.ndarray, n_step
     return chosen
 
 
-def _average(log_partition: float, log_weights: np.ndarray) -> AnnealingEstimate:
-    """Return the estimate that the weights make of the base's log-partition.
+def _average(log_partition: float, log_weights: np.ndarray) -> tuple[float, float, float]:
+    """Return the estimate that the weights make of the base's log-partition, its standard error and effective size.
 
     Few chains miss the largest weights and their variance with them; that of a log-normal variable stands in then.
     """
     top = log_weights.max()
     if top == -np.inf:
-        return AnnealingEstimate(-np.inf, np.inf, 0.0)
+        return -np.inf, np.inf, 0.0
     weights = np.exp(log_weights - top)
     n_chains, mean = len(weights), weights.mean()
     variance = weights.var(ddof=1) / mean**2
@@ -170,4 +194,4 @@ def _average(log_partition: float, log_weights: np.ndarray) -> AnnealingEstimate
     spread = float(np.var(log_weights[alive]))
     variance = max(variance, np.expm1(min(spread, 50.0)) * alive.mean())
     size = float(weights.sum() ** 2 / (weights**2).sum())
-    return AnnealingEstimate(float(log_partition + top + np.log(mean)), float(np.sqrt(variance / n_chains)), size)
+    return float(log_partition + top + np.log(mean)), float(np.sqrt(variance / n_chains)), size
