@@ -92,7 +92,7 @@ def marginals(
         Most bytes of the junction tree; 2**31 by default, or what is free where that is less.
     **options : dict
         For "loopy", "corrected" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`; for the latter two
-        also ``n_sweeps``, the sweeps over all n variables, of all replicas together (6e6 / n, at least 4000, by
+        also ``n_sweeps``, the sweeps over all n variables, of all replicas together (8e6 / n, at least 4000, by
         default), and ``random_state=0``; for "gibbs" those of :func:`pgmx.inference.gibbs_sample`, with
         ``n_samples=10000``.
 
@@ -123,7 +123,7 @@ def marginals(
     "corrected" weighs the beliefs b against means m of conditionals along Gibbs samples [1]_ with standard errors s,
 
     .. math:: \frac{s^2 b + \tau^2 m}{s^2 + \tau^2}, \qquad
-        \text{error} = 2 \sqrt{\frac{s^2 \tau^2}{s^2 + \tau^2}}
+        \text{error} = 2.5 \sqrt{\frac{s^2 \tau^2}{s^2 + \tau^2}}
 
     where :math:`\tau^2`, the variance of the bias of b, is what :math:`(b - m)^2` exceeds :math:`s^2` by. Two groups
     of replicas at several temperatures are swept, independent of each other, whose agreement gives s and ``r_hat``
