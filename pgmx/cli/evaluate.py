@@ -118,7 +118,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     likelihood, pseudo = network.log_likelihood(table), network.pseudo_log_likelihood(table)
 
     _report_sizes(title, table.n_rows, network)
-    how = "" if network.partition_is_exact else " (about: the partition function is Bethe's)"
+    how = "" if network.partition_is_exact else f" (± {network.log_partition_.standard_error:.2g}, a standard error)"
     line("loglik", f"{likelihood.sum():.4f} nats, {likelihood.mean():.4f} per row{how}")
     line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} per row (log pseudolikelihood)")
 
