@@ -19,7 +19,7 @@ from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.annealing import AIS_OPTIONS
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS
-from pgmx.inference.marginalisation import choose_engine, read_question, try_exact
+from pgmx.inference.marginalisation import choose_engine, compute_joint, read_question, try_exact
 from pgmx.inference.maximisation import SEARCH_OPTIONS, compute_map
 from pgmx.inference.partition import LogPartition, compute_log_partition
 from pgmx.inference.problem import (
@@ -176,7 +176,8 @@ def joint(
         Observed variables.
     method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
         As for :func:`marginals`. Belief propagation answers for single variables and pairs that share an edge;
-        "corrected" corrects single variables only.
+        "corrected" corrects single variables only. Where a junction tree takes too much memory, up to 16 configurations
+        are still answered exactly by elimination, once for each.
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
@@ -202,7 +203,7 @@ def joint(
     """
     problem, codes = read_question(model, evidence, method, options)
     ids = problem.ids_of(variables, codes)
-    return choose_engine(problem, codes, method, memory, options).joint(ids)
+    return compute_joint(problem, codes, ids, method, memory, options)
 
 
 def map_assignment(

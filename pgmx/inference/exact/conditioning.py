@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import prod
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
+from pgmx.inference.exact.bucket_elimination import EliminationCost, count_elimination_cost, sum_by_elimination
 from pgmx.inference.exact.elimination import EliminationPlan, search_order
-from pgmx.inference.networks.evidence import ReducedNetwork
+from pgmx.inference.networks.evidence import Network, ReducedNetwork
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.log_tables import log_sum_exp
 
@@ -40,16 +40,23 @@ def choose_conditioning(factors: LogFactors, memory: int, most_operations: int) 
     cards = factors.cardinalities.tolist()
     chosen: list[int] = []
     while True:
-        left = [1 if v in chosen else card for v, card in enumerate(cards)]
-        scopes = [tuple(v for v in scope if left[v] > 1) for scope in factors.scopes]
-        plan = search_order(left, [scope for scope in scopes if scope], by_largest=True)
-        cost = count_elimination_cost(plan, left)
+        plan, cost = plan_rest(cards, factors.scopes, chosen)
         operations = (cost.operations + OVERHEAD * len(cards)) * prod(cards[v] for v in chosen)
         if operations > most_operations:
             return None
         if cost.bytes <= memory:
             return Conditioning(tuple(chosen), plan, cost.bytes, operations)
-        chosen.append(_find_most_costly(plan, left))
+        chosen.append(_find_most_costly(plan, [1 if v in chosen else card for v, card in enumerate(cards)]))
+
+
+def plan_rest(
+    cards: Sequence[int], scopes: Sequence[tuple[int, ...]], fixed: Sequence[int]
+) -> tuple[EliminationPlan, EliminationCost]:
+    """Return an order for all variables but some that have one state each, and its cost."""
+    rest = [1 if v in fixed else card for v, card in enumerate(cards)]
+    free = (tuple(v for v in scope if rest[v] > 1) for scope in scopes)
+    plan = search_order(rest, [scope for scope in free if scope], by_largest=True)
+    return plan, count_elimination_cost(plan, rest)
 
 
 def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
@@ -62,17 +69,31 @@ def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
 
 def sum_by_conditioning(factors: LogFactors, conditioning: Conditioning, n_jobs: int | None = None) -> float:
     """Return the logarithm of the sum over all configurations of the product of the factors."""
+    sums = sum_each_configuration(factors, {}, conditioning.variables, conditioning.plan, n_jobs)
+    return float(log_sum_exp(sums.ravel()))
+
+
+def sum_each_configuration(
+    network: Network,
+    evidence: Mapping[int, int],
+    variables: Sequence[int],
+    plan: EliminationPlan,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Return the logarithm of the sum for each configuration of some variables, one axis each."""
     from pgmx.parallel.spread import call_together
 
-    configurations = product(*(range(int(factors.cardinalities[v])) for v in conditioning.variables))
-    calls = (partial(_sum_configuration, factors, conditioning, configuration) for configuration in configurations)
-    return float(log_sum_exp(np.array(call_together(calls, n_jobs))))
+    shape = [int(network.cardinalities[v]) for v in variables]
+    calls = (
+        partial(_sum_rest, network, {**evidence, **dict(zip(variables, configuration, strict=True))}, plan)
+        for configuration in product(*map(range, shape))
+    )
+    return np.array(call_together(calls, n_jobs)).reshape(shape)
 
 
-def _sum_configuration(factors: LogFactors, conditioning: Conditioning, configuration: tuple[int, ...]) -> float:
-    evidence = dict(zip(conditioning.variables, configuration, strict=True))
+def _sum_rest(network: Network, evidence: Mapping[int, int], plan: EliminationPlan) -> float:
     try:
-        reduced = ReducedNetwork(factors, evidence)
+        reduced = ReducedNetwork(network, evidence)
     except ValueError:  # a factor rules it out
         return -np.inf
-    return reduced.constant + float(sum_by_elimination(conditioning.plan, reduced.cards, reduced.factors).sum())
+    return reduced.constant + float(sum_by_elimination(plan, reduced.cards, reduced.factors).sum())
