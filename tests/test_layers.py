@@ -88,7 +88,7 @@ ORDER = {
         "approximate",
         "engines",
         "partition",
-        "marginalisation maximisation",
+        "maximisation",
         "queries",
     ],
     "pgmx/inference/approximate": [
@@ -103,7 +103,7 @@ ORDER = {
     ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs", "divergence", "curve"],
-    "pgmx/models": ["bayesian files names", "fixed_graph", "gaussian markov", "any_model"],
+    "pgmx/models": ["bayesian files names", "evidence fixed_graph", "gaussian markov", "any_model"],
     "pgmx/models/bayesian": ["networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian uai", "markov"],
     "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],

@@ -15,7 +15,7 @@ from pgmx.cli.inputs.paths import check_writable
 def infer(model: str, *, evidence: Path | None, task: str, method: str, out: Path | None) -> None:
     """Answer one question about a discrete network and print the answer, or write it."""
     from pgmx.inference import log_partition, map_assignment, marginals
-    from pgmx.models.any_model import read_evidence_codes
+    from pgmx.models.evidence import read_evidence_codes
 
     if out is not None:
         check_writable(out, "--out")

@@ -7,22 +7,21 @@
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
 - `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling
-- `marginalisation`: which engine answers a question about marginals
 - `maximisation`: most probable states: exactly where memory allows, else by a search with a bound
 - `partition`: the log-partition as a number that says how it was computed and what it can be off by
-- `queries`: questions to any discrete Markov network, by name: marginals, most probable states, log-partition,
-  samples
+- `queries`: questions to any discrete Markov network, by name: its cost, marginals, joint distributions, samples
 """
 
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
 from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError, min_fill_order
 from pgmx.inference.exact.exact import ExactInference, MostProbable, elimination_plan
+from pgmx.inference.maximisation import map_assignment
 from pgmx.inference.networks.factors import LogFactors, NamedFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
-from pgmx.inference.partition import ApproximationWarning, LogPartition
+from pgmx.inference.partition import ApproximationWarning, LogPartition, log_partition
 from pgmx.inference.problem import InferenceCost, MapAssignment, Marginals
-from pgmx.inference.queries import estimate_cost, joint, log_partition, map_assignment, marginals, sample
+from pgmx.inference.queries import estimate_cost, joint, marginals, sample
 
 __all__ = [
     "ApproximationWarning",

@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 
 from pgmx.inference.approximate.search import search_configuration
-from pgmx.inference.engines import BeliefEngine
+from pgmx.inference.engines import BELIEF_OPTIONS, BeliefEngine
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.partition import warn_approximate
-from pgmx.inference.problem import MapAssignment, Problem, check_memory
+from pgmx.inference.problem import (
+    Evidence,
+    MapAssignment,
+    NetworkLike,
+    Problem,
+    check_memory,
+    check_method,
+    check_options,
+)
 
 #: Options of the search.
 SEARCH_OPTIONS = ("n_passes", "n_sweeps", "random_state")
@@ -52,3 +60,79 @@ def _name_states(
     free = (v for v in range(len(problem.names)) if v not in codes)
     states = {problem.names[v]: problem.states[v][int(best[v])] for v in free}
     return MapAssignment(states, log_value, bound, method)
+
+
+def map_assignment(
+    model: NetworkLike,
+    evidence: Evidence | None = None,
+    *,
+    method: str = "auto",
+    memory: int | None = None,
+    **options: Any,
+) -> MapAssignment:
+    r"""Return the most probable states of all variables together, :math:`\arg\max_x p(x \mid e)`.
+
+    Parameters
+    ----------
+    model : network, PairwisePotentials or LogFactors
+        The network.
+    evidence : dict of {name: state}, optional
+        Observed variables.
+    method : {"auto", "exact", "search", "loopy"}, default="auto"
+        Junction tree, a search with a bound, max-product belief propagation, or the first two as memory allows.
+    memory : int, optional
+        As for :func:`marginals`.
+    **options : dict
+        For "search" and "auto": ``n_sweeps=20000``, the sweeps over all variables, of all replicas together;
+        ``n_passes=500``, the most passes of the bound's messages; ``random_state=0``. For "loopy" those of
+        :func:`pgmx.inference.loopy_belief_propagation`.
+
+    Returns
+    -------
+    MapAssignment
+        A dictionary of the states of the variables that are not observed, in their order, with ``log_value``,
+        ``bound``, ``gap`` (in nats; infinite for "loopy"), ``exact`` and ``method``.
+
+    Raises
+    ------
+    TypeError, TreewidthError, ValueError
+        As by :func:`marginals`; a ValueError too if no configuration of positive probability was found.
+
+    Warns
+    -----
+    ApproximationWarning
+        If "auto" answers by the search and its bound does not prove that no configuration is more probable.
+
+    Notes
+    -----
+    The search makes a bound from above by sequential tree-reweighted message passing [1]_; factors of three or more
+    variables become auxiliary variables for it. From below, pairs of replicas at 24 temperatures are swept, exchanged
+    [2]_ and mixed by clusters [3]_; local maxima above the coldest are mixed into the best configuration, cluster by
+    cluster. A sweep costs an addition per state and incident table, a pass the cells of the tables. The answer
+    depends on `random_state`, never on the clock. The bound is loose where cycles are frustrated: on spin glasses
+    without a field, 20 x 20, the gap is a fifth of the score, although the states are the best ones.
+
+    Max-product is exact on trees. On other graphs its answer is improved by changing one variable at a time as long as
+    that raises the probability: a local optimum.
+
+    References
+    ----------
+    .. [1] V. Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization, IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 28, figure 3.
+    .. [2] K. Hukushima, K. Nemoto (1996), Exchange Monte Carlo method and application to spin glass simulations,
+       Journal of the Physical Society of Japan 65.
+    .. [3] J. Houdayer (2001), A cluster Monte Carlo algorithm for 2-dimensional spin glasses, European Physical
+       Journal B 22.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import tree_network
+    >>> from pgmx.inference import map_assignment
+    >>> answer = map_assignment(tree_network(400))
+    >>> len(answer), answer.exact
+    (400, True)
+    """
+    check_method(method, ("auto", "exact", "search", "loopy"))
+    check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
+    problem = Problem.from_model(model)
+    return compute_map(problem, problem.codes_of(evidence), method, memory, options)

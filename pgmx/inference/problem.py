@@ -31,6 +31,9 @@ class InferenceModel(Protocol):
         ...
 
 
+#: Observed variables by name, and their states.
+Evidence: TypeAlias = Mapping[Hashable, Hashable]
+
 #: What the functions by name take.
 NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, "Problem"]
 

@@ -1,4 +1,4 @@
-"""Questions to any discrete Markov network, by name: marginals, most probable states, log-partition, samples.
+"""Questions to any discrete Markov network, by name: its cost, marginals, joint distributions, samples.
 
 Each takes a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models.PairwiseMarkovNetwork`, or potentials
 or factors as arrays (whose variables and states are then named by their numbers), and never changes it.
@@ -11,23 +11,34 @@ bound; for the log-partition: by annealed importance sampling) where it does not
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.approximate.annealing import AIS_OPTIONS
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.engines import BELIEF_OPTIONS, GIBBS_OPTIONS
-from pgmx.inference.marginalisation import choose_engine, compute_joint, read_question, try_exact
-from pgmx.inference.maximisation import SEARCH_OPTIONS, compute_map
-from pgmx.inference.partition import LogPartition, compute_log_partition
+from pgmx.inference.engines import (
+    BELIEF_OPTIONS,
+    CORRECTION_OPTIONS,
+    GIBBS_OPTIONS,
+    BeliefEngine,
+    CorrectedEngine,
+    Engine,
+    SampleEngine,
+)
+from pgmx.inference.exact.conditioning import plan_rest, sum_each_configuration
+from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
+from pgmx.inference.partition import warn_approximate
 from pgmx.inference.problem import (
+    Evidence,
     InferenceCost,
-    MapAssignment,
     Marginals,
     NetworkLike,
     Problem,
+    check_memory,
     check_method,
     check_options,
 )
@@ -35,7 +46,10 @@ from pgmx.inference.problem import (
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
-Evidence = Mapping[Hashable, Hashable]
+#: Most configurations of some variables for which all others are eliminated.
+_MOST_CONFIGURATIONS = 16
+#: Methods of the questions about marginals.
+_METHODS = ("auto", "exact", "corrected", "loopy", "gibbs")
 
 
 def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> InferenceCost:
@@ -146,8 +160,8 @@ def marginals(
     >>> round(sum(answer["x1"].values()), 12)
     1.0
     """
-    problem, codes = read_question(model, evidence, method, options)
-    engine = choose_engine(problem, codes, method, memory, options)
+    problem, codes = _read_question(model, evidence, method, options)
+    engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
     arrays = [engine.marginal(v) for v in free]
@@ -201,174 +215,9 @@ def joint(
     >>> joint(chain_network(100), ["x0", "x99"]).shape
     (2, 2)
     """
-    problem, codes = read_question(model, evidence, method, options)
+    problem, codes = _read_question(model, evidence, method, options)
     ids = problem.ids_of(variables, codes)
-    return compute_joint(problem, codes, ids, method, memory, options)
-
-
-def map_assignment(
-    model: NetworkLike,
-    evidence: Evidence | None = None,
-    *,
-    method: str = "auto",
-    memory: int | None = None,
-    **options: Any,
-) -> MapAssignment:
-    r"""Return the most probable states of all variables together, :math:`\arg\max_x p(x \mid e)`.
-
-    Parameters
-    ----------
-    model : network, PairwisePotentials or LogFactors
-        The network.
-    evidence : dict of {name: state}, optional
-        Observed variables.
-    method : {"auto", "exact", "search", "loopy"}, default="auto"
-        Junction tree, a search with a bound, max-product belief propagation, or the first two as memory allows.
-    memory : int, optional
-        As for :func:`marginals`.
-    **options : dict
-        For "search" and "auto": ``n_sweeps=20000``, the sweeps over all variables, of all replicas together;
-        ``n_passes=500``, the most passes of the bound's messages; ``random_state=0``. For "loopy" those of
-        :func:`pgmx.inference.loopy_belief_propagation`.
-
-    Returns
-    -------
-    MapAssignment
-        A dictionary of the states of the variables that are not observed, in their order, with ``log_value``,
-        ``bound``, ``gap`` (in nats; infinite for "loopy"), ``exact`` and ``method``.
-
-    Raises
-    ------
-    TypeError, TreewidthError, ValueError
-        As by :func:`marginals`; a ValueError too if no configuration of positive probability was found.
-
-    Warns
-    -----
-    ApproximationWarning
-        If "auto" answers by the search and its bound does not prove that no configuration is more probable.
-
-    Notes
-    -----
-    The search makes a bound from above by sequential tree-reweighted message passing [1]_; factors of three or more
-    variables become auxiliary variables for it. From below, pairs of replicas at 24 temperatures are swept, exchanged
-    [2]_ and mixed by clusters [3]_; local maxima above the coldest are mixed into the best configuration, cluster by
-    cluster. A sweep costs an addition per state and incident table, a pass the cells of the tables. The answer
-    depends on `random_state`, never on the clock. The bound is loose where cycles are frustrated: on spin glasses
-    without a field, 20 x 20, the gap is a fifth of the score, although the states are the best ones.
-
-    Max-product is exact on trees. On other graphs its answer is improved by changing one variable at a time as long as
-    that raises the probability: a local optimum.
-
-    References
-    ----------
-    .. [1] V. Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization, IEEE Transactions
-       on Pattern Analysis and Machine Intelligence 28, figure 3.
-    .. [2] K. Hukushima, K. Nemoto (1996), Exchange Monte Carlo method and application to spin glass simulations,
-       Journal of the Physical Society of Japan 65.
-    .. [3] J. Houdayer (2001), A cluster Monte Carlo algorithm for 2-dimensional spin glasses, European Physical
-       Journal B 22.
-
-    Examples
-    --------
-    >>> from pgmx.datasets import tree_network
-    >>> from pgmx.inference import map_assignment
-    >>> answer = map_assignment(tree_network(400))
-    >>> len(answer), answer.exact
-    (400, True)
-    """
-    check_method(method, ("auto", "exact", "search", "loopy"))
-    check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
-    problem = Problem.from_model(model)
-    return compute_map(problem, problem.codes_of(evidence), method, memory, options)
-
-
-def log_partition(
-    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
-) -> LogPartition:
-    r"""Return the logarithm of the sum over all configurations that agree with the evidence, in nats.
-
-    .. math:: \log Z(e) = \log \sum_{x \sim e} \exp\Big(\sum_k \phi_k(x)\Big)
-
-    Parameters
-    ----------
-    model : network, PairwisePotentials or LogFactors
-        The network.
-    evidence : dict of {name: state}, optional
-        Observed variables; ``log_partition(m, e) - log_partition(m)`` is the log-probability of the evidence.
-    method : {"auto", "exact", "ais", "loopy"}, default="auto"
-        Exact, annealed importance sampling, the Bethe approximation of belief propagation, or the first where memory
-        allows and the second where it does not.
-    memory : int, optional
-        Most bytes of the tables of elimination; 2**31 by default, or what is free where that is less.
-    **options : dict
-        For "loopy" those of :func:`pgmx.inference.loopy_belief_propagation`. For "ais" and "auto": ``random_state=0``,
-        a non-negative seed, None draws fresh entropy; ``n_chains=512``; ``tol=0.01``, the standard error in nats at
-        which it ends; ``max_work=4 * 10**9``, the cells of tables after which it ends, about a nanosecond each; and
-        ``n_jobs``, threads, on which the answer does not depend; "exact" takes this one too.
-
-    Returns
-    -------
-    LogPartition
-        A float, in nats, with ``exact``, ``method``, ``standard_error`` (0 where it is exact, NaN for "loopy", of
-        whose error nothing is known), ``effective_sample_size``, and ``lower`` and ``upper``, between which the true
-        value lies.
-
-    Raises
-    ------
-    TypeError, TreewidthError, ValueError
-        As by :func:`marginals`; also for a seed, a number of chains or a tolerance out of range.
-
-    Warns
-    -----
-    ApproximationWarning
-        If "auto" estimates, with estimate, standard error and bounds.
-
-    Notes
-    -----
-    Variable elimination frees each table as soon as it is summed, so that it fits where a junction tree does not: a
-    grid of 20 x 20 binary variables takes 17 MB and about a second. The answer does not depend on earlier questions.
-
-    Where that takes more memory, some variables of a connected part take each of their states in turn (cutset
-    conditioning), for "auto" as long as that is a matter of seconds, for "exact" of minutes; `n_jobs` configurations at
-    a time share the memory.
-
-    Annealing first sums out all variables of at most two neighbours; for "auto" also the connected parts that fit into
-    memory. The chains of each other part start at independent samples of a spanning tree, that of the strongest tables,
-    and pass through temperatures to the network by Gibbs sampling. Runs of two to four times as many temperatures each
-    follow one another until the standard error is at most `tol`. The estimate of Z is unbiased for each run; its error
-    covers what the chains have seen, and no states that none of them reached.
-
-    The upper bound is that of tree-reweighted belief propagation, its edge probabilities optimised from those of a
-    uniform spanning tree on; it holds whether messages converged or not. The lower bound is that of the mean field of a
-    spanning tree, of independent variables where a table is wider than a pair's or holds minus infinity.
-
-    References
-    ----------
-    D. Koller, N. Friedman (2009), Probabilistic Graphical Models, algorithms 9.1 (variable
-    elimination) and 9.5 (conditioning). R. M. Neal
-    (2001), Annealed importance sampling, Statistics and Computing 11, section 2. M. J. Wainwright, T. S. Jaakkola,
-    A. S. Willsky (2005), A new class of upper bounds on the log partition function, IEEE Transactions on Information
-    Theory 51, section IV (the upper bound). W. Wiegerinck (2000), Variational approximations between mean field theory
-    and the junction tree algorithm, UAI, section 3 (the lower bound). J. S. Yedidia, W. T. Freeman, Y. Weiss (2005),
-    Constructing free-energy approximations and generalized belief propagation algorithms, IEEE Transactions on
-    Information Theory 51, equation 37 (the Bethe free energy).
-
-    Examples
-    --------
-    >>> from pgmx.datasets import grid_network
-    >>> from pgmx.inference import PairwisePotentials, log_partition
-    >>> round(log_partition(PairwisePotentials.independent([2, 4])), 6)  # log 8
-    2.079442
-    >>> grid = grid_network(6, 6)
-    >>> estimate = log_partition(grid, method="ais")
-    >>> abs(estimate - log_partition(grid)) < 4 * estimate.standard_error
-    True
-    """
-    check_method(method, ("auto", "exact", "ais", "loopy"))
-    known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
-    check_options(options, known.get(method, AIS_OPTIONS), method)
-    problem = Problem.from_model(model)
-    return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)
+    return _compute_joint(problem, codes, ids, method, memory, options)
 
 
 def sample(
@@ -426,9 +275,84 @@ def sample(
     codes = problem.codes_of(evidence)
     tree = None
     if method != "gibbs":
-        tree = try_exact(problem, codes, method, memory)
+        tree = _try_exact(problem, codes, method, memory)
     if tree is not None:
         rows = tree.sample(n_samples, seed)
     else:
         rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
     return DiscreteTable(problem.names, problem.states, rows)
+
+
+def _read_question(
+    model: NetworkLike, evidence: Mapping[Hashable, Hashable] | None, method: str, options: Mapping[str, Any]
+) -> tuple[Problem, dict[int, int]]:
+    """Check method and options of a question about marginals; return the network and the evidence by number."""
+    check_method(method, _METHODS)
+    known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
+    check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
+    problem = Problem.from_model(model)
+    return problem, problem.codes_of(evidence)
+
+
+def _choose_engine(
+    problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
+) -> Engine:
+    """Calibrate a junction tree; or take what the method asks for, or corrected beliefs where the tree is too large."""
+    if method == "gibbs":
+        return SampleEngine(problem, codes, **options)
+    if method == "loopy":
+        return BeliefEngine(problem, codes, options)
+    if method == "corrected":
+        return CorrectedEngine(problem, codes, **options)
+    try:
+        return problem.exact(codes, check_memory(memory))
+    except TreewidthError as error:
+        if method == "exact":
+            raise error.with_engines("belief propagation corrected by samples (method='corrected')") from None
+        engine = CorrectedEngine(problem, codes, **options)
+        warn_approximate(
+            "the answer is that of loopy belief propagation corrected by Gibbs sampling; probabilities of single "
+            f"variables are off by up to {engine.errors.max():.2g}, by estimate",
+            error,
+        )
+        return engine
+
+
+def _compute_joint(
+    problem: Problem, codes: dict[int, int], ids: list[int], method: str, memory: int | None, options: Mapping[str, Any]
+) -> np.ndarray:
+    """Compute a joint distribution by a junction tree, or where that is too large by elimination per configuration."""
+    if method not in ("auto", "exact"):
+        return _choose_engine(problem, codes, method, memory, options).joint(ids)
+    memory = check_memory(memory)
+    try:
+        return problem.exact(codes, memory).joint(ids)
+    except TreewidthError:
+        answer = _eliminate_others(problem, codes, ids, memory)
+    return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
+
+
+def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], memory: int) -> np.ndarray | None:
+    """Return a joint distribution by elimination of all others; None where that takes too much memory, or too long."""
+    reduced = ReducedNetwork(problem.model, codes)
+    if prod(reduced.cards[v] for v in ids) > _MOST_CONFIGURATIONS:
+        return None
+    plan, cost = plan_rest(reduced.cards, [scope for scope, _ in reduced.factors], ids)
+    if cost.bytes > memory:
+        return None
+    logs = sum_each_configuration(problem.model, codes, ids, plan)
+    if logs.max() == -np.inf:
+        raise ValueError(describe_impossible(reduced.evidence))
+    shares = np.exp(logs - logs.max())
+    return shares / shares.sum()
+
+
+def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> ExactInference | None:
+    """Return a calibrated junction tree; where that takes too much, None and a warning if the method is "auto"."""
+    try:
+        return problem.exact(codes, check_memory(memory))
+    except TreewidthError as error:
+        if method == "exact":
+            raise error.with_engines("Gibbs sampling (method='gibbs')") from None
+        warn_approximate("the answer is that of Gibbs sampling, an approximation", error)
+        return None

@@ -6,6 +6,7 @@
 - `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
+- `evidence`: observed states of a network's variables, from the files of the UAI competitions
 - `any_model`: any graph or network to a file and back, the class chosen by what the file holds
 """
 
@@ -13,7 +14,6 @@ from pgmx.graphs.equivalence import cpdag
 from pgmx.models.any_model import (
     load_gaussian_network,
     load_markov_network,
-    read_evidence,
     read_json,
     read_model,
     save_gaussian_network,
@@ -21,6 +21,7 @@ from pgmx.models.any_model import (
     save_model,
 )
 from pgmx.models.bayesian.networks import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
+from pgmx.models.evidence import read_evidence
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork

@@ -1,17 +1,14 @@
 """Any graph or fitted network to a file, for other programs or for reading back."""
 
 import os
-from collections.abc import Hashable
 from pathlib import Path
 from typing import TypeVar
 
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-from pgmx import checks
 from pgmx.atomic import replace_file
 from pgmx.checks import check_path
-from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.inference.networks.factors import read_tables
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
@@ -19,7 +16,7 @@ from pgmx.models.files.formats import check_target, choose_format, explain_unrea
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
 from pgmx.models.files.markov import MARKOV_WRITERS, make_pairwise, parse_markov
-from pgmx.models.files.uai import build_network, read_codes, read_uai, write_uai
+from pgmx.models.files.uai import build_network, read_uai, write_uai
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 
@@ -176,53 +173,6 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
             return build_network(network)
     with explain_unreadable(path, f"a Bayesian network in {format} form"):
         return read_bif(raw, format)
-
-
-def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Hashable]:
-    """Read the observed states of a network's variables from a file in the evidence format of the UAI competitions.
-
-    Parameters
-    ----------
-    path : str or path
-        A text: the number of observed variables, and for each its position and that of its state, from 0. A leading 1,
-        the number of samples in files of 2010 and before, is skipped.
-    model : DiscreteMarkovNetwork, PairwiseMarkovNetwork or DiscreteBayesianNetwork
-        The network; its nodes and their states are numbered in their order.
-
-    Returns
-    -------
-    dict of {name: state}
-        As the functions of :mod:`pgmx.inference` take it.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or names a variable or a state that the network does not have, or one variable twice.
-    FileNotFoundError
-        When there is no such file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from pgmx.datasets import grid_network
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "two.evid")
-    ...     _ = path.write_text("2 0 1 8 0")
-    ...     read_evidence(path, grid_network(3, 3))
-    {'x0': 1, 'x8': 0}
-    """
-    is_bayesian = isinstance(model, DiscreteBayesianNetwork)
-    names, states = BayesianArrays.from_model(model)[:2] if is_bayesian else read_tables(model)[:2]
-    codes = read_evidence_codes(path, [len(labels) for labels in states])
-    return {names[v]: states[v][code] for v, code in codes.items()}
-
-
-def read_evidence_codes(path: str | os.PathLike, cardinalities: list[int]) -> dict[int, int]:
-    """Read what `read_evidence` reads by number: variables by position, states by code."""
-    path = check_path(path)
-    raw = path.read_bytes()
-    with checks.explain_unreadable(path, "is not a file of evidence in uai form", "mend the file"):
-        return read_codes(raw, cardinalities)
 
 
 def read_json(path: str | Path) -> nx.Graph:

@@ -75,7 +75,7 @@ class Grafting:
         self.n_active = len(loss.edges)
         self._measure = measure
         self._n_idle = self._n_presses = 0
-        self._iterates = Iterates(loss)
+        self._iterates: Iterates | None = None  # of a loss that is not convex
 
     def begin(
         self,
@@ -129,7 +129,7 @@ class Grafting:
         "unsettled" means that a loss which is not convex did not converge. It may be called again after λ has become
         smaller.
         """
-        self._iterates = Iterates(self.loss)
+        self._iterates = None if self.loss.is_convex else Iterates(self.loss)
         reason = ""
         with self.run.catch_interrupt():
             if not self.run.n_rows:
@@ -145,7 +145,7 @@ class Grafting:
             self.n_active = max(self.n_active, len(self.loss.edges))
         if self.run.error is not None:
             reason = "interrupt"
-        elif not self.loss.is_convex and not self._iterates.return_to_best():
+        elif self._iterates is not None and not self._iterates.return_to_best():
             reason = "unsettled"
         self._n_idle = self._n_presses = 0  # for the next penalty
         self.run.add_row(**self._figures())
@@ -191,7 +191,7 @@ class Grafting:
             "n_tests": self.source.n_tests,
             "n_tables": self.loss.statistics.n_counted,
         }
-        if not self.loss.is_convex:
+        if self._iterates is not None:
             self._iterates.add(figures["objective"])
         figures["cpu_seconds"] = self.run.cpu_seconds
         if self._measure is not None:

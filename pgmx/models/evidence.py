@@ -1,0 +1,59 @@
+"""Observed states of a network's variables, from the files of the UAI competitions."""
+
+import os
+from collections.abc import Hashable
+
+import networkx as nx
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmx.checks import check_path, explain_unreadable
+from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.networks.factors import read_tables
+from pgmx.models.files.uai import read_codes
+
+
+def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Hashable]:
+    """Read the observed states of a network's variables from a file in the evidence format of the UAI competitions.
+
+    Parameters
+    ----------
+    path : str or path
+        A text: the number of observed variables, and for each its position and that of its state, from 0. A leading 1,
+        the number of samples in files of 2010 and before, is skipped.
+    model : DiscreteMarkovNetwork, PairwiseMarkovNetwork or DiscreteBayesianNetwork
+        The network; its nodes and their states are numbered in their order.
+
+    Returns
+    -------
+    dict of {name: state}
+        As the functions of :mod:`pgmx.inference` take it.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or names a variable or a state that the network does not have, or one variable twice.
+    FileNotFoundError
+        When there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pgmx.datasets import grid_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.evid")
+    ...     _ = path.write_text("2 0 1 8 0")
+    ...     read_evidence(path, grid_network(3, 3))
+    {'x0': 1, 'x8': 0}
+    """
+    is_bayesian = isinstance(model, DiscreteBayesianNetwork)
+    names, states = BayesianArrays.from_model(model)[:2] if is_bayesian else read_tables(model)[:2]
+    codes = read_evidence_codes(path, [len(labels) for labels in states])
+    return {names[v]: states[v][code] for v, code in codes.items()}
+
+
+def read_evidence_codes(path: str | os.PathLike, cardinalities: list[int]) -> dict[int, int]:
+    """Read what `read_evidence` reads by number: variables by position, states by code."""
+    path = check_path(path)
+    raw = path.read_bytes()
+    with explain_unreadable(path, "is not a file of evidence in uai form", "mend the file"):
+        return read_codes(raw, cardinalities)
