@@ -41,6 +41,7 @@ RESULTS = {
     *("EdgeDifferences", "EliminationPlan", "Frame", "GaussianSample", "GaussianScore", "HeldOutLikelihood"),
     *(
         "InferenceCost",
+        "MapAssignment",
         "LogPartition",
         "Marginals",
         "MemoryEstimate",

@@ -81,6 +81,7 @@ def test_two_far_modes_of_a_ferromagnet():
     check_estimate(network)
 
 
+@pytest.mark.slow
 def test_colourings_of_a_grid():
     # Proper colourings with three colours: every table of a pair rules out a third of its cells.
     n, differ = 5, np.where(np.eye(3, dtype=bool), -np.inf, 0.0)

@@ -30,7 +30,7 @@ def connected(draw, largest=5):
 
 
 @given(connected())
-@examples(60)
+@examples(15)
 def test_no_looser_than_uniform_trees_and_naive_mean_field(network):
     cards, factors = as_list(network)
     truth = enumeration.log_partition(cards, factors)
