@@ -370,5 +370,6 @@ def test_data_needs_no_pgmpy():
     assert not loaded_by("import pgmx.data, pgmx.statistics, pgmx.datasets") & {"pgmpy", "sklearn", "matplotlib"}
 
 
+@pytest.mark.slow
 def test_estimators_warn_of_nothing():
     assert "pgmpy" in loaded_by("import pgmx.estimators")  # under -W error

@@ -10,6 +10,7 @@ from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 
 
+@pytest.mark.slow
 def test_hash_seed_threads_and_processor_do_not_show(hash_seed_digests):
     one, other = hash_seed_digests
     assert one["climbs"] == other["climbs"]

@@ -21,7 +21,9 @@ ALARM = sample(load_network("alarm"), 2000, random_state=0)
 @pytest.mark.parametrize(
     "learner",
     [
-        HillClimbSearch(strategy="thorough", n_restarts=10**6, show_progress=False),
+        pytest.param(
+            HillClimbSearch(strategy="thorough", n_restarts=10**6, show_progress=False), marks=pytest.mark.slow
+        ),
         boot(HillClimbSearch(strategy="thorough"), n_resamples=10**4, n_jobs=2),
     ],
     ids=["search", "bootstrap"],

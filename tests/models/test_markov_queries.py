@@ -99,6 +99,7 @@ def test_engines_agree():
         network.query([0, 2], evidence, method="loopy")
 
 
+@pytest.mark.slow
 def test_wide_network_goes_to_belief_propagation():
     grid = grid_network(30, 30, edge_scale=0.2)
     with pytest.warns(ApproximationWarning, match=r"loopy belief propagation.*2\.15 GB"):

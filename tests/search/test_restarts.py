@@ -63,6 +63,7 @@ def test_any_number_of_threads(max_iter):
             same(one, other)
 
 
+@pytest.mark.slow
 def test_processes():
     problem = random_problem(4, 5).problem()
     expected = search_with(restarted, problem, n_restarts=9)
