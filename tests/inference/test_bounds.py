@@ -52,6 +52,7 @@ def test_a_bound_before_messages_converge(network, sweeps):
         assert reweight_trees(network).upper >= enumeration.log_partition(cards, factors) - 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:loopy belief propagation did not converge")
 @given(pairwise_networks() | factor_networks())
 @examples(80)
 def test_bounds_bracket_the_truth_of_any_network(network):
