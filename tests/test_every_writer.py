@@ -70,7 +70,7 @@ WRITERS = {
     **{
         f"g.{suffix}": lambda path: save_model(gaussian_chain_network(4), path) for suffix in ("npz", "json", "graphml")
     },
-    "answer.PR": lambda path: run_command("infer", "asia", "--task", "PR", "--out", path),
+    "answer.MAR": lambda path: run_command("infer", "alarm", "--task", "MAR", "--out", path),
     "markov.npz": lambda path: save_markov_network(chain_network(4), path),
     "gaussian.npz": lambda path: save_gaussian_network(gaussian_chain_network(4), path),
     "graph.json": lambda path: save_model(fitted().graph_, path),
