@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _annealing
-from pgmx.checks import check_natural, check_seed, count_workers, is_number
+from pgmx.checks import check_natural, check_seed, is_number
 from pgmx.inference.approximate.spanning_tree import fit_tree
 from pgmx.inference.networks.factors import LogFactors
 
@@ -144,6 +144,8 @@ def _run_chains(
 
     The states, int32 (n, chains), move to those at the end.
     """
+    from pgmx.parallel.spread import call_together
+
     n_chains, n_steps = states.shape[1], len(temperatures) - 1
     words = entropy.generate_state(n_chains, np.uint64)
     log_weights = np.empty(n_chains)
@@ -159,11 +161,8 @@ def _run_chains(
         states[:, chains] = block
         return alive
 
-    if min(count_workers(n_jobs), len(starts)) == 1:
-        alive = sum(run(number) for number in range(len(starts)))
-    else:
-        tasks = (delayed(run)(number) for number in range(len(starts)))
-        alive = sum(Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(tasks))
+    calls = (partial(run, number) for number in range(len(starts)))
+    alive = sum(call_together(calls, n_jobs, require="sharedmem"))
     sums, squares = differences.sum(axis=0).T / max(alive, 1)
     return log_weights, np.maximum(squares - sums**2, 0.0)
 

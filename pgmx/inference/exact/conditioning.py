@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmx.inference.exact.bucket_elimination import EliminationCost, count_elimination_cost, sum_by_elimination
 from pgmx.inference.exact.elimination import EliminationPlan, search_order
-from pgmx.inference.networks.evidence import Network, ReducedNetwork
+from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.log_tables import log_sum_exp
 
@@ -94,6 +94,6 @@ def sum_each_configuration(
 def _sum_rest(network: Network, evidence: Mapping[int, int], plan: EliminationPlan) -> float:
     try:
         reduced = ReducedNetwork(network, evidence)
-    except ValueError:  # a factor rules it out
+    except ZeroProbabilityError:
         return -np.inf
     return reduced.constant + float(sum_by_elimination(plan, reduced.cards, reduced.factors).sum())

@@ -13,6 +13,10 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 Network = LogFactors | PairwisePotentials
 
 
+class ZeroProbabilityError(ValueError):
+    """A factor gives the evidence, or every configuration, probability zero."""
+
+
 class ReducedNetwork:
     """A network given evidence: its scopes hold free variables of two states or more.
 
@@ -43,7 +47,7 @@ class ReducedNetwork:
                 table = table[tuple(self.evidence.get(v, 0) if v in settled else slice(None) for v in scope)]
             if not table.size or table.max() == -np.inf:
                 observed = {v: self.evidence[v] for v in scope if v in self.evidence}
-                raise ValueError(describe_impossible(observed, scope))
+                raise ZeroProbabilityError(describe_impossible(observed, scope))
             if free:
                 self.factors.append((free, table))
             else:
