@@ -57,7 +57,7 @@ ORDER = {
     "pgmx/data/files": ["plane_file readers", "plane_reader"],
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
-    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir"],
+    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir time_series"],
     "pgmx/estimators": ["base paths", "bayesian gaussian markov", "resampling selection"],
     "pgmx/estimators/bayesian": [
         "dag_learner",
@@ -102,7 +102,7 @@ ORDER = {
         "conditioning exact",
     ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
-    "pgmx/metrics": ["graphs", "divergence", "curve"],
+    "pgmx/metrics": ["graphs time_series", "divergence", "curve"],
     "pgmx/models": ["bayesian files names", "evidence fixed_graph", "gaussian markov", "any_model"],
     "pgmx/models/bayesian": ["networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian uai", "markov"],

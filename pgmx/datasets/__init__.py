@@ -6,6 +6,7 @@
 - `sampling`: forward sampling of Bayesian networks as frames
 - `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
+- `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
 from pgmx.datasets.bundled import list_networks, load_network
@@ -24,6 +25,7 @@ from pgmx.datasets.markov import (
 )
 from pgmx.datasets.reservoir import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
+from pgmx.datasets.time_series import gridded_counts, sparse_system
 
 __all__ = [
     "ReservoirRanks",
@@ -33,11 +35,13 @@ __all__ = [
     "gaussian_preferential_attachment_network",
     "gaussian_random_network",
     "grid_network",
+    "gridded_counts",
     "list_networks",
     "load_network",
     "preferential_attachment_network",
     "reservoir_ranks",
     "sample",
     "sample_markov_network",
+    "sparse_system",
     "tree_network",
 ]

@@ -3,6 +3,7 @@
 - `graphs`: how far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
+- `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
 """
 
 from pgmx.inference.likelihood import HeldOutLikelihood, held_out_log_likelihood
@@ -18,19 +19,33 @@ from pgmx.metrics.graphs import (
     shd,
     skeleton_scores,
 )
+from pgmx.metrics.time_series import (
+    EdgeCurve,
+    coefficient_error,
+    edge_curve,
+    edge_error_rate,
+    prediction_error,
+    structure_recall,
+)
 
 __all__ = [
     "DirectionScores",
     "Divergence",
+    "EdgeCurve",
     "EdgeDifferences",
     "HeldOutLikelihood",
     "SkeletonScores",
+    "coefficient_error",
     "cpdag_shd",
     "direction_scores",
+    "edge_curve",
     "edge_differences",
+    "edge_error_rate",
     "held_out_log_likelihood",
     "kl_divergence",
     "learning_curve",
+    "prediction_error",
     "shd",
     "skeleton_scores",
+    "structure_recall",
 ]

@@ -18,6 +18,7 @@ MODULES = (
     "count_cases",
     "further_cases",
     "graph_cases",
+    "system_cases",
     "file_cases",
     "command_line_cases",
 )

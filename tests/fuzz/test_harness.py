@@ -38,7 +38,15 @@ RESULTS = {
         "DiscreteScore",
         "Divergence",
     ),
-    *("EdgeDifferences", "EliminationPlan", "Frame", "GaussianSample", "GaussianScore", "HeldOutLikelihood"),
+    *(
+        "EdgeCurve",
+        "EdgeDifferences",
+        "EliminationPlan",
+        "Frame",
+        "GaussianSample",
+        "GaussianScore",
+        "HeldOutLikelihood",
+    ),
     *(
         "InferenceCost",
         "MapAssignment",
