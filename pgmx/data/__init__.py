@@ -12,6 +12,7 @@
 - `pieces`: tables that arrive in pieces, or are larger than memory
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
+- `series`: time series as complete segments of numbers
 """
 
 from pgmx.data.files.plane_reader import open_table

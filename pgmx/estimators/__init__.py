@@ -8,6 +8,7 @@
 - `markov`: learners of discrete Markov networks
 - `resampling`: the same learner on many resamples
 - `selection`: the choice of a penalty for Gaussian graphical models
+- `time_series`: learners of time series
 """
 
 from pgmx.estimators.base import BaseStructureLearner

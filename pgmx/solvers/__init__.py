@@ -2,6 +2,7 @@
 
 - `gaussian`: solvers of Gaussian graphical models
 - `markov`: penalised losses of pairwise Markov networks and their optimisation
+- `time_series`: solvers of models of time series
 """
 
 from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max

@@ -1,0 +1,179 @@
+"""Times of the rows of a series: whether they increase, are regular, and where on their grid each row stands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+#: Frequencies that are no multiple of a fixed time, tried where rows are missing; the sparsest that fits is taken.
+_CALENDAR = (
+    *("D", "B", "MS", "ME", "BMS", "BME"),
+    *(f"{kind}-{month}" for kind in ("QS", "QE", "BQS", "BQE") for month in ("JAN", "FEB", "MAR")),
+    *(
+        f"{kind}-{month}"
+        for kind in ("YS", "YE")
+        for month in ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+    ),
+)
+#: Share of the step by which times given as floats may miss their grid.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class TimeIndex:
+    """A regular index: its first and last label, and the step from one row to the next.
+
+    `step` is a pandas offset or timedelta for dates, and a number for numbers and periods.
+    """
+
+    first: Any
+    last: Any
+    step: Any
+
+    def count_steps(self, label: Any) -> int | None:
+        """Return how many steps a label lies behind the first one, negative before it; None off the grid."""
+        if isinstance(self.first, pd.Period):
+            return _divide(label.ordinal - self.first.ordinal, self.step)
+        if isinstance(self.first, pd.Timestamp) and isinstance(self.step, pd.offsets.BaseOffset):
+            low, high = min(self.first, label), max(self.first, label)
+            grid = pd.date_range(low, high, freq=self.step)
+            if grid[0] != low or grid[-1] != high:
+                return None
+            return (len(grid) - 1) * (1 if label == high else -1)
+        return _divide(label - self.first, self.step)
+
+
+@dataclass(frozen=True)
+class RowTimes:
+    """Where rows stand: grid positions, int64 (n_rows,), increasing from 0, and the index where it is regular."""
+
+    positions: np.ndarray
+    index: TimeIndex | None
+
+
+def read_times(labels: pd.Index, *, irregular: str, missing: str, where: str = "") -> RowTimes:
+    """Place rows by their labels, raising ValueError at the first time that does not increase or is off the step.
+
+    With ``missing="drop"`` a gap of whole steps leaves positions out; with ``irregular="ignore"`` rows are equidistant.
+    """
+    numbers = _read_numbers(labels, where)
+    _check_increase(labels, numbers, where)
+    equidistant = np.arange(len(labels))
+    if irregular == "ignore" or len(labels) < 2:
+        return RowTimes(equidistant, None)
+    positions, step = _place_rows(labels, numbers)
+    if positions is not None and (missing == "drop" or positions[-1] == len(labels) - 1):
+        return RowTimes(positions, TimeIndex(labels[0], labels[-1], step))
+    late = _find_irregular_row(numbers, positions)
+    remedy = "irregular='ignore' takes the rows as equidistant"
+    if positions is not None:
+        remedy += ", missing='drop' takes the steps between them as unobserved rows"
+    raise ValueError(
+        f"the times{where} are irregular: {_show(labels[late])} (row {late}) does not follow {_show(labels[late - 1])} "
+        f"by the step of the rows before; {remedy}"
+    )
+
+
+def make_labels(values: Any, where: str = "") -> pd.Index:
+    """Return the cells of a time column as an index; text is read as dates."""
+    cells = values.to_pandas() if hasattr(values, "to_pandas") else values
+    index = pd.Index(cells)
+    if not pd.api.types.is_object_dtype(index) and not pd.api.types.is_string_dtype(index):
+        return index
+    try:
+        return pd.Index(pd.to_datetime(index))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"the time column{where} holds what is no time: {error}; give dates or numbers") from None
+
+
+def _read_numbers(labels: pd.Index, where: str) -> np.ndarray:
+    """Return the labels as numbers that order them."""
+    if isinstance(labels, pd.MultiIndex):
+        raise ValueError(f"the index{where} has {labels.nlevels} levels: make the groups a column, and give groups=")
+    is_time = isinstance(labels, pd.DatetimeIndex | pd.PeriodIndex | pd.TimedeltaIndex)
+    if not is_time and not pd.api.types.is_numeric_dtype(labels.dtype):
+        raise ValueError(
+            f"the index{where} holds neither times nor numbers ({labels.dtype}): convert it with pandas.to_datetime, "
+            "or drop it with reset_index(drop=True)"
+        )
+    wrong = np.flatnonzero(labels.isna())
+    if len(wrong):
+        raise ValueError(f"the time of row {wrong[0]}{where} is missing: fill it, or drop the row")
+    if is_time:
+        return labels.asi8
+    numbers = labels.to_numpy()
+    if numbers.dtype.kind in "iub":
+        return numbers.astype(np.int64)
+    numbers = numbers.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"the times{where} hold infinite numbers: replace them")
+    return numbers
+
+
+def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str) -> None:
+    wrong = np.flatnonzero(numbers[1:] <= numbers[:-1])
+    if not len(wrong):
+        return
+    row = int(wrong[0]) + 1
+    if numbers[row] == numbers[row - 1]:
+        raise ValueError(
+            f"the time {_show(labels[row])}{where} occurs twice (rows {row - 1} and {row}): keep one row per time, or "
+            "give groups= where the rows are of several series"
+        )
+    raise ValueError(
+        f"the times{where} do not increase: {_show(labels[row])} (row {row}) comes after {_show(labels[row - 1])}; "
+        "sort the rows, oldest first"
+    )
+
+
+def _place_rows(labels: pd.Index, numbers: np.ndarray) -> tuple[np.ndarray | None, Any]:
+    """Return the positions on the grid that holds all labels with the fewest gaps, and its step; None for no grid."""
+    differences = np.diff(numbers)
+    step = differences.min()
+    if isinstance(labels, pd.DatetimeIndex):
+        if len(labels) > 2 and (frequency := pd.infer_freq(labels)) is not None:
+            return np.arange(len(labels)), pd.tseries.frequencies.to_offset(frequency)
+        return _place_dates(labels, differences, step)
+    multiples = np.rint(differences / step)
+    if (np.abs(differences - multiples * step) > _ROUNDING * step).any():
+        return None, None
+    positions = np.concatenate([[0], np.cumsum(multiples)]).astype(np.int64)
+    return positions, labels[1 + int(np.argmin(differences))] - labels[int(np.argmin(differences))] if isinstance(
+        labels, pd.TimedeltaIndex
+    ) else step
+
+
+def _place_dates(labels: pd.DatetimeIndex, differences: np.ndarray, step: int) -> tuple[np.ndarray | None, Any]:
+    at = int(np.argmin(differences))
+    grids: list[tuple[np.ndarray, Any]] = []
+    if not (differences % step).any():
+        positions = np.concatenate([[0], np.cumsum(differences // step)])
+        grids.append((positions, labels[at + 1] - labels[at]))
+    if (labels[-1] - labels[0]) / len(labels) > pd.Timedelta(hours=20):
+        for frequency in _CALENDAR:
+            grid = pd.date_range(labels[0], labels[-1], freq=frequency)
+            if len(grid) >= len(labels) and (places := grid.get_indexer(labels)).min() >= 0:
+                grids.append((places.astype(np.int64), grid.freq))
+    if not grids:
+        return None, None
+    return min(grids, key=lambda grid: int(grid[0][-1]))
+
+
+def _find_irregular_row(numbers: np.ndarray, positions: np.ndarray | None) -> int:
+    """Return the first row whose step from the row before is another than the commonest step, or not one step."""
+    if positions is not None:
+        return 1 + int(np.argmax(np.diff(positions) != 1))
+    steps, at, counts = np.unique(np.diff(numbers), return_inverse=True, return_counts=True)
+    usual = steps[int(np.argmax(counts))]
+    return 1 + int(np.argmax(np.abs(steps[at] - usual) > _ROUNDING * usual))
+
+
+def _divide(distance: Any, step: Any) -> int | None:
+    steps = distance / step
+    nearest = round(steps)
+    return nearest if abs(steps - nearest) < 1e-3 else None
+
+
+def _show(label: Any) -> str:
+    return str(label)

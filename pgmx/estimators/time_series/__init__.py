@@ -1,0 +1,8 @@
+"""Learners of time series.
+
+- `knowledge`: what a user knows of the edges over (name, lag), as ids
+- `learner`: what all learners of time series share: options and reading of series
+- `problem`: series with lags as a linear problem, in the units in which it is solved
+- `linear`: what all learners of linear dynamical systems share: units, results, forecasts
+- `dense`: linear dynamical systems by least squares
+"""

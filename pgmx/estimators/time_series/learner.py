@@ -1,0 +1,98 @@
+"""What all learners of time series share: options and reading of series."""
+
+from abc import abstractmethod
+from collections.abc import Collection, Hashable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array
+
+from pgmx.data.series import Panel, open_series
+from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
+from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
+from pgmx.runs.run import Run
+
+
+class TimeSeriesLearner(BaseStructureLearner):
+    """Base of the learners of time series; a subclass implements `_fit` of a `Panel` and `_make_graph`.
+
+    It stores its options in its constructor, and enters those that it adds to `_parameter_constraints`. The options of
+    `_series_options` that a subclass lacks keep their defaults.
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "lags": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "time_column": "no_validation",
+        "groups": "no_validation",
+        "missing": [StrOptions({"error", "drop"})],
+        "irregular": [StrOptions({"error", "ignore"})],
+        "exogenous_columns": ["array-like", set, None],
+        "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],
+        "required_edges": "no_validation",
+        "forbidden_edges": "no_validation",
+    }
+
+    lags: int
+    time_column: Hashable | None = None
+    groups: Hashable | None = None
+    irregular: str = "error"
+    missing: str = "error"
+    exogenous_columns: Collection[Hashable] | None = None
+    seasonal_period: int | None = None
+    required_edges: Collection | None = None
+    forbidden_edges: Collection | None = None
+    state_names = None  # of discrete variables
+
+    n_targets_: int
+    n_left_out_: int
+
+    @abstractmethod
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+        """Learn from a panel and set the fitted attributes and `_results`, after `_begin`."""
+
+    @abstractmethod
+    def _make_graph(self) -> Any:
+        """Return the graph of the fitted coefficients."""
+
+    @property
+    def graph_(self) -> Any:
+        """The learned graph over (name, lag), made on first access."""
+        return self._make_once("graph", self._make_graph)
+
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from series, as `open_series` takes them; there are no weights."""
+        return super().fit(X, y, sample_weight)
+
+    def _open(self, X: Any) -> Any:
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            check_array(X, ensure_all_finite="allow-nan" if self.missing == "drop" else True, estimator=self)
+        return open_series(X, lags=self.lags, **self._list_series_options())
+
+    def _list_series_options(self) -> dict[str, Any]:
+        names = ("time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
+        return {name: getattr(self, name) for name in names}
+
+    def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:
+        if sample_weight is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes no sample_weight: rows of a series depend on those before them; leave it "
+                "out"
+            )
+
+    def _read_knowledge(self, names: tuple, lags: range) -> LaggedKnowledge:
+        """Return the required and forbidden edges of these lags as ids."""
+        edges = {"required_edges": self.required_edges, "forbidden_edges": self.forbidden_edges}
+        return read_lagged_knowledge(names, lags, **edges)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags of a learner of numbers."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        tags.input_tags.string = False
+        tags.input_tags.allow_nan = self.missing == "drop"
+        return tags

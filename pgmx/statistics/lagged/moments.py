@@ -1,0 +1,128 @@
+"""Cross-products of predictors and targets of series with lags, mergeable over parts of the rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pgmx.data.series import Panel
+from pgmx.statistics.lagged.design import segment_design
+
+#: Cells of a design that are made at a time: 64 MB of float64.
+_BLOCK_CELLS = 1 << 23
+#: How often the square of a single row may hold the sum of the others where it is taken off.
+_DOMINANCE = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class LaggedMoments:
+    """Cross-products over the rows whose whole lag window is observed.
+
+    The P predictors are lag 1 of the N series, lag 2, ..., K exogenous columns, and 1 for the intercept.
+    """
+
+    #: (P, P) of predictors.
+    gram: np.ndarray
+    #: (P, N) of predictors and targets.
+    cross: np.ndarray
+    #: (N, N) of targets.
+    target_gram: np.ndarray
+    n_targets: int
+    lags: int
+    n_series: int
+    n_exogenous: int
+    has_intercept: bool
+
+    def __add__(self, other: "LaggedMoments") -> "LaggedMoments":
+        return replace(
+            self,
+            gram=self.gram + other.gram,
+            cross=self.cross + other.cross,
+            target_gram=self.target_gram + other.target_gram,
+            n_targets=self.n_targets + other.n_targets,
+        )
+
+    @property
+    def n_predictors(self) -> int:
+        """P."""
+        return len(self.gram)
+
+    def rescale(self, scales: np.ndarray) -> "LaggedMoments":
+        """Return the moments of the series divided by their scales, (N,)."""
+        columns = np.ones(self.n_predictors)
+        columns[: self.lags * self.n_series] = np.tile(scales, self.lags)
+        return replace(
+            self,
+            gram=self.gram / np.multiply.outer(columns, columns),
+            cross=self.cross / np.multiply.outer(columns, scales),
+            target_gram=self.target_gram / np.multiply.outer(scales, scales),
+        )
+
+
+def compute_lagged_moments(panel: Panel, lags: int, *, intercept: bool = False) -> LaggedMoments:
+    """Return the cross-products of a panel; T' (P² + P N) multiplications, 64 MB beside the data at most.
+
+    For one lag they are computed from views of the segments.
+    """
+    return sum_moments(
+        (
+            segment_moments(segment, exogenous, lags, intercept)
+            for segment, exogenous in zip(panel.segments, panel.exogenous, strict=True)
+        ),
+        panel.n_series,
+        len(panel.exogenous_names),
+        lags,
+        intercept,
+    )
+
+
+def sum_moments(
+    parts: Iterable[LaggedMoments], n_series: int, n_exogenous: int, lags: int, intercept: bool
+) -> LaggedMoments:
+    """Return the sum of moments, zero for none."""
+    total = empty_moments(n_series, n_exogenous, lags, intercept)
+    for part in parts:
+        total = part if total.n_targets == 0 else total + part
+    return total
+
+
+def empty_moments(n_series: int, n_exogenous: int, lags: int, intercept: bool) -> LaggedMoments:
+    """Return the moments of no rows."""
+    n_predictors = lags * n_series + n_exogenous + intercept
+    return LaggedMoments(
+        np.zeros((n_predictors, n_predictors)),
+        np.zeros((n_predictors, n_series)),
+        np.zeros((n_series, n_series)),
+        n_targets=0,
+        lags=lags,
+        n_series=n_series,
+        n_exogenous=n_exogenous,
+        has_intercept=intercept,
+    )
+
+
+def segment_moments(segment: np.ndarray, exogenous: np.ndarray, lags: int, intercept: bool) -> LaggedMoments:
+    """Return the cross-products of one segment, in blocks of rows where the design is no view."""
+    n_series, n_exogenous = segment.shape[1], exogenous.shape[1]
+    total = empty_moments(n_series, n_exogenous, lags, intercept)
+    n_targets = len(segment) - lags
+    if n_targets < 1:
+        return total
+    is_view = total.n_predictors == n_series
+    step = n_targets if is_view else max(1, _BLOCK_CELLS // total.n_predictors)
+    for first in range(0, n_targets, step):
+        stop = min(first + step, n_targets) + lags
+        predictors, targets = segment_design(segment[first:stop], exogenous[first:stop], lags, intercept)
+        gram = predictors.T @ predictors
+        target_gram = _shift_gram(gram, predictors, targets) if is_view else targets.T @ targets
+        part = replace(total, gram=gram, cross=predictors.T @ targets, target_gram=target_gram, n_targets=len(targets))
+        total = part if first == 0 else total + part
+    return total
+
+
+def _shift_gram(gram: np.ndarray, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the cross-products of targets that are the predictors one row later."""
+    shifted = gram - np.outer(predictors[0], predictors[0]) + np.outer(targets[-1], targets[-1])
+    if (predictors[0] ** 2 > _DOMINANCE * shifted.diagonal()).any():  # digits are lost where one row dominates
+        return targets.T @ targets
+    return shifted
