@@ -6,6 +6,7 @@
 - `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
+- `time_series`: graphs over (variable, lag), and linear dynamical systems
 - `evidence`: observed states of a network's variables, from the files of the UAI competitions
 - `any_model`: any graph or network to a file and back, the class chosen by what the file holds
 """
@@ -25,10 +26,14 @@ from pgmx.models.evidence import read_evidence
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.time_series.graph import TimeSeriesGraph
+from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 
 __all__ = [
     "GaussianMarkovNetwork",
+    "LinearDynamicalSystem",
     "PairwiseMarkovNetwork",
+    "TimeSeriesGraph",
     "cpdag",
     "fit_discrete",
     "fit_linear_gaussian",

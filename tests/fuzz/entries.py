@@ -15,6 +15,7 @@ MODULES = (
     "network_cases",
     "data_set_cases",
     "model_cases",
+    "time_series_cases",
     "count_cases",
     "further_cases",
     "graph_cases",

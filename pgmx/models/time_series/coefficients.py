@@ -1,0 +1,87 @@
+"""Coefficients of time series: one matrix [target, source] per lag, dense or sparse."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
+
+from pgmx.checks import as_reals, read_only
+
+#: One matrix: [target, source].
+Matrix: TypeAlias = np.ndarray | csr_array
+
+#: What callers may give: a matrix of lag 1, or matrices of the lags 0 to L.
+Coefficients: TypeAlias = ArrayLike | sparray | spmatrix | Sequence
+
+
+def read_coefficients(coef: Coefficients, n: int, what: str = "coef") -> tuple[Matrix, ...]:
+    """Return matrices (n, n) of the lags 0 to L, copied and read-only, from one matrix of lag 1 or a sequence.
+
+    All are sparse where one is sparse; a missing lag 0 is empty.
+    """
+    if issparse(coef):
+        return csr_array((n, n)), _read_sparse(coef, n, what)
+    if isinstance(coef, list | tuple) and any(issparse(matrix) for matrix in coef):
+        matrices = tuple(_read_sparse(matrix, n, f"{what}[{lag}]") for lag, matrix in enumerate(coef))
+        return _check_lags(matrices, what)
+    array = np.array(as_reals(coef, what), dtype=np.float64, order="C")
+    if array.ndim == 2:
+        array = np.stack([np.zeros_like(array), array])
+    if array.ndim != 3 or array.shape[1:] != (n, n):
+        raise ValueError(
+            f"{what} must have the shape ({n}, {n}) [target, source] for one lag, or (lags + 1, {n}, {n}) with lag 0 "
+            f"first, as there are {n} names; got {np.shape(coef)}"
+        )
+    _check_finite(array, what)
+    return _check_lags(tuple(read_only(array)), what)
+
+
+def _read_sparse(matrix: object, n: int, what: str) -> csr_array:
+    """Return a matrix as a canonical csr array without stored zeros."""
+    array = csr_array(matrix, dtype=np.float64, copy=True)
+    if array.shape != (n, n):
+        raise ValueError(f"{what} must have the shape ({n}, {n}) [target, source], got {array.shape}")
+    _check_finite(array.data, what)
+    array.sum_duplicates()
+    array.eliminate_zeros()
+    for part in (array.data, array.indices, array.indptr):
+        read_only(part)
+    return array
+
+
+def _check_lags(matrices: tuple[Matrix, ...], what: str) -> tuple[Matrix, ...]:
+    if not matrices:
+        raise ValueError(f"{what} holds no matrices: give one for each lag from 0")
+    return matrices
+
+
+def _check_finite(values: np.ndarray, what: str) -> None:
+    if not np.isfinite(values).all():
+        wrong = float(values[~np.isfinite(values)][0])
+        raise ValueError(f"{what} must hold finite numbers, got {wrong}: replace it, 0 for no edge")
+
+
+def list_entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return targets, sources and values of what is not zero, ordered by source and then target."""
+    if isinstance(matrix, np.ndarray):
+        targets, sources = np.nonzero(matrix)
+        values = matrix[targets, sources]
+    else:
+        entries = matrix.tocoo()
+        targets, sources, values = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    order = np.lexsort((targets, sources))
+    return targets[order], sources[order], values[order]
+
+
+def take_entries(matrix: Matrix, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """Return the values of some entries, zero where a sparse matrix holds none."""
+    if not len(targets):
+        return np.empty(0)
+    return np.asarray(matrix[targets, sources]).reshape(-1)
+
+
+def count_entries(matrix: Matrix) -> int:
+    """Return the number of entries that are not zero."""
+    return int(np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.nnz)

@@ -1,0 +1,142 @@
+r"""What follows from coefficients: spectral radius, stationary moments, responses.
+
+A system of L lags is one of one lag over the stacked state (x_t, ..., x_{t-L+1}); its matrix, (L n, L n), is the
+companion matrix. Sparse coefficients stay sparse: only strongly connected parts of the graph have eigenvalues.
+"""
+
+from math import log
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+
+from pgmx.models.time_series.coefficients import Matrix
+
+#: Widest companion matrix whose eigenvalues are computed densely.
+_DENSE = 600
+#: Products with the companion matrix after which its growth is taken for the spectral radius.
+_POWERS = 2000
+
+
+def make_companion(matrices: tuple[Matrix, ...]) -> np.ndarray:
+    """Return the companion matrix (L n, L n) of the matrices of the lags 1 to L."""
+    n, lags = matrices[0].shape[0], len(matrices)
+    companion = np.eye(n * lags, k=-n)
+    for lag, matrix in enumerate(matrices):
+        companion[:n, lag * n : (lag + 1) * n] = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return companion
+
+
+def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
+    """Return the largest absolute eigenvalue of the companion matrix.
+
+    The eigenvalues are those of the strongly connected parts of the graph, each computed alone.
+    """
+    if not matrices:
+        return 0.0
+    pattern = sum(abs(csr_array(matrix)) for matrix in matrices)
+    n_parts, labels = connected_components(pattern, connection="strong")
+    order = np.argsort(labels, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_parts))])
+    alone = order[bounds[:-1][np.diff(bounds) == 1]]
+    radius = _radius_of_scalars(np.stack([matrix.diagonal()[alone] for matrix in matrices], axis=1))
+    for part in np.flatnonzero(np.diff(bounds) > 1):
+        nodes = np.sort(order[bounds[part] : bounds[part + 1]])
+        blocks = tuple(matrix[nodes][:, nodes] for matrix in matrices)
+        radius = max(radius, _radius_of_part(blocks))
+    return radius
+
+
+def _radius_of_scalars(coefficients: np.ndarray) -> float:
+    """Return the largest spectral radius of series that depend on themselves alone, coefficients (n, lags)."""
+    n, lags = coefficients.shape
+    if not n:
+        return 0.0
+    if lags == 1:
+        return float(np.abs(coefficients).max())
+    companions = np.zeros((n, lags, lags))
+    companions[:, 0] = coefficients
+    companions[:, np.arange(1, lags), np.arange(lags - 1)] = 1.0
+    return float(np.abs(np.linalg.eigvals(companions)).max())
+
+
+def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
+    n, lags = matrices[0].shape[0], len(matrices)
+    if n * lags <= _DENSE:
+        return float(np.abs(np.linalg.eigvals(make_companion(matrices))).max())
+
+    def multiply(state: np.ndarray) -> np.ndarray:
+        blocks = state.reshape(lags, n)
+        newest = sum(matrix @ block for matrix, block in zip(matrices, blocks, strict=True))
+        return np.concatenate([newest, state[: (lags - 1) * n]])
+
+    operator = LinearOperator((n * lags, n * lags), matvec=multiply, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(n * lags)
+    try:
+        largest = eigs(operator, k=2, which="LM", v0=start, maxiter=100, tol=1e-10, return_eigenvectors=False)
+        return float(np.abs(largest).max())
+    except ArpackNoConvergence:
+        return _estimate_growth(multiply, start)
+
+
+def _estimate_growth(multiply, state: np.ndarray) -> float:
+    """Return the growth per product over the second half of many products: accurate to some digits."""
+    total = 0.0
+    for step in range(_POWERS):
+        state = multiply(state)
+        norm = float(np.linalg.norm(state))
+        if norm == 0.0:
+            return 0.0
+        state = state / norm
+        total += log(norm) if step >= _POWERS // 2 else 0.0
+    return float(np.exp(total / (_POWERS - _POWERS // 2)))
+
+
+def compute_stationary_covariance(companion: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return P = C P C' + Q of a stable companion matrix, by doubling: P <- P + C P C', C <- C C.
+
+    Q is the covariance of the noise in the first block, zero elsewhere.
+    """
+    covariance = np.zeros_like(companion)
+    covariance[: len(noise), : len(noise)] = noise
+    power = companion
+    for _ in range(64):
+        change = power @ covariance @ power.T
+        covariance = covariance + change
+        if not np.abs(change).max() > 1e-17 * np.abs(covariance).max():
+            break
+        power = power @ power
+    return (covariance + covariance.T) / 2.0
+
+
+def compute_responses(matrices: tuple[Matrix, ...], steps: int, impulses: np.ndarray) -> np.ndarray:
+    """Return (steps + 1, n, k): the states 0 to `steps` times after the impulses, (n, k), without further noise."""
+    responses = np.zeros((steps + 1, *impulses.shape))
+    responses[0] = impulses
+    for step in range(1, steps + 1):
+        for lag, matrix in enumerate(matrices[:step], start=1):
+            responses[step] += matrix @ responses[step - lag]
+    return responses
+
+
+def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, steps: int, width=256) -> np.ndarray:
+    """Return (steps, n): variances of the errors of forecasts 1 to `steps` ahead, ``diag(sum_j R_j Q R_j')``.
+
+    The responses R_j are computed for `width` targets at a time, from the transposes. The noise is a covariance
+    (n, n) or variances (n,).
+    """
+    n, transposes = matrices[0].shape[0], tuple(matrix.T for matrix in matrices)
+    increments = np.empty((steps, n))
+    for start in range(0, n, width):
+        stop = min(start + width, n)
+        unit = np.zeros((n, stop - start))
+        unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
+        rows: list[np.ndarray] = [unit]
+        for step in range(steps):
+            spread = noise[:, None] * rows[-1] if noise.ndim == 1 else noise @ rows[-1]
+            increments[step, start:stop] = np.einsum("ij,ij->j", rows[-1], spread)
+            rows = rows[-len(matrices) :]
+            if step + 1 < steps:
+                rows.append(np.sum([a @ row for a, row in zip(transposes, reversed(rows), strict=False)], axis=0))
+    return np.cumsum(increments, axis=0)
