@@ -37,7 +37,7 @@ IRREGULAR = """
 #: Words that end in -ed and are none, or are adjectives of the field.
 NO_PARTICIPLES = """
     bed embed exceed feed hundred indeed need proceed red seed shed speed
-    directed fixed mixed nested undirected unobserved weighted
+    directed fixed gridded lagged mixed nested undirected unobserved weighted
 """
 
 
