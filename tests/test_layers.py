@@ -114,7 +114,7 @@ ORDER = {
     "pgmx/models/time_series": ["coefficients history", "companion graph", "linear_dynamical_system"],
     "pgmx/parallel": ["arrays", "spread"],
     "pgmx/plotting": ["crossings strengths", "edge_styles history layout paths", "shapes curves", "draw"],
-    "pgmx/runs": ["progress snapshot", "checkpoint", "run"],
+    "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "binding"],
     "pgmx/scores/binding": ["scoring", "discrete foreign gaussian", "resolve"],
     "pgmx/scores/discrete": ["base", "observed_cells", "aic bde bdeu bds bic k2 log_likelihood"],
@@ -136,7 +136,7 @@ ORDER = {
     "pgmx/solvers/gaussian/clime": ["homotopy_path projection vertices", "admm", "columns"],
     "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent", "path"],
     "pgmx/solvers/markov": [
-        "active_edges proximal",
+        "active_edges proximal stored_conditionals",
         "penalised_loss",
         "bethe_loss exact_loss pseudolikelihood",
     ],

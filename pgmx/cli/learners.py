@@ -49,8 +49,6 @@ def check_method(options: dict) -> None:
 def _check_markov(options: dict) -> None:
     _check_penalty(options, "Markov")
     _check_missing(options, "pairwise", "error, drop, category")
-    if options["select"] is not None and options.get("checkpoint") is not None:
-        raise ValueError("--checkpoint is not for --select: a path of penalties keeps no checkpoints")
 
 
 def _check_gaussian(options: dict) -> None:

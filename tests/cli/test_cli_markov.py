@@ -231,7 +231,6 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (("--method", "online", "--alpha", 2), "Invalid value for '--alpha'"),
         (("--method", "online", "--lam", -1), "Invalid value for '--lam'"),
         (("--method", "online", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
-        (("--method", "group-lasso", "--select", "ebic", "--checkpoint", "c"), "--checkpoint is not for --select"),
         (("--method", "online", "--held-out", "none.csv"), "--held-out none.csv: no such file"),
         (("--method", "online", "--out", "w.bif"), "--out w.bif: the suffix must be one of .uai, .npz, .json"),
         (("--out", "w.uai"), "--out w.uai: the suffix must be one of .bif"),

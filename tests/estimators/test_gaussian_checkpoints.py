@@ -7,9 +7,9 @@ import pytest
 from sklearn.base import clone
 
 from helpers.gaussian_tables import random_rows
+from helpers.killed_runs import Killed, kill_at_snapshot
 from helpers.processes import run_in_child
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
-from pgmx.runs.checkpoint import Checkpoint
 from tests.fuzz.array_fields import ArrayFields
 from tests.fuzz.checkpoint_files import other_arrays, other_cells
 
@@ -17,24 +17,6 @@ ROWS = random_rows(24, 60, seed=3)
 WIDE = random_rows(150, 60, seed=4)
 LAMS = {"n_lams": 8, "lam_min_ratio": 0.05}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-class Killed(BaseException):
-    """What ends a fit as a signal would."""
-
-
-def kill_at_snapshot(number, monkeypatch):
-    """Let fits die in place of the snapshot of this number."""
-    saved = []
-    write = Checkpoint.save
-
-    def write_or_die(self, snapshot):
-        if len(saved) == number:
-            raise Killed
-        saved.append(1)
-        write(self, snapshot)
-
-    monkeypatch.setattr(Checkpoint, "save", write_or_die)
 
 
 def same_estimates(path, expected):

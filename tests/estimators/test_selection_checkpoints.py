@@ -5,8 +5,10 @@ import pytest
 from sklearn.base import clone
 
 from helpers.gaussian_tables import random_rows
+from helpers.killed_runs import Killed, kill_at_snapshot
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.selection.solved_paths import pack_paths, read_paths
+from pgmx.runs.checkpoint import Checkpoint
 from pgmx.runs.snapshot import Snapshot
 
 ROWS = random_rows(12, 80, seed=3)
@@ -24,10 +26,6 @@ def same(learner, expected):
     np.testing.assert_array_equal(learner.path_.criterion, expected.path_.criterion)
     np.testing.assert_array_equal(learner.model_.precision.to_numpy(), expected.model_.precision.to_numpy())
     assert (learner.stopped_by_, learner.converged_) == (expected.stopped_by_, expected.converged_)
-
-
-class Killed(BaseException):
-    """What ends a fit as a signal would."""
 
 
 def kill_after(n_paths, monkeypatch):
@@ -74,6 +72,49 @@ def test_a_killed_selection_goes_on(selection, n_paths, tmp_path, monkeypatch):
     assert len(solved) <= max(len(anew) - n_paths, len(anew) if selection == "ebic" else 0)
     same(resumed, whole)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("number", [1, 4, pytest.param(6, marks=pytest.mark.slow)])
+def test_a_selection_that_was_killed_within_a_path_goes_on_within_it(number, tmp_path, monkeypatch):
+    path = tmp_path / "selection.ckpt"
+    learner = SelectedGraph(GraphicalLasso(), **OPTIONS)
+    whole = clone(learner).fit(ROWS)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        saved = kill_at_snapshot(number, patch)
+        clone(learner).set_params(checkpoint=path, checkpoint_every=0).fit(ROWS)
+    assert "begun_key" in saved[-1] or number == OPTIONS["n_lams"]
+    sweeps = []
+    resumed = clone(learner).set_params(checkpoint=path, callback=lambda progress: sweeps.append(progress)).fit(ROWS)
+    assert np.isfinite([progress.objective for progress in sweeps]).sum() == len(whole.path_) - number
+    same(resumed, whole)
+    np.testing.assert_array_equal(resumed.history_["objective"], whole.history_["objective"])
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("begun_lams", lambda lams: lams * 2, "other penalties for 'path'"),
+        ("begun_state_n_solved", lambda n: n + 7, "expected 1 to"),
+        ("begun_more", lambda _: np.zeros(3), "unknown array"),
+        ("begun_state_more", lambda _: np.zeros(3), "unknown array"),
+    ],
+)
+def test_a_changed_state_of_a_path_is_refused(name, change, words, tmp_path, monkeypatch):
+    path = tmp_path / "selection.ckpt"
+    learner = SelectedGraph(GraphicalLasso(), checkpoint=path, checkpoint_every=0, **OPTIONS)
+    stop = {"callback": lambda progress: progress.n_edges > 3}
+    clone(learner).set_params(**stop).fit(ROWS)
+    load = Checkpoint.load
+
+    def load_other(self):
+        snapshot = load(self)
+        arrays = {key: snapshot.value(key) for key in snapshot.names}
+        return Snapshot({**arrays, name: change(arrays.get(name))}, self.path)
+
+    monkeypatch.setattr(Checkpoint, "load", load_other)
+    with pytest.raises(ValueError, match=words):
+        learner.fit(ROWS)
 
 
 @pytest.mark.parametrize(

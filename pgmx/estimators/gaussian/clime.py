@@ -14,10 +14,10 @@ from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.gaussian.columns import solve_columns
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
-from pgmx.estimators.gaussian.stored import Store
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, local_deadline
+from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.clime.columns import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.statistics import GaussianSample

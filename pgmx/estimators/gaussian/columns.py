@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx.checks import count_workers
-from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, Store, pack_columns, read_columns
+from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, pack_columns, read_columns
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Blocks per worker, and the fewest columns of a block.

@@ -10,7 +10,6 @@ from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, l
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.estimators.gaussian.stored import (
     ESTIMATE_FIGURES,
-    Store,
     pack_estimates,
     pack_state,
     read_estimates,
@@ -18,6 +17,7 @@ from pgmx.estimators.gaussian.stored import (
 )
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
+from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
 

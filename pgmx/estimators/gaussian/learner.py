@@ -20,12 +20,12 @@ from pgmx.estimators.base import Interval, StrOptions, config
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
-from pgmx.estimators.gaussian.stored import RunStore, Store
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.store import RunStore, Store
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 
 #: Values that joblib takes for a number of workers.

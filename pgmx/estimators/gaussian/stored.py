@@ -1,12 +1,11 @@
 """What a checkpoint holds of a Gaussian learner's work: estimates, columns, and where a path goes on."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
-from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoState
@@ -22,36 +21,6 @@ _FORMATS = {"": None, "csc": csc_array, "csr": csr_array}
 _MOST = 1e15
 
 
-class Store(Protocol):
-    """Where a learner keeps what it has solved so far."""
-
-    snapshot: Snapshot | None
-
-    def is_due(self) -> bool:
-        """Return whether it is time to save."""
-        ...
-
-    def save(self, state: dict[str, Any], n_rows: int) -> None:
-        """Write a state, and the first rows of the history."""
-        ...
-
-
-class RunStore:
-    """The checkpoint of a run."""
-
-    def __init__(self, run: Run):
-        self._run = run
-        self.snapshot = run.restore()
-
-    def is_due(self) -> bool:
-        """Return whether it is time for the next snapshot."""
-        return self._run.is_snapshot_due()
-
-    def save(self, state: dict[str, Any], n_rows: int) -> None:
-        """Write a snapshot."""
-        self._run.save(state, n_rows=n_rows)
-
-
 # ---- estimates ----
 
 
@@ -60,7 +29,9 @@ def pack_estimates(estimates: list[GaussianEstimate]) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         "n_iter": np.array([estimate.n_iter for estimate in estimates], dtype=np.int64),
         "ends": np.array([_ENDS.index(estimate.stopped_by) for estimate in estimates], dtype=np.int64),
-        "figures": np.array([[getattr(estimate, name) for name in _FIGURES] for estimate in estimates]),
+        "figures": np.array([[getattr(estimate, name) for name in _FIGURES] for estimate in estimates]).reshape(
+            -1, len(_FIGURES)
+        ),
     }
     for k, estimate in enumerate(estimates):
         arrays[f"{k}_edges"] = estimate.edges

@@ -15,7 +15,7 @@ from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
-from pgmx.estimators.markov.path import RegularizationPath, compute_ebic
+from pgmx.estimators.markov.path import PathStore, RegularizationPath, StoredPaths, compute_ebic
 from pgmx.estimators.markov.problem import MarkovProblem
 from pgmx.estimators.markov.relaxation import RELAXATIONS, measure_blends, measure_loss
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
@@ -24,7 +24,8 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import Run
 from pgmx.search.edges.exhaustive import WorkingSet
-from pgmx.search.edges.grafting import Grafting
+from pgmx.search.edges.grafting import EdgeSource, Grafting
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: The first batch of a working set holds so many violators per variable.
 _FIRST = 3
@@ -248,8 +249,6 @@ class GroupLassoMarkovNetwork(MarkovLearner):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.selection is not None and self.checkpoint is not None:
-            raise ValueError("a path keeps no checkpoints: give selection=None, or no checkpoint")
         if self.selection is not None and self.start is not None:
             raise ValueError("a path starts from the network without edges: give selection=None, or no start")
 
@@ -268,12 +267,19 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
-            path, grafting, reason = self._graft_path(problem, run, measures=measures)
+            stored = StoredPaths(run)
+            loss = self._make_loss(problem)
+            source = self._source(problem, loss, 0)
+            smallest = self._choose_lam(source, loss)
+            lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
+            part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
+            grafting = self._graft_path(problem, loss, source, run, part, measures)
+            path = part.path
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
-                    path.criterion, path.selected = self._select(problem, path, run, np.random.default_rng(seed))
-            run.end(run.stopped_by if run.is_over() else reason)  # out of time: of what was finished, one is chosen
+                    path.criterion, path.selected = self._select(problem, path, run, stored, seed)
+            run.end(run.stopped_by if run.is_over() else part.reason)  # out of time: of what there is, one is chosen
         self.path_ = path
         if path.at_end and run.stopped_by == "converged":
             warnings.warn(
@@ -292,62 +298,64 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _graft_path(
         self,
         problem: MarkovProblem,
+        loss: PenalisedLoss,
+        source: EdgeSource,
         run: Run,
-        lams: np.ndarray | None = None,
+        part: PathStore,
         measures: RoundMeasures | None = None,
-    ) -> tuple[RegularizationPath, Grafting, str]:
-        """Solve for each penalty, the largest first, until one does not converge; return why the last one ended."""
-        loss = self._make_loss(problem)
-        source = self._source(problem, loss, 0)
-        if lams is None:
-            smallest = self._choose_lam(source, loss)
-            lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
-        loss.lam = lams[0]
-        loss.require(problem.knowledge.required)
-        source.restore(None, loss)
-        grafting = Grafting(loss, source, run, tol=self.tol, max_edges=self._most_edges(problem), measure=measures)
-        path = RegularizationPath(problem.names, list(problem.table.states), lams)
-        reason = "interrupt"
+    ) -> Grafting:
+        """Solve for each penalty that is not solved yet, the largest first, until one does not converge."""
+        path, most = part.path, self._most_edges(problem)
+        grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
+        part.check_networks(self._make_loss(problem))
+        if part.reason:
+            part.restore_counts(grafting)
+            return grafting
+        first, reason = len(path), "interrupt"
+        loss.lam = path.lams[first]
+        grafting.begin(problem.knowledge.required, is_candidate=problem.candidate_rule(), optimise=False)
         with run.catch_interrupt():
-            for k, lam in enumerate(lams):
-                if k:
-                    loss.lam = lam
+            for k in range(first, len(path.lams)):
+                if k > first:
+                    loss.lam = path.lams[k]
                 reason = grafting.graft()
-                path.objective.append(loss.objective())
-                path.kkt_residual.append(loss.kkt_residual())
-                path.potentials.append(loss.potentials())  # last: these count
+                part.append(loss)
                 if reason != "converged":
                     break
         if not len(path):
             run.raise_error()
-        path.lams = lams[: len(path)]
-        return path, grafting, reason
+        part.end(reason, grafting)
+        return grafting
 
-    def _graft_part(self, problem: MarkovProblem, run: Run, lams: np.ndarray) -> RegularizationPath:
+    def _graft_part(
+        self, problem: MarkovProblem, run: Run, stored: StoredPaths, lams: np.ndarray
+    ) -> RegularizationPath:
         """Return the path of a problem of some of the rows, within the time of the run."""
-        part = Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
-        path = self._graft_path(problem, part, lams)[0]
-        part.raise_error()
-        return path
+        part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
+        if not part.reason:
+            loss, own_run = self._make_loss(problem), Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
+            self._graft_path(problem, loss, self._source(problem, loss, 0), own_run, part)
+            own_run.raise_error()
+        return part.path
 
     # ---- the choice ----
 
     def _select(
-        self, problem: MarkovProblem, path: RegularizationPath, run: Run, rng: np.random.Generator
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, seed: int
     ) -> tuple[np.ndarray, int]:
         """Return the criterion of each network of the path, and the position of the one that is chosen by it."""
+        rng = np.random.default_rng(seed)
         if self.selection == "stars":
             n_rows, sets = problem.table.n_rows, []
             for _ in range(self.n_subsamples):
                 rows = rng.choice(n_rows, subsample_size(n_rows), replace=False)
-                part = self._graft_part(problem.subset(rows, self.n_jobs), run, path.lams)
+                part = self._graft_part(problem.subset(rows, self.n_jobs), run, stored, path.lams)
                 sets.append([potentials.edges for potentials in part.potentials])
             shortest = min(map(len, sets))
             criterion = instability([part[:shortest] for part in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
-        criterion = (
-            self._compute_ebic(problem, path) if self.selection == "ebic" else self._test(problem, path, run, rng)
-        )
+        is_ebic = self.selection == "ebic"
+        criterion = self._compute_ebic(problem, path) if is_ebic else self._test(problem, path, run, stored, rng)
         return criterion, best_position(criterion)
 
     def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath) -> np.ndarray:
@@ -356,7 +364,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         losses = [self._refit(problem, potentials).loss() for potentials in path.potentials]
         return compute_ebic(path.potentials, losses, total, self.gamma)
 
-    def _test(self, problem: MarkovProblem, path: RegularizationPath, run: Run, rng: np.random.Generator) -> np.ndarray:
+    def _test(
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, rng: np.random.Generator
+    ) -> np.ndarray:
         """Return the loss of each network on held-out rows, by default of networks of four fifths on the others.
 
         With `refit` that of the best blend, whose share becomes the `relaxation` of the path.
@@ -370,7 +380,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
             problem = problem.subset(order[cut:], self.n_jobs)
-            tested = self._graft_part(problem, run, path.lams)
+            tested = self._graft_part(problem, run, stored, path.lams)
         losses = self._measure_path(problem, tested, run, codes, weights)
         path.relaxation = np.array(RELAXATIONS)[losses.argmin(axis=1)] if self.refit else None
         return losses.min(axis=1)

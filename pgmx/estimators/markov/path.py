@@ -1,12 +1,25 @@
-"""A path of penalties, and the choice of one of them."""
+"""A path of penalties, the choice of one of them, and the checkpoint of the paths of a choice."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pgmx.estimators.paths import PenaltyPath
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
+from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.store import PartStore
+from pgmx.search.edges.grafting import COMPLETE, Grafting
+from pgmx.search.edges.iterates import SLACK
+from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+
+_NETWORKS = ("lams", "objective", "kkt_residual", "n_edges", "edges", "nodes", "tables")
+_COUNTS = ("n_iter", "n_active")
+
+#: Log-potentials beyond this size are in no snapshot.
+_MOST = 1e4
 
 
 @dataclass(repr=False)
@@ -77,3 +90,142 @@ def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows
         prior = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)
         criteria.append(2 * n_rows * loss + df * np.log(n_rows) + prior)
     return np.array(criteria)
+
+
+# ---- checkpoints ----
+
+
+class PathStore(PartStore):
+    """The state of a path: the networks under its first penalties in `path`, and that of grafting under the next one.
+
+    `reason` says why the path ended, "" while it goes on.
+    """
+
+    def __init__(self, stored: "StoredPaths", run: Run, path: RegularizationPath, state: Snapshot):
+        self.path, self.reason, self._stored, self._state = path, "", stored, state
+        grafting, self._source = state.take_part("grafting_"), state.take_part("source_")
+        if state:
+            _read_networks(state, path)
+            if grafting:
+                state.check(len(path) < len(path.lams), "a path that is solved")
+            else:
+                state.check(len(path) > 0, "a path without networks")
+                self.reason = COMPLETE[state.integer("reason", 0, len(COMPLETE) - 1)]
+                self._counts = {name: state.integer(name, 0) for name in _COUNTS}
+            state.check_names((*_NETWORKS, *(() if grafting else ("reason", *_COUNTS))))
+        super().__init__(run, grafting if grafting else None, self._save)
+
+    def _save(self, state: dict[str, Any], n_rows: int | None) -> None:
+        grafting = {f"grafting_{name}": value for name, value in state.items()}
+        self._stored.save({**_pack_networks(self.path), **grafting}, n_rows)
+
+    def check_networks(self, loss: PenalisedLoss) -> None:
+        """Raise unless the networks that were solved before have their objectives; the loss takes on each of them."""
+        for k, network in enumerate(self.path.potentials if loss.is_convex else ()):
+            loss.lam = self.path.lams[k]
+            loss.set_potentials(network)
+            objective, expected = self.path.objective[k], loss.objective()
+            is_right = abs(objective - expected) <= SLACK * max(1.0, abs(objective))
+            self._state.check(is_right, f"a network with objective={objective}, but it is {expected}")
+
+    def restore_counts(self, grafting: Grafting) -> None:
+        """Let the counts of a run be those of the path, which was solved before."""
+        grafting.n_iter, grafting.n_active = (self._counts[name] for name in _COUNTS)
+        grafting.source.restore(self._source, grafting.loss)
+
+    def append(self, loss: PenalisedLoss) -> None:
+        """Add the network at which a loss is under the next penalty."""
+        path = self.path
+        path.objective.append(loss.objective())
+        path.kkt_residual.append(loss.kkt_residual())
+        path.potentials.append(loss.potentials())  # last: these count
+
+    def end(self, reason: str, grafting: Grafting) -> None:
+        """Take note why the path ended; one that was cut short is not stored as solved."""
+        self.reason, self.path.lams = reason, self.path.lams[: len(self.path)]
+        if reason in COMPLETE:
+            source = {f"source_{name}": value for name, value in grafting.source.state().items()}
+            counts = {name: getattr(grafting, name) for name in _COUNTS}
+            self._stored.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **source})
+        else:
+            self._stored.close()
+
+
+class StoredPaths:
+    """The paths of a selection in the checkpoint of its run, in the order in which they are solved."""
+
+    def __init__(self, run: Run):
+        self._run = run
+        self._solved: list[dict[str, Any]] = []
+        self._is_closed = False
+        self._parts: list[Snapshot] = []
+        snapshot = run.restore()
+        if snapshot is not None:
+            n_parts = snapshot.integer("n_paths", 1, len(snapshot.names))
+            self._parts = [snapshot.take_part(f"{k}_") for k in range(n_parts)]
+            snapshot.check_names(("n_paths",))
+            snapshot.check(all(self._parts), "no arrays of a path")
+
+    def open(self, path: RegularizationPath) -> PathStore:
+        """Return the state of the next path, whose `lams` are all of its penalties, with the networks so far."""
+        part = self._parts.pop(0) if self._parts else Snapshot({})
+        arrays = {name: part.value(name) for name in part.names}
+        store = PathStore(self, self._run, path, part)
+        if store.reason:
+            self._solved.append(arrays)
+        else:
+            part.check(not self._parts, "a path that was begun before another one")
+        return store
+
+    def add(self, arrays: dict[str, Any]) -> None:
+        """Take a path that is solved, with the state in which it ended."""
+        self._solved.append(arrays)
+
+    def close(self) -> None:
+        """Store nothing more: the run is over, and paths are cut short."""
+        self._is_closed = True
+
+    def save(self, begun: dict[str, Any], n_rows: int | None) -> None:
+        """Write the paths that are solved, and the state of the next one."""
+        if not self._is_closed:
+            paths = enumerate([*self._solved, begun])
+            parts = {f"{k}_{name}": value for k, arrays in paths for name, value in arrays.items()}
+            self._run.save({"n_paths": len(self._solved) + 1, **parts}, n_rows=n_rows)
+
+
+def _pack_networks(path: RegularizationPath) -> dict[str, Any]:
+    """Return the networks of a path as arrays."""
+    networks = path.potentials
+    return {
+        "lams": path.lams,
+        "objective": np.array(path.objective[: len(path)], dtype=float),
+        "kkt_residual": np.array(path.kkt_residual[: len(path)], dtype=float),
+        "n_edges": path.n_edges,
+        "edges": np.concatenate([np.zeros((0, 2), dtype=np.int64), *(one.edges for one in networks)]),
+        "nodes": np.concatenate([np.zeros(0), *(one.node_values for one in networks)]),
+        "tables": np.concatenate([np.zeros(0), *(one.edge_values for one in networks)]),
+    }
+
+
+def _read_networks(state: Snapshot, path: RegularizationPath) -> None:
+    """Put the networks that `_pack_networks` has put into a snapshot on a path."""
+    lams, n = state.array("lams", float, (None,)), len(path.states)
+    state.check(0 < len(lams) <= len(path.lams) and np.array_equal(lams, path.lams[: len(lams)]), "other penalties")
+    cards = np.array([len(states) for states in path.states], dtype=np.int64)
+    n_edges = state.array("n_edges", np.int64, (None,), least=0, most=n * (n - 1) // 2)
+    k = len(n_edges)
+    state.check(k <= len(lams) and n_edges.sum() < 10**9, "more networks than penalties, or too many edges")
+    edges = state.array("edges", np.int64, (int(n_edges.sum()), 2), least=0, most=n - 1)
+    n_cells = np.prod(cards[edges], axis=1)
+    nodes = state.array("nodes", float, (k * int(cards.sum()),), least=-_MOST, most=_MOST)
+    tables = state.array("tables", float, (int(n_cells.sum()),), least=-_MOST, most=_MOST)
+    last_edges = np.cumsum(n_edges)[:-1]
+    last_cells = np.append(0, np.cumsum(n_cells))[last_edges]
+    parts = (np.split(nodes, k), np.split(edges, last_edges), np.split(tables, last_cells)) if k else ((), (), ())
+    try:
+        path.potentials = [PairwisePotentials(cards, *one) for one in zip(*parts, strict=True)]
+    except ValueError as error:
+        raise state.error(f"no network ({error})") from error
+    path.lams = lams
+    for name in ("objective", "kkt_residual"):
+        setattr(path, name, state.array(name, float, (k,), finite=False).tolist())

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
 from pgmx.estimators.gaussian.path import GaussianPath
@@ -20,6 +21,7 @@ from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.store import Store
 from pgmx.statistics import GaussianSample
 
 #: How often a path is extended at most, and its smallest penalty as a share of the largest.
@@ -56,10 +58,11 @@ class SelectedGraph(WrappingLearner):
     max_time : float, default=None
         Seconds after which the choice is made from the estimates so far.
     checkpoint : path-like, default=None
-        File with the paths solved so far, of all rows and of folds or subsamples, from which ``fit`` goes on to the
-        same result; a path that was begun is solved anew. It is deleted at the end. That of the estimator is not used.
+        File with what is solved so far, from which ``fit`` goes on to the same result: of all rows within the path, as
+        that of the estimator; of folds or subsamples after each four penalties of one. It is deleted at the end. That
+        of the estimator is not used.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per path.
+        Seconds between two snapshots; 0 takes one per penalty, block of columns, and four penalties of a part.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -248,22 +251,26 @@ class SelectedGraph(WrappingLearner):
     ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
-        path = leaf._path(sample, lambda: solved.solve("path", lams, lambda some: leaf._solve(sample, some, run)))
+
+        def solve(lams: np.ndarray, store: Store) -> list[GaussianEstimate]:
+            return leaf._solve(sample, lams, run, store)
+
+        path = leaf._path(sample, lambda: solved.solve("path", lams, solve))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                self._choose_from(path, leaf, sample, criterion, run, solved)
+                self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
         return path
 
     def _choose_from(
         self,
         path: GaussianPath,
-        leaf: GaussianLearner,
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
-        solved: SolvedPaths,
+        solve: Callable[[str, np.ndarray], list[GaussianEstimate]],
     ) -> None:
+        """Choose from a path, which `solve` makes longer: from a key and further penalties to their estimates."""
         path.criterion, path.selected = criterion.choose(path.estimates)
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MAX_EXTENSIONS):
@@ -273,8 +280,7 @@ class SelectedGraph(WrappingLearner):
             more = lams[lams >= MIN_RATIO * self.lam_max_][len(path) :]
             if not len(more):
                 break
-            key = f"path from {len(path)}"
-            path.estimates.extend(solved.solve(key, more, lambda lams: leaf._solve(sample, lams, run)))
+            path.estimates.extend(solve(f"path from {len(path)}", more))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.at_end and path.n_edges[-1] < n_pairs and not run.is_over():
             warnings.warn(

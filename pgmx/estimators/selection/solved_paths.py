@@ -1,6 +1,7 @@
 """The paths of penalties that a selection has solved so far, in memory and as arrays of a checkpoint."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,23 @@ from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.stored import ESTIMATE_FIGURES, pack_estimates, read_estimates
 from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.store import PartStore, Store
 
 
 class SolvedPaths:
-    """Paths by key, each solved once, and written to the checkpoint of the run when that is due."""
+    """Paths by key, each solved once, and the one that is begun, in the checkpoint of the run."""
 
     def __init__(self, run: Run, n: int):
-        self._run, self._n = run, n
+        self._run = run
         self._paths: dict[str, list[GaussianEstimate]] = {}
+        self._begun: dict[str, Any] = {}  # as arrays, the key of the path among them
+        self._part = Snapshot({})
         snapshot = run.restore()
         if snapshot is not None:
+            self._part = snapshot.take_part("begun_")
+            self._begun = {name: self._part.value(name) for name in self._part.names}
             self._paths = read_paths(snapshot, n)
+            snapshot.check(self._paths or self._begun, "no paths")
         self._n_rows = run.n_rows
 
     def find(self, key: str, lams: np.ndarray) -> list[GaussianEstimate] | None:
@@ -33,37 +40,55 @@ class SolvedPaths:
         """Take a path, unless it was cut short."""
         if len(path) == len(lams) and not self._run.is_over():
             self._paths[key], self._n_rows = path, self._run.n_rows
+            self._begun = {}
             if self._run.is_snapshot_due():
                 self.save()
 
     def solve(
-        self, key: str, lams: np.ndarray, solve: Callable[[np.ndarray], list[GaussianEstimate]]
+        self, key: str, lams: np.ndarray, solve: Callable[[np.ndarray, Store], list[GaussianEstimate]]
     ) -> list[GaussianEstimate]:
-        """Return the estimates of a path."""
+        """Return the estimates of a path; `solve` goes on within it where it was begun."""
         path = self.find(key, lams)
         if path is None:
-            path = solve(lams)
+            path = solve(lams, PartStore(self._run, self._take_begun(key, lams), partial(self._save_begun, key, lams)))
             self.add(key, lams, path)
         return list(path)
 
     def save(self) -> None:
         """Write a snapshot, if there is anything to write."""
-        if self._paths and self._run.checkpoint is not None:
-            self._run.save(pack_paths(self._paths), n_rows=self._n_rows)
+        if (self._paths or self._begun) and self._run.checkpoint is not None:
+            begun = {f"begun_{name}": value for name, value in self._begun.items()}
+            self._run.save({**pack_paths(self._paths), **begun}, n_rows=self._n_rows)
+
+    def _take_begun(self, key: str, lams: np.ndarray) -> Snapshot | None:
+        """Return the state in which a path was left, None where it was not begun."""
+        part = self._part
+        if "key" not in part or str(part.value("key")) != key:
+            return None
+        self._part = Snapshot({})
+        part.check(np.array_equal(part.array("lams", float, (None,)), lams), f"other penalties for {key!r}")
+        state = part.take_part("state_")
+        part.check_names(("key", "lams"))
+        return state
+
+    def _save_begun(self, key: str, lams: np.ndarray, state: dict[str, Any], n_rows: int | None) -> None:
+        self._begun = {"key": key, "lams": lams, **{f"state_{name}": value for name, value in state.items()}}
+        self._n_rows = self._run.n_rows if n_rows is None else n_rows
+        self.save()
 
 
 def pack_paths(paths: dict[str, list[GaussianEstimate]]) -> dict[str, Any]:
     """Return paths by key as arrays."""
     lengths = np.array([len(path) for path in paths.values()], dtype=np.int64)
     estimates = [estimate for path in paths.values() for estimate in path]
-    return {"keys": np.array(list(paths)), "lengths": lengths, **pack_estimates(estimates)}
+    return {"keys": np.array(list(paths), dtype=str), "lengths": lengths, **pack_estimates(estimates)}
 
 
 def read_paths(snapshot: Snapshot, n: int) -> dict[str, list[GaussianEstimate]]:
     """Return the paths over `n` variables that `pack_paths` has put into a snapshot."""
     keys = [str(key) for key in snapshot.value("keys")] if "keys" in snapshot else []
     lengths = snapshot.array("lengths", np.int64, (len(keys),), least=1)
-    snapshot.check(0 < len(set(keys)) == len(keys) and lengths.sum() < 10**6, "no paths, or one path twice")
+    snapshot.check(len(set(keys)) == len(keys) and lengths.sum() < 10**6, "one path twice, or too many estimates")
     estimates = read_estimates(snapshot, n, int(lengths.sum()))
     snapshot.check_names(("keys", "lengths", *ESTIMATE_FIGURES))
     cuts = np.cumsum([0, *lengths]).tolist()

@@ -9,12 +9,16 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.store import RunStore, Store
 from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import SINGLE_TOL
 
 #: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
 MOST_IDLE = 50
+
+#: Why rounds end of their own accord.
+COMPLETE = ("converged", "max_edges", "unsettled")
 
 #: What sums of floats may add to the violation of a block, where they decide.
 _ROUNDING = 2e-6
@@ -56,7 +60,8 @@ class Grafting:
     """Rounds until nothing violates its condition of optimality, by at most `tol`, or a limit is reached.
 
     `max_edges` counts the edges that are active from the start too. `measure` returns further figures of the history
-    for the loss and the number of activated edges; its time is not that of the run.
+    for the loss and the number of activated edges; its time is not that of the run. `store` is where it keeps its
+    state, by default the checkpoint of the run.
     """
 
     def __init__(
@@ -68,8 +73,10 @@ class Grafting:
         tol: float,
         max_edges: float = inf,
         measure: Callable[[PenalisedLoss, int], dict[str, float]] | None = None,
+        store: Store | None = None,
     ):
         self.loss, self.source, self.run = loss, source, run
+        self._store = RunStore(run) if store is None else store
         self.tol, self.max_edges = tol, max_edges
         self.n_iter = 0
         self.n_active = len(loss.edges)
@@ -82,12 +89,15 @@ class Grafting:
         required: np.ndarray,
         start: PairwisePotentials | None = None,
         is_candidate: Callable[[np.ndarray], np.ndarray] | None = None,
+        *,
+        optimise: bool = True,
     ) -> None:
-        """Go on from the checkpoint of the run, or begin with required edges (k, 2) and the parameters of a start.
+        """Go on from what is stored, or begin with required edges (k, 2) and the parameters of a start.
 
-        `is_candidate` says which further pairs (k, 2) may be active in the checkpoint; None allows all.
+        `is_candidate` says which further pairs (k, 2) may be active in the store; None allows all. `optimise` says
+        whether the first edges are optimised before the first round.
         """
-        snapshot = self.run.restore()
+        snapshot = self._store.snapshot
         if snapshot is None:
             self.loss.require(required)
             if start is not None:
@@ -99,7 +109,7 @@ class Grafting:
             self._restore(snapshot, known, is_candidate)
             self.loss.require(required)
         self.source.restore(None if snapshot is None else source, self.loss)
-        if snapshot is None and self.n_active:
+        if snapshot is None and self.n_active and optimise:
             with self.run.catch_interrupt():
                 self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
 
@@ -114,7 +124,7 @@ class Grafting:
         self.loss.restore(part)
         self._n_idle = snapshot.integer("n_idle", 0, MOST_IDLE)
         self._n_presses = snapshot.integer("n_presses", 0)
-        self.n_iter = snapshot.integer("n_iter", max(self.run.n_rows - 1, 0))
+        self.n_iter = snapshot.integer("n_iter", 0)
         # features are activated one by one
         most = np.prod(self.loss.cardinalities[edges], axis=1).sum() if self.loss.is_feature_wise else len(edges)
         self.n_active = snapshot.integer("n_active", len(edges), int(most))
@@ -136,7 +146,7 @@ class Grafting:
                 self._record()
             while not reason:
                 reason = self._do_round()
-            if reason not in ("converged", "max_edges"):
+            if reason not in COMPLETE:
                 self._save()
             if reason == "max_edges":
                 self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
@@ -176,7 +186,7 @@ class Grafting:
             self._n_idle += 1
         self.n_iter += 1
         self._record()
-        if self.run.is_snapshot_due():
+        if self._store.is_due():
             self._save()
         return "unsettled" if self._n_idle >= MOST_IDLE else ""
 
@@ -200,7 +210,7 @@ class Grafting:
         return figures
 
     def _save(self) -> None:
-        if self.run.checkpoint is None:
+        if not self._store.can_save():
             return
         source = {f"source_{name}": value for name, value in self.source.state().items()}
         loss = {f"loss_{name}": value for name, value in self.loss.state().items()}
@@ -210,4 +220,4 @@ class Grafting:
             "n_idle": self._n_idle,
             "n_presses": self._n_presses,
         }
-        self.run.save({**counts, "objective": self.loss.objective(), **source, **loss})
+        self._store.save({**counts, "objective": self.loss.objective(), **source, **loss})

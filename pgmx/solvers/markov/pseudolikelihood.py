@@ -1,6 +1,6 @@
 """The penalised pseudolikelihood of a pairwise Markov network, by block descent over stored conditionals."""
 
-from itertools import compress, pairwise
+from itertools import pairwise
 from math import inf, sqrt
 
 import numpy as np
@@ -12,6 +12,12 @@ from pgmx.data import DiscreteTable
 from pgmx.runs.run import is_past
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+from pgmx.solvers.markov.stored_conditionals import (
+    MOST_DRIFT,
+    pack_conditionals,
+    restore_conditionals,
+    restore_losses,
+)
 
 #: The least `tol` that double precision certifies on any table.
 LEAST_TOL = 1e-10
@@ -33,11 +39,6 @@ _LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
 
 #: A node is computed anew from its parameters after so many steps: products of floats drift by 1e-7 per step.
 _FRESH_STEPS = 50
-
-#: What rounding may change in a conditional between two computations from the parameters, at most.
-_FORGIVEN = 1e-3
-#: More than any run drifts; below it no drift of a step is lost to rounding.
-_MOST_DRIFT = 1e6
 
 #: Sweeps around new edges before the search goes on.
 LOCAL_SWEEPS = 4
@@ -68,6 +69,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     """
 
     _is_double = False
+    _real: type = np.float32
 
     def _start(self, table: DiscreteTable, weights: np.ndarray | None) -> None:
         self._table, self._row_weights = table, weights
@@ -174,49 +176,46 @@ class PseudolikelihoodLoss(PenalisedLoss):
     # ---- checkpoints ----
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """Return the conditionals, of which floats hold what the order of the steps has left, and the bounds."""
-        states = [self._rows.conditionals(i) for i in range(self.n_variables)]
-        is_open = np.array([not self._rows.is_constant(i) for i in range(self.n_variables)])
-        n = len(self._active)
+        """Return conditionals, bounds and losses, and those in double precision where they are in use."""
+        n, fine = len(self._active), {}
+        if self._refined is not None:
+            fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
         return {
-            "is_open": is_open,
-            "conditionals": np.concatenate([np.empty((0, self._rows.n_rows), np.float32), *compress(states, is_open)]),
-            "totals": self._rows.totals(),
-            "drift": self._rows.drift.copy(),
+            **pack_conditionals(self._rows, self._real),
             "bound": self._bound[:n].copy(),
             "drift_then": self._drift_then[:n].copy(),
             "n_steps": self._n_steps.copy(),
+            "losses": self._losses.copy(),
+            "loss_drift": self._loss_drift.copy(),
+            **{f"fine_{name}": value for name, value in fine.items()},
         }
 
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of another loss over the same data, to the same result to the last bit."""
+        fine = state.take_part("fine_")
+        super().restore(state)
+        self._rows.node_values[:] = state.value("nodes")  # those without edges were fitted anew
+        if not fine:
+            return
+        self._refined = DoublePseudolikelihoodLoss.from_single(self)
+        if fine.names == ["drift"]:  # these alone go on growing
+            self._refined.drift[:] = fine.array("drift", float, (self.n_variables,), least=0, most=MOST_DRIFT)
+            return
+        self._refined.follow(self)
+        fine.check_names(self._refined._progress())
+        self._refined._restore_progress(fine)
+        self._refined._rows.node_values[:] = state.value("nodes")
+        self._is_refined = True
+
     def _restore_progress(self, state: Snapshot) -> None:
-        cards, rows, n, k = self.cardinalities, self._rows, self.n_variables, len(self._active)
-        is_open = state.array("is_open", bool, (n,))
-        starts = np.concatenate([[0], np.cumsum(cards * is_open)])
-        conditionals = state.array("conditionals", np.float32, (int(starts[-1]), rows.n_rows), least=0)
-        totals = state.array("totals", float, (len(rows.node_values),), least=0)
-        drift = state.array("drift", float, (n,), least=0, most=_MOST_DRIFT)
-        for i in range(n):
-            states, expected = conditionals[starts[i] : starts[i + 1]], rows.conditionals(i)
-            state.check(is_open[i] or rows.is_constant(i), "no conditionals of a variable with edges")
-            if expected is not None:
-                slack = _FORGIVEN * max(1.0, float(expected.max()))
-                state.check(
-                    np.abs(states - expected).max() <= slack, "conditionals that are not those of its parameters"
-                )
-            part = slice(self._offsets[i], self._offsets[i + 1])
-            sums = states.sum(axis=1, dtype=float) if is_open[i] else rows.totals()[part]
-            state.check(
-                np.abs(sums - totals[part]).max() <= _FORGIVEN * rows.total, "sums that are not those of its rows"
-            )
-            rows.set_conditionals(i, states if is_open[i] else None, totals[part])
-        rows.node_values[:] = state.value("nodes")
-        rows.drift[:] = drift
+        rows, k = self._rows, len(self._active)
+        restore_conditionals(rows, state, self.cardinalities, self._real)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
-        state.check((drift_then <= drift[self._active.pairs[:k]]).all(), "a drift that went back")
+        state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that went back")
         self._drift_then[:k] = drift_then
-        self._n_steps[:] = state.array("n_steps", np.int64, (n,), least=0)
-        self._loss_drift[:] = -1.0
+        self._n_steps[:] = state.array("n_steps", np.int64, (self.n_variables,), least=0)
+        self._losses, self._loss_drift = restore_losses(rows, state)
 
     # ---- minimisation ----
 
@@ -346,6 +345,7 @@ class DoublePseudolikelihoodLoss(PseudolikelihoodLoss):
     """The same loss in double precision, which shares the active edges of one in single precision."""
 
     _is_double = True
+    _real = np.float64
 
     @classmethod
     def from_single(cls, single: PseudolikelihoodLoss) -> "DoublePseudolikelihoodLoss":
