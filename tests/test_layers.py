@@ -103,6 +103,7 @@ ORDER = {
         "elimination low_degree",
         "bucket_elimination family_marginals junction_tree",
         "conditioning exact",
+        "max_elimination",
     ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs time_series", "divergence", "curve"],

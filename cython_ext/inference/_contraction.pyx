@@ -1,15 +1,18 @@
-"""One step of variable elimination: the product of some tables, summed over one variable.
+"""One step of variable elimination: the product of some tables summed over one variable, or their largest sum.
 
 Problem: out[y] = sum over the states k of v of the product of T_t[y, k] over the tables T_t that have v in their
-scope; y are the states of all other variables in the scopes.
+scope; or the maximum over k of the sum of T_t[y, k], tables of logarithms, with the first state that reaches it.
+y are the states of all other variables in the scopes.
 Algorithm: the trailing axes of the result make a block of up to 4,096 cells, whose places in each table are listed
-once; an odometer over the other axes moves the first cell of each table. The product is never stored.
-Cost: one multiplication per cell of the result, state and table. Thread-safety: inputs are only read, `out` is
-written; the GIL is released.
-Reference: Koller & Friedman (2009), Probabilistic Graphical Models, algorithm 9.1 (sum-product variable elimination).
+once; an odometer over the other axes moves the first cell of each table. The product is never stored. States of maxima
+are stored in 1, 2, 4, 8, 16 or 32 bits each.
+Cost: one multiplication (addition) per cell of the result, state and table. Thread-safety: inputs are only read, `out`
+and `best` are written; the GIL is released.
+Reference: Koller & Friedman (2009), Probabilistic Graphical Models, algorithms 9.1 (sum-product variable elimination)
+and 13.1 (max-product variable elimination).
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 cdef enum:
@@ -19,6 +22,10 @@ cdef struct Table:
     const double *cells     # its first cell for the present block
     int64_t step            # cells from one state of the variable to the next
     int64_t *places         # of the cells of a block
+
+cdef struct Choices:
+    uint8_t *packed         # NULL where tables are summed
+    int n_bits              # of a state
 
 
 cdef void sum_block(
@@ -46,14 +53,49 @@ cdef void sum_block(
         out[i] = total
 
 
-def sum_product(
-    list tables,                    # in: float64 arrays, contiguous, of one axis
-    const int64_t[:, ::1] strides,  # in: (tables, axes + 1) cells from one state to the next; the variable's come last
-    const int64_t[::1] shape,       # in: (axes,) of the result
-    Py_ssize_t n_states,            # of the variable
-    double[::1] out,                # out: the result, its last axis contiguous
-):
-    """Write the sum over the variable's states of the product of the tables; return the largest cell."""
+cdef inline void store_state(Choices choices, Py_ssize_t cell, Py_ssize_t state) noexcept nogil:
+    """Write a state where bits are zero so far."""
+    cdef Py_ssize_t first = cell * choices.n_bits >> 3
+    choices.packed[first] |= <uint8_t>(state << (cell * choices.n_bits & 7))
+    while state > 255:
+        state >>= 8
+        first += 1
+        choices.packed[first] = state & 255
+
+
+cdef void maximise_block(
+    const Table *tables, Py_ssize_t n_tables, Py_ssize_t n_states, Py_ssize_t size, double *out, Choices choices,
+    Py_ssize_t start
+) noexcept nogil:
+    cdef Py_ssize_t i, k, t, state
+    cdef double score, best
+    cdef const double *first
+    cdef const double *second
+    for i in range(size):
+        state = 0
+        if n_tables == 2:
+            first, second = tables[0].cells + tables[0].places[i], tables[1].cells + tables[1].places[i]
+            best = first[0] + second[0]
+            for k in range(1, n_states):
+                score = first[k * tables[0].step] + second[k * tables[1].step]
+                state = k if score > best else state
+                best = score if score > best else best
+        else:
+            for k in range(n_states):
+                score = 0.0
+                for t in range(n_tables):
+                    score += tables[t].cells[tables[t].places[i] + k * tables[t].step]
+                if k == 0 or score > best:
+                    best, state = score, k
+        out[i] = best
+        store_state(choices, start + i, state)
+
+
+cdef double contract(
+    list tables, const int64_t[:, ::1] strides, const int64_t[::1] shape, Py_ssize_t n_states, double[::1] out,
+    Choices choices
+) except? -1.0:
+    """Write the result block by block; return its largest cell."""
     cdef Py_ssize_t n_tables = len(tables), n_axes = shape.shape[0], split = n_axes, size = 1, n_blocks = 1
     cdef Py_ssize_t i, j, t, block, axis
     cdef double largest = 0.0
@@ -82,7 +124,12 @@ def sum_product(
             digits[axis] = 0
         with nogil:
             for block in range(n_blocks):
-                sum_block(inner, n_tables, n_states, size, &out[block * size])
+                if choices.packed == NULL:
+                    sum_block(inner, n_tables, n_states, size, &out[block * size])
+                else:
+                    maximise_block(inner, n_tables, n_states, size, &out[block * size], choices, block * size)
+                if block == 0:
+                    largest = out[0]
                 for i in range(size):
                     largest = max(largest, out[block * size + i])
                 axis = split - 1
@@ -101,3 +148,31 @@ def sum_product(
         free(places)
         free(digits)
     return largest
+
+
+def sum_product(
+    list tables,                    # in: float64 arrays, contiguous, of one axis
+    const int64_t[:, ::1] strides,  # in: (tables, axes + 1) cells from one state to the next; the variable's come last
+    const int64_t[::1] shape,       # in: (axes,) of the result
+    Py_ssize_t n_states,            # of the variable
+    double[::1] out,                # out: the result, its last axis contiguous
+):
+    """Write the sum over the variable's states of the product of the tables; return the largest cell."""
+    cdef Choices choices
+    choices.packed, choices.n_bits = NULL, 0
+    return contract(tables, strides, shape, n_states, out, choices)
+
+
+def max_sum(
+    list tables,                    # in: float64 arrays of logarithms, contiguous, of one axis
+    const int64_t[:, ::1] strides,  # in: (tables, axes + 1) cells from one state to the next; the variable's come last
+    const int64_t[::1] shape,       # in: (axes,) of the result
+    Py_ssize_t n_states,            # of the variable
+    double[::1] out,                # out: the result, its last axis contiguous
+    int n_bits,                     # of a state in `best`: 1, 2, 4, 8, 16 or 32
+    uint8_t[::1] best,              # in: zeros; out: the first best state of each cell, from its lowest bits on
+):
+    """Write the maximum over the variable's states of the sum of the tables, and where it is; return the largest."""
+    cdef Choices choices
+    choices.packed, choices.n_bits = &best[0], n_bits
+    return contract(tables, strides, shape, n_states, out, choices)

@@ -170,7 +170,7 @@ def _sum_exactly(part: Part, memory: int, most_operations: int, n_jobs: int | No
     plan = search_order(cards, part.factors.scopes, by_largest=True)
     if count_elimination_cost(plan, cards).bytes <= memory:
         return sum_by_elimination(plan, cards, list(zip(part.factors.scopes, part.factors.tables, strict=True)))
-    conditioning = choose_conditioning(part.factors, memory // count_workers(n_jobs), most_operations)
+    conditioning = choose_conditioning(cards, part.factors.scopes, memory // count_workers(n_jobs), most_operations)
     if conditioning is None:
         return None
     shares = np.zeros(len(cards))

@@ -105,7 +105,10 @@ class Problem:
         order = search_order(reduced.cards, scopes, by_largest=True)
         bound = bound_width(reduced.cards, scopes)
         cost = count_elimination_cost(order, reduced.cards)
-        return InferenceCost(order.width, tree.largest, tree.cells, tree.bytes, bound, cost.bytes, cost.operations)
+        map_bytes = count_elimination_cost(order, reduced.cards, maximise=True).bytes
+        return InferenceCost(
+            order.width, tree.largest, tree.cells, tree.bytes, bound, cost.bytes, cost.operations, map_bytes
+        )
 
     def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
         """Return a calibrated junction tree; that without evidence is kept."""
@@ -144,6 +147,8 @@ class InferenceCost(NamedTuple):
         Memory at the peak of elimination, which the log-partition takes.
     elimination_operations : int
         Its multiplications.
+    map_bytes : int
+        Memory at its peak for the most probable states, which keeps the states that it chooses for each table.
 
     Examples
     --------
@@ -159,6 +164,7 @@ class InferenceCost(NamedTuple):
     width_bound: int
     elimination_bytes: int
     elimination_operations: int
+    map_bytes: int
 
 
 class Marginals(Mapping[Hashable, dict[Hashable, float]]):

@@ -8,5 +8,6 @@
 - `family_marginals`: joint distributions of a few variables of a discrete Bayesian network, by elimination among their
   ancestors
 - `junction_tree`: sums, maxima, conditional tables and joint distributions over the cliques of a junction tree
+- `max_elimination`: most probable states by elimination, which keeps of its tables the states it chose
 - `exact`: exact inference in discrete Markov networks of small treewidth, by a calibrated junction tree
 """

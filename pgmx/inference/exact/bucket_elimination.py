@@ -1,6 +1,6 @@
 """The log-partition of a network by variable elimination, which frees each table as soon as it is summed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log, prod
 from typing import NamedTuple
 
@@ -35,10 +35,13 @@ class EliminationCost(NamedTuple):
     operations: int
 
 
-def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int]) -> EliminationCost:
-    """Return what `sum_by_elimination` costs, by the scopes of its tables alone; the network's own are not counted."""
+def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int], *, maximise: bool = False) -> EliminationCost:
+    """Return what `sum_by_elimination` costs, by the scopes of its tables alone; the network's own are not counted.
+
+    With `maximise` what `maximise_by_elimination` costs, which keeps the states that it chooses.
+    """
     held = [0] * len(cards)  # cells of the tables that wait for a variable
-    now = peak = operations = 0
+    now = peak = operations = states = 0
     around_each = {
         clique[place]: clique[:place]
         for clique, sepset in zip(plan.cliques, plan.sepsets, strict=True)
@@ -48,13 +51,24 @@ def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int]) -> Elimi
         around = around_each[v]
         cells = prod(cards[u] for u in around)
         operations += cells * cards[v]
-        peak = max(peak, now + cells)
+        states += count_state_bytes(cells, cards[v]) if maximise else 0
+        peak = max(peak, CELL * (now + cells) + states)
         now += cells - held[v]
         if around:
             held[around[-1]] += cells  # the next of them to be eliminated
         else:
             now -= cells
-    return EliminationCost(CELL * peak, operations)
+    return EliminationCost(peak, operations)
+
+
+def count_state_bits(n_states: int) -> int:
+    """Return the bits in which a state is stored: a power of two."""
+    return next(bits for bits in (1, 2, 4, 8, 16, 32) if n_states <= 2**bits)
+
+
+def count_state_bytes(cells: int, n_states: int) -> int:
+    """Return the memory of a state per cell."""
+    return -(-cells * count_state_bits(n_states) // 8)
 
 
 def sum_by_elimination(
@@ -68,9 +82,8 @@ def sum_by_elimination(
     waiting: list[list[_Table]] = [[] for _ in cards]
     shares = np.log(np.asarray(cards, dtype=np.float64))  # what a variable without tables gives
     for scope, logs in factors:
-        axes = sorted(range(len(scope)), key=lambda axis: -rank[scope[axis]])
-        scope, logs = tuple(scope[axis] for axis in axes), np.transpose(logs, axes)
-        waiting[scope[-1]].append(_scale_logs(scope, logs.ravel()))
+        scope, logs = sort_axes(scope, logs, rank)
+        waiting[scope[-1]].append(_scale_logs(scope, logs))
     for v in plan.order.tolist():
         tables, waiting[v] = waiting[v], []
         if tables:
@@ -79,6 +92,12 @@ def sum_by_elimination(
             if table.scope:
                 waiting[table.scope[-1]].append(table)
     return shares
+
+
+def sort_axes(scope: tuple[int, ...], logs: np.ndarray, rank: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
+    """Return the variables of a table, the first to be eliminated last, and its cells in their order, of one axis."""
+    axes = sorted(range(len(scope)), key=lambda axis: -rank[scope[axis]])
+    return tuple(scope[axis] for axis in axes), np.transpose(logs, axes).ravel()
 
 
 def _scale_logs(scope: tuple[int, ...], logs: np.ndarray, scale: float = 0.0) -> _Table:
@@ -93,15 +112,16 @@ def _scale_logs(scope: tuple[int, ...], logs: np.ndarray, scale: float = 0.0) ->
 
 def _sum_out(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -> _Table:
     """Return the product of tables summed over their last variable."""
-    joint = _join(tables, rank)
+    joint = join_scopes((table.scope for table in tables), rank)
     scope, scale = joint[:-1], sum(table.scale for table in tables)
     if sum(table.nats for table in tables) > MOST_NATS:
         return _scale_logs(scope, np.logaddexp.reduce(_add_logs(tables, joint, cards), axis=-1).ravel(), scale)
     small = [table for table in tables if len(table.cells) <= MOST_SMALL_CELLS]
-    if 1 < len(small) < len(tables) and prod(cards[u] for u in _join(small, rank)) <= MOST_SMALL_CELLS:
-        tables = [*(table for table in tables if len(table.cells) > MOST_SMALL_CELLS), _multiply(small, cards, rank)]
-    shape = np.array([cards[u] for u in scope], dtype=np.int64)
-    strides = np.array([_list_strides(table.scope, joint, cards) for table in tables], dtype=np.int64)
+    small_scope = join_scopes((table.scope for table in small), rank)
+    if 1 < len(small) < len(tables) and prod(cards[u] for u in small_scope) <= MOST_SMALL_CELLS:
+        large = [table for table in tables if len(table.cells) > MOST_SMALL_CELLS]
+        tables = [*large, _multiply(small, small_scope, cards)]
+    shape, strides = lay_out(joint, [table.scope for table in tables], cards)
     cells = np.empty(prod(shape.tolist()))
     largest = _contraction.sum_product([table.cells for table in tables], strides, shape, cards[joint[-1]], cells)
     if largest == 0.0:
@@ -120,8 +140,7 @@ def _add_logs(tables: list[_Table], scope: tuple[int, ...], cards: Sequence[int]
     return logs
 
 
-def _multiply(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -> _Table:
-    scope = _join(tables, rank)
+def _multiply(tables: list[_Table], scope: tuple[int, ...], cards: Sequence[int]) -> _Table:
     product = np.ones([cards[u] for u in scope])
     for table in tables:
         product *= table.cells.reshape([cards[u] if u in table.scope else 1 for u in scope])
@@ -129,9 +148,17 @@ def _multiply(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -
     return _Table(scope, product.ravel(), nats, scale)
 
 
-def _join(tables: list[_Table], rank: Sequence[int]) -> tuple[int, ...]:
+def join_scopes(scopes: Iterable[tuple[int, ...]], rank: Sequence[int]) -> tuple[int, ...]:
     """Return the variables of some tables, the first to be eliminated last."""
-    return tuple(sorted({u for table in tables for u in table.scope}, key=lambda u: -rank[u]))
+    return tuple(sorted({u for scope in scopes for u in scope}, key=lambda u: -rank[u]))
+
+
+def lay_out(
+    joint: tuple[int, ...], scopes: Iterable[tuple[int, ...]], cards: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the states of all variables of `joint` but the last, and the steps of each in tables over these scopes."""
+    shape = np.array([cards[u] for u in joint[:-1]], dtype=np.int64)
+    return shape, np.array([_list_strides(scope, joint, cards) for scope in scopes], dtype=np.int64)
 
 
 def _list_strides(scope: tuple[int, ...], axes: tuple[int, ...], cards: Sequence[int]) -> list[int]:

@@ -32,15 +32,21 @@ class Conditioning(NamedTuple):
     operations: int
 
 
-def choose_conditioning(factors: LogFactors, memory: int, most_operations: int) -> Conditioning | None:
+def choose_conditioning(
+    cards: Sequence[int],
+    scopes: Sequence[tuple[int, ...]],
+    memory: int,
+    most_operations: int,
+    *,
+    maximise: bool = False,
+) -> Conditioning | None:
     """Choose variables, each the one in tables of most cells, until an order of the others fits into `memory` bytes.
 
     None where that takes more than `most_operations` multiplications in all. Koller and Friedman (2009), algorithm 9.5.
     """
-    cards = factors.cardinalities.tolist()
     chosen: list[int] = []
     while True:
-        plan, cost = plan_rest(cards, factors.scopes, chosen)
+        plan, cost = plan_rest(cards, scopes, chosen, maximise=maximise)
         operations = (cost.operations + OVERHEAD * len(cards)) * prod(cards[v] for v in chosen)
         if operations > most_operations:
             return None
@@ -50,13 +56,13 @@ def choose_conditioning(factors: LogFactors, memory: int, most_operations: int) 
 
 
 def plan_rest(
-    cards: Sequence[int], scopes: Sequence[tuple[int, ...]], fixed: Sequence[int]
+    cards: Sequence[int], scopes: Sequence[tuple[int, ...]], fixed: Sequence[int], *, maximise: bool = False
 ) -> tuple[EliminationPlan, EliminationCost]:
     """Return an order for all variables but some that have one state each, and its cost."""
     rest = [1 if v in fixed else card for v, card in enumerate(cards)]
     free = (tuple(v for v in scope if rest[v] > 1) for scope in scopes)
     plan = search_order(rest, [scope for scope in free if scope], by_largest=True)
-    return plan, count_elimination_cost(plan, rest)
+    return plan, count_elimination_cost(plan, rest, maximise=maximise)
 
 
 def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
