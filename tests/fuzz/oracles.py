@@ -180,7 +180,8 @@ def check_pseudolikelihood(
     assert is_close(learner.objective_, objective, rtol=2e-5, atol=2e-5), (learner.objective_, objective)
     if learner.converged_ and lam > 0:  # without a penalty, pairs without any information are left out
         distances = pseudolikelihood.distances(cards, pairs, values, codes, penalties, l2, weights=weights)
-        varies = codes.min(axis=1) < codes.max(axis=1)  # a column of one state is joined to nothing
+        heavy = codes if weights is None else codes[:, np.asarray(weights) > 0]
+        varies = heavy.min(axis=1) < heavy.max(axis=1)  # a column of one state is joined to nothing
         is_free = [free and varies[i] and varies[j] for (i, j), free in zip(pairs, is_free, strict=True)]
         distances = distances[[True] * len(cards) + is_free]
         assert distances.max(initial=0.0) <= 3 * learner.tol + 2e-5, f"kkt {distances.max()}"

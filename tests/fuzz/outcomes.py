@@ -21,6 +21,9 @@ from tests.helpers.processes import Child, set_limits, start_child
 OUTCOMES = ("right", "clear error", "unclear error", "wrong", "crash")
 SECONDS, MEGABYTES = 30.0, 1500
 
+#: Seconds of the clock for each second of the processor that a case may take.
+WAIT = 4
+
 
 class Outcome(NamedTuple):
     """How a case ended."""
@@ -68,9 +71,11 @@ def run_batch(seed: int, numbers: list[int], pattern: str, limits: dict, prepare
     trace_path = Path(limits["folder"], f"trace.{os.getpid()}")
     with open(trace_path, "wb") as trace, open(writer, "w", buffering=1) as pipe:
         faulthandler.enable(trace)
-        faulthandler.register(signal.SIGALRM, trace, chain=True)
+        for limit in (signal.SIGALRM, signal.SIGPROF):
+            faulthandler.register(limit, trace, chain=True)
         for number in numbers:
-            signal.setitimer(signal.ITIMER_REAL, limits["seconds"])
+            signal.setitimer(signal.ITIMER_PROF, limits["seconds"])  # of the processor, which others may need too
+            signal.setitimer(signal.ITIMER_REAL, WAIT * limits["seconds"])
             case = draw_case(seed, number, pattern)
             pipe.write(json.dumps([number, case.entry]) + "\n")
             folder = Path(limits["folder"], str(number))
@@ -79,7 +84,8 @@ def run_batch(seed: int, numbers: list[int], pattern: str, limits: dict, prepare
             if kind in ("right", "clear error"):
                 shutil.rmtree(folder)
             pipe.write(json.dumps([number, case.entry, kind, f"{case.plan}\n{text[-6000:]}"]) + "\n")
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
     trace_path.unlink()
 
 
@@ -159,7 +165,7 @@ def finish(
     status = os.waitstatus_to_exitcode(os.waitpid(job.child.pid, 0)[1])
     outcomes = list(job.outcomes)
     if status:
-        cause = "a hang" if status == -signal.SIGALRM else f"exit status {status}"
+        cause = "a hang" if status in (-signal.SIGALRM, -signal.SIGPROF) else f"exit status {status}"
         trace = folder / f"trace.{job.child.pid}"
         if trace.exists():
             text += trace.read_text(errors="replace")

@@ -6,9 +6,10 @@ import pytest
 
 from pgmx import datasets, inference, metrics, plotting, solvers, statistics
 from pgmx.data import DiscreteTable, estimate_memory
-from pgmx.estimators import GraphicalLasso, HillClimbSearch
+from pgmx.estimators import EdgeGrafting, GraphicalLasso, HillClimbSearch
 from pgmx.models import GaussianMarkovNetwork, save_markov_network
 from tests.fuzz.model_files import discrete
+from tests.fuzz.oracles import check_pseudolikelihood
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
 R = np.array([[1.0, 0.5], [0.5, 1.0]])
@@ -91,3 +92,12 @@ def test_the_culprit_is_named(name):
     call, words = FAULTS[name]
     with pytest.raises((ValueError, TypeError), match=words):
         call()
+
+
+def test_rows_without_weight_let_no_column_vary():
+    """The oracle looks at the rows that count, as the learners do."""
+    rows = pd.DataFrame({"c": [0, 1, 1], "b": [0, 1, 0]})
+    weights = np.array([2, 0, 2])
+    learner = EdgeGrafting(lam=0.1, l2=1e6, show_progress=False).fit(rows, sample_weight=weights)
+    assert not len(learner.edges_)
+    check_pseudolikelihood(learner, rows.to_numpy().T, [2, 2], 1e6, weights, {})
