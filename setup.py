@@ -30,6 +30,7 @@ KERNELS = {
     ],
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
+    "time_series": ["_group_lasso"],
 }
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 

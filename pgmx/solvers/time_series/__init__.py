@@ -2,4 +2,5 @@
 
 - `least_squares`: least squares of many targets at once, by cross-products or singular values, over all or some
   predictors
+- `svarm`: structural vector autoregressions
 """
