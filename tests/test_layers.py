@@ -141,7 +141,7 @@ ORDER = {
         "penalised_loss",
         "bethe_loss exact_loss pseudolikelihood",
     ],
-    "pgmx/solvers/time_series": ["least_squares svarm"],
+    "pgmx/solvers/time_series": ["lagged_lasso least_squares svarm", "screening seeds", "stochastic_gradient"],
     "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent"],
     "pgmx/statistics": ["counts lagged moments ranks", "gaussian pairs"],
     "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],

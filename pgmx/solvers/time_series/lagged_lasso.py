@@ -1,0 +1,177 @@
+"""The lasso of many targets on the same predictors, from cross-products, with its certificate; and what follows it."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lstsq
+from scipy.sparse import csr_array
+
+from pgmx._ext import _lagged_lasso
+
+#: Targets that are looked at together: rows of dense arrays.
+BLOCK = 256
+#: Violations of optimality to leave, as a share of the penalty, and most passes over the predictors per target.
+TOLERANCE, ROUNDS = 1e-10, 200
+
+
+class Products(NamedTuple):
+    """Cross-products divided by the number of rows: (p, p) of predictors, (m, p) with targets, (m,) of targets.
+
+    A predictor that a target must not have has NaN in `cross`.
+    """
+
+    gram: np.ndarray
+    cross: np.ndarray
+    squares: np.ndarray
+
+
+class Reduction(NamedTuple):
+    """Cross-products of residuals, and the coefficients (K, p) of predictors and (K, m) of targets that left them."""
+
+    products: Products
+    of_predictors: np.ndarray
+    of_targets: np.ndarray
+
+
+def partial_out(gram: np.ndarray, cross: np.ndarray, squares: np.ndarray, n: int) -> Reduction:
+    """Return the cross-products of residuals: of the first n predictors, and targets, on all predictors behind them.
+
+    A lasso in which those behind are not penalised is that of these cross-products.
+    """
+    m = len(cross)
+    if n == len(gram):
+        return Reduction(Products(gram, cross, squares), np.zeros((0, n)), np.zeros((0, m)))
+    beside = gram[n:, :n]
+    weights = lstsq(gram[n:, n:], np.hstack([beside, cross[:, n:].T]), check_finite=False)[0]
+    of_predictors, of_targets = weights[:, :n], weights[:, n:]
+    products = Products(
+        _symmetrise(gram[:n, :n] - beside.T @ of_predictors),
+        cross[:, :n] - of_targets.T @ beside,
+        np.maximum(squares - np.einsum("ij,ji->i", cross[:, n:], of_targets), 0.0),
+    )
+    return Reduction(products, of_predictors, of_targets)
+
+
+def _symmetrise(matrix: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(0.5 * (matrix + matrix.T))
+
+
+def find_largest_penalty(cross: np.ndarray, required: Mapping[int, np.ndarray]) -> float:
+    """Return the smallest penalty at which all coefficients are zero, those that are required set aside."""
+    sizes = np.abs(cross)
+    for target, predictors in required.items():
+        sizes[target, predictors] = 0.0
+    return float(np.nanmax(sizes, initial=0.0))
+
+
+def solve_lasso(products: Products, lam: float, required: Mapping[int, np.ndarray]) -> csr_array:
+    r"""Return the coefficients (m, p) of the lasso of each target.
+
+    .. math:: \min_b \; \tfrac{1}{2} b' G b - s_i' b + \lambda \|b\|_1
+
+    `required` holds the predictors that are not penalised, by target.
+    """
+    m, p = products.cross.shape
+    plain = np.setdiff1d(np.arange(m), list(required))
+    counts, places, values = np.zeros(m, dtype=np.int64), [], []
+    parts: dict[int, tuple] = {}
+    for first in range(0, len(plain), BLOCK):
+        targets = plain[first : first + BLOCK]
+        rows = _join_squares(products.cross[targets], products.squares[targets])
+        block, *entries, _ = _lagged_lasso.lasso_rows(products.gram, rows, lam, TOLERANCE * lam, ROUNDS)
+        ends = np.cumsum(block)[:-1]
+        parts |= dict(zip(targets.tolist(), zip(*(np.split(part, ends) for part in entries), strict=True), strict=True))
+    for target, predictors in required.items():
+        parts[target] = _solve_beside(products, target, predictors, lam)
+    for target in range(m):
+        counts[target] = len(parts[target][0])
+        places.append(parts[target][0])
+        values.append(parts[target][1])
+    return _assemble(counts, places, values, p)
+
+
+def _join_squares(cross: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    return np.hstack([cross, squares[:, None]])
+
+
+def _assemble(counts: np.ndarray, places: list, values: list, p: int) -> csr_array:
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((np.concatenate(values), np.concatenate(places), indptr), shape=(len(counts), p))
+
+
+def _solve_beside(products: Products, target: int, predictors: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places and values of a target's coefficients where some are not penalised."""
+    gram, s = products.gram, products.cross[target]
+    inner = gram[np.ix_(predictors, predictors)]
+    weights = lstsq(inner, np.column_stack([gram[predictors], s[predictors]]), check_finite=False)[0]
+    rest = s - gram[:, predictors] @ weights[:, -1]
+    rest[predictors] = np.nan
+    square = max(products.squares[target] - s[predictors] @ weights[:, -1], 0.0)
+    reduced = _symmetrise(gram - gram[:, predictors] @ weights[:, :-1])
+    _, places, values, _ = _lagged_lasso.lasso_rows(
+        reduced, np.append(rest, square)[None], lam, TOLERANCE * lam, ROUNDS
+    )
+    beside = weights[:, -1] - weights[:, places] @ values
+    places, values = np.concatenate([places, predictors]), np.concatenate([values, beside])
+    order = np.argsort(places)
+    return places[order].astype(np.int32), values[order]
+
+
+def measure_violation(products: Products, coefs: csr_array, lam: float, required: Mapping[int, np.ndarray]) -> float:
+    r"""Return the largest violation of the optimality conditions of the lasso, over all targets and predictors.
+
+    .. math:: |g_j| \le \lambda \; (b_j = 0), \qquad g_j = \lambda \, \mathrm{sign}(b_j) \; (b_j \ne 0),
+              \qquad g = s_i - G b
+    """
+    largest = 0.0
+    for first in range(0, coefs.shape[0], BLOCK):
+        part = coefs[first : first + BLOCK]
+        gradients = products.cross[first : first + BLOCK] - part @ products.gram
+        largest = max(largest, find_violation(gradients, part, lam, first, required))
+    return largest
+
+
+def find_violation(
+    gradients: np.ndarray, coefs: csr_array, lam: float, first: int, required: Mapping[int, np.ndarray]
+) -> float:
+    """Return the largest violation of a block of targets from `first` on; the gradients (b, p) are overwritten."""
+    rows, columns = np.repeat(np.arange(coefs.shape[0]), np.diff(coefs.indptr)), coefs.indices
+    at_support = np.abs(gradients[rows, columns] - lam * np.sign(coefs.data))
+    for target in range(first, first + coefs.shape[0]):
+        if target in required:
+            is_free = (rows == target - first) & np.isin(columns, required[target])
+            at_support[is_free] = np.abs(gradients[rows[is_free], columns[is_free]])
+    gradients[rows, columns] = 0.0
+    beyond = max(np.nanmax(gradients, initial=0.0), -np.nanmin(gradients, initial=0.0)) - lam
+    return float(max(beyond, at_support.max(initial=0.0), 0.0))
+
+
+def keep_largest(coefs: csr_array, k: int | None, required: Mapping[int, np.ndarray]) -> csr_array:
+    """Return the k largest coefficients of each row, of equal ones the first, and those that are required."""
+    if k is None or not len(coefs.data) or np.diff(coefs.indptr).max() <= k:
+        return coefs
+    rows = np.repeat(np.arange(coefs.shape[0]), np.diff(coefs.indptr))
+    sizes = np.abs(coefs.data)
+    for target, predictors in required.items():
+        part = slice(coefs.indptr[target], coefs.indptr[target + 1])
+        sizes[part][np.isin(coefs.indices[part], predictors)] = np.inf
+    order = np.lexsort((coefs.indices, -sizes, rows))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - coefs.indptr[rows]
+    stays = (ranks < k) | np.isinf(sizes)
+    indptr = np.concatenate([[0], np.cumsum(stays)])[coefs.indptr]
+    return csr_array((coefs.data[stays], coefs.indices[stays], indptr), shape=coefs.shape)
+
+
+def fit_support(products: Products, coefs: csr_array) -> csr_array:
+    """Return the least-squares coefficients of each target over its predictors with a coefficient."""
+    values = np.zeros(len(coefs.data))
+    indptr, places = coefs.indptr.astype(np.int64), coefs.indices.astype(np.int32)
+    cross = np.ascontiguousarray(products.cross)
+    is_solved = _lagged_lasso.least_squares_rows(products.gram, cross, indptr, places, values)
+    for target in np.flatnonzero(is_solved == 0).tolist():
+        part = slice(indptr[target], indptr[target + 1])
+        inner = products.gram[np.ix_(places[part], places[part])]
+        values[part] = lstsq(inner, cross[target, places[part]], check_finite=False)[0]
+    return csr_array((values, places, indptr), shape=coefs.shape)

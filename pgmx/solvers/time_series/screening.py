@@ -1,0 +1,186 @@
+"""The lasso of many targets on very many predictors, without their cross-products: screened, and checked."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lstsq
+from scipy.sparse import csr_array
+
+from pgmx._ext import _lagged_lasso
+from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE
+
+#: Most checks of what is left out per target.
+CHECKS = 100
+
+
+NONE = np.empty(0, dtype=np.int64)
+
+
+class Screened(NamedTuple):
+    """Coefficients (m, p) of the lasso, the penalty, the largest one, and the largest violation of optimality."""
+
+    coefs: csr_array
+    lam: float
+    lam_max: float
+    violation: float
+
+
+class Rows(NamedTuple):
+    """Predictors (p, T) and targets (m, T), one per row, and the predictors that a target must not or must have."""
+
+    predictors: np.ndarray
+    targets: np.ndarray
+    forbidden: Mapping[int, np.ndarray]
+    required: Mapping[int, np.ndarray]
+
+
+def solve_screened(rows: Rows, lam: float | None, lam_ratio: float, n_best: int, k: int | None) -> Screened:
+    """Return the lasso of each target over its `n_best` best correlations, and whatever violates optimality.
+
+    What violates optimality joins, `n_best` at a time, until nothing does, or, with k, until the k largest coefficients
+    stay the same. The coefficients are then those that were checked. 2 T p m multiplications for the correlations and
+    as many per check.
+    """
+    candidates, lam_max = find_candidates(rows, n_best)
+    lam = lam_ratio * lam_max if lam is None else lam
+    if not lam_max:
+        return Screened(csr_array((len(rows.targets), len(rows.predictors))), lam, lam_max, 0.0)
+    entries: list[tuple[np.ndarray, np.ndarray]] = []
+    violation = 0.0
+    for first in range(0, len(rows.targets), BLOCK):
+        block, beyond = _solve_block(
+            rows, range(first, first + len(candidates[first : first + BLOCK])), candidates, lam, k
+        )
+        entries += block
+        violation = max(violation, beyond)
+    counts = [len(places) for places, _ in entries]
+    data, indices = (np.concatenate([entry[part] for entry in entries]) for part in (1, 0))
+    shape = (len(entries), len(rows.predictors))
+    return Screened(
+        csr_array((data, indices, np.concatenate([[0], np.cumsum(counts)])), shape=shape), lam, lam_max, violation
+    )
+
+
+def find_candidates(rows: Rows, n_best: int) -> tuple[list[np.ndarray], float]:
+    """Return the predictors of largest correlation with each target, ascending, and the largest of all."""
+    candidates, largest = [], 0.0
+    p, length = rows.predictors.shape
+    for first in range(0, len(rows.targets), BLOCK):
+        sizes = np.abs(rows.targets[first : first + BLOCK] @ rows.predictors.T)
+        for place, row in enumerate(sizes):
+            required = rows.required.get(first + place, NONE)
+            row[rows.forbidden.get(first + place, NONE)] = -1.0
+            row[required] = -1.0
+            best = np.argpartition(row, p - n_best)[p - n_best :] if n_best < p else np.arange(p)
+            best = best[row[best] >= 0]
+            largest = max(largest, float(row[best].max(initial=0.0)) / length)
+            candidates.append(np.union1d(best, required).astype(np.int32))
+    return candidates, largest
+
+
+def _solve_block(
+    rows: Rows, block: range, candidates: list[np.ndarray], lam: float, k: int | None
+) -> tuple[list, float]:
+    """Return the places and values of the targets of a block, and the largest violation."""
+    places = {target: candidates[target] for target in block}
+    solutions = {target: _solve_target(rows, target, places[target], lam) for target in block}
+    largest: dict[int, float] = {}
+    open_targets = list(block)
+    for _ in range(CHECKS):
+        residuals = np.array(
+            [rows.targets[target] - solutions[target] @ rows.predictors[places[target]] for target in open_targets]
+        )
+        gradients = residuals @ rows.predictors.T
+        gradients /= residuals.shape[1]
+        still_open = []
+        for target, gradient in zip(open_targets, gradients, strict=True):
+            gradient[rows.forbidden.get(target, NONE)] = 0.0
+            gradient[places[target]] = 0.0
+            sizes = np.abs(gradient, out=gradient)
+            largest[target] = max(float(sizes.max()) - lam, 0.0)
+            if largest[target] <= TOLERANCE * lam:
+                continue
+            joined = _join_violators(sizes, places[target], solutions[target], lam, len(candidates[target]))
+            solution = _solve_target(rows, target, joined, lam)
+            if k is not None and _list_largest(places[target], solutions[target], k) == _list_largest(
+                joined, solution, k
+            ):
+                continue
+            places[target], solutions[target] = joined, solution
+            still_open.append(target)
+        open_targets = still_open
+        if not open_targets:
+            break
+    entries = []
+    for target in block:
+        is_kept = solutions[target] != 0
+        entries.append((places[target][is_kept], solutions[target][is_kept]))
+    return entries, max(largest.values())
+
+
+def _join_violators(sizes: np.ndarray, places: np.ndarray, solution: np.ndarray, lam: float, most: int) -> np.ndarray:
+    """Return the predictors with a coefficient and the largest violators, ascending."""
+    violators = np.flatnonzero(sizes > lam)
+    if len(violators) > most:
+        violators = violators[np.argpartition(sizes[violators], len(violators) - most)[-most:]]
+    return np.union1d(places[solution != 0], violators).astype(np.int32)
+
+
+def _list_largest(places: np.ndarray, solution: np.ndarray, k: int) -> set[int]:
+    order = np.argsort(-np.abs(solution), kind="stable")[:k]
+    return set(places[order[solution[order] != 0]].tolist())
+
+
+def _solve_target(rows: Rows, target: int, places: np.ndarray, lam: float) -> np.ndarray:
+    """Return the coefficients of a target on some predictors, in their order."""
+    part, y = rows.predictors[places], rows.targets[target]
+    required = rows.required.get(target)
+    beside = None
+    if required is not None:
+        is_free = np.isin(places, required)
+        beside, part_free = lstsq(part[is_free].T, np.column_stack([part.T, y]), check_finite=False)[0], part[is_free]
+        part, y = part - beside[:, :-1].T @ part_free, y - beside[:, -1] @ part_free
+    gram = part @ part.T
+    gram /= len(y)
+    s = np.append(part @ y, y @ y) / len(y)
+    if beside is not None:
+        s[:-1][is_free] = np.nan
+    _, nonzeros, values, _ = _lagged_lasso.lasso_rows(gram, s[None], lam, TOLERANCE * lam, ROUNDS)
+    solution = np.zeros(len(places))
+    solution[nonzeros] = values
+    if beside is not None:
+        solution[is_free] = beside[:, -1] - beside[:, :-1] @ solution
+    return solution
+
+
+def fit_rows(rows: Rows, coefs: csr_array) -> csr_array:
+    """Return the least-squares coefficients of each target over its predictors with a coefficient.
+
+    T k² multiplications for k of them; the coefficients of smallest norm where they are linearly dependent.
+    """
+    values = np.zeros(len(coefs.data))
+    for target, y in enumerate(rows.targets):
+        part = slice(coefs.indptr[target], coefs.indptr[target + 1])
+        chosen = rows.predictors[coefs.indices[part]]
+        if not len(chosen):
+            continue
+        try:
+            factor = np.linalg.cholesky(chosen @ chosen.T)
+            is_sound = factor.diagonal().min() > 1e-4 * factor.diagonal().max()
+        except np.linalg.LinAlgError:
+            is_sound = False
+        if is_sound:
+            values[part] = np.linalg.solve(factor.T, np.linalg.solve(factor, chosen @ y))
+        else:
+            values[part] = lstsq(chosen.T, y, check_finite=False)[0]
+    return csr_array((values, coefs.indices, coefs.indptr), shape=coefs.shape)
+
+
+def sum_row_residuals(rows: Rows, coefs: csr_array) -> np.ndarray:
+    """Return the sum of squared residuals of each target, (m,)."""
+    sums = np.empty(len(rows.targets))
+    for first in range(0, len(sums), BLOCK):
+        residuals = rows.targets[first : first + BLOCK] - coefs[first : first + BLOCK] @ rows.predictors
+        sums[first : first + BLOCK] = np.einsum("ij,ij->i", residuals, residuals)
+    return sums
