@@ -28,6 +28,7 @@ from pgmx.models import save_gaussian_network, save_markov_network, save_model
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 from pgmx.parallel.spread import make_sendable
 from pgmx.plotting import save_picture
+from tests.fuzz.model_files import lagged, system
 from tests.helpers.processes import is_killed, run_in_child
 
 LIMIT = 60  # bytes
@@ -70,6 +71,8 @@ WRITERS = {
     **{
         f"g.{suffix}": lambda path: save_model(gaussian_chain_network(4), path) for suffix in ("npz", "json", "graphml")
     },
+    **{f"l.{suffix}": lambda path: save_model(lagged(), path) for suffix in ("json", "graphml")},
+    "system.npz": lambda path: save_model(system(False), path),
     "answer.MAR": lambda path: run_command("infer", "alarm", "--task", "MAR", "--out", path),
     "markov.npz": lambda path: save_markov_network(chain_network(4), path),
     "gaussian.npz": lambda path: save_gaussian_network(gaussian_chain_network(4), path),

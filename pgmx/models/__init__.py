@@ -3,7 +3,8 @@
 - `names`: names of variables: of a network, and of the columns of rows that a network is asked about
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
 - `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
-- `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers
+- `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change
+- `saving`: models that files hold by their parts
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
 - `time_series`: graphs over (variable, lag), and linear dynamical systems

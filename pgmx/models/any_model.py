@@ -16,9 +16,12 @@ from pgmx.models.files.formats import check_target, choose_format, explain_unrea
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
 from pgmx.models.files.markov import MARKOV_WRITERS, make_pairwise, parse_markov
+from pgmx.models.files.time_series import GRAPH_TYPE, is_system_npz, is_time_series_graphml, parse_time_series_graph
 from pgmx.models.files.uai import build_network, read_uai, write_uai
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.time_series.graph import TimeSeriesGraph
+from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 
 Network = TypeVar("Network")
 
@@ -26,17 +29,18 @@ Network = TypeVar("Network")
 FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
 
 
-def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike, format: str | None = None) -> Path:
     """Write a graph or a fitted network to a file.
 
     Parameters
     ----------
-    model : networkx.Graph
+    model : networkx.Graph or LinearDynamicalSystem
         A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
         networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for json and uai a
         ``DiscreteMarkovNetwork`` with factors of any order; for graphml, json, npz
         and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
-        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it. It is not changed.
+        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a ``TimeSeriesGraph``;
+        for npz a ``LinearDynamicalSystem``. It is not changed.
     path : str or path
         Where to write; an existing file is replaced.
     format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
@@ -64,6 +68,9 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     written with escapes, ``_x0020_`` for a space; `read_model` turns them back. Plain names are untouched. Attributes
     of nodes and edges, roles and latent marks are left out of every format, except weights in graphml and json.
 
+    graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, names as text; json holds it
+    as the list [name, lag]. Both keep every bit of the numbers of its edges.
+
     graphml and the node-link part of json hold an undirected edge of a ``PDAG`` as two opposite ones, marked by
     ``kind="undirected"``.
 
@@ -79,6 +86,10 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     [('rain', 'wet')]
     """
     path, format = check_target(path, format, FORMATS)
+    if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem) and format in model._writers:
+        return model.save(path, format)
+    if isinstance(model, LinearDynamicalSystem):
+        raise TypeError(f"{format} holds no LinearDynamicalSystem; use npz, or save the graph of to_networkx()")
     if not isinstance(model, nx.Graph) or model.is_multigraph():
         raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(model).__name__}")
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
@@ -88,7 +99,9 @@ def save_model(model: nx.Graph, path: str | os.PathLike, format: str | None = No
     if format == "uai" and isinstance(model, DiscreteMarkovNetwork):
         return _write(path, write_uai(read_tables(model), str(model.name or "")))
     if format in ("npz", "uai"):
-        held = "PairwiseMarkovNetwork or a GaussianMarkovNetwork" if format == "npz" else "DiscreteMarkovNetwork"
+        held = "DiscreteMarkovNetwork"
+        if format == "npz":
+            held = "PairwiseMarkovNetwork, a GaussianMarkovNetwork or a LinearDynamicalSystem"
         raise TypeError(f"{format} holds a {held}, not a {type(model).__name__}; use graphml or json")
     if format == "graphml":
         raw = write_graph(model)
@@ -110,29 +123,30 @@ def _write(path: Path, raw: bytes) -> Path:
     return path
 
 
-def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
+def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph | LinearDynamicalSystem:
     """Read a network from bif, xmlbif or uai, or what `save_model` wrote as json or npz.
 
     Parameters
     ----------
     path : str or path
         The file.
-    format : {"bif", "xmlbif", "json", "npz", "uai"} or None, default=None
+    format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
         None: the suffix of ``path``.
 
     Returns
     -------
-    networkx.Graph
+    networkx.Graph or LinearDynamicalSystem
         A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
-        `save_model` turned back; from json what `read_json` returns; from npz a ``PairwiseMarkovNetwork`` or a
-        ``GaussianMarkovNetwork``; from uai a ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` where a factor has
-        more than two variables, and a ``DiscreteBayesianNetwork`` where its type is BAYES.
+        `save_model` turned back; from json what `read_json` returns; from npz a ``PairwiseMarkovNetwork``, a
+        ``GaussianMarkovNetwork`` or a ``LinearDynamicalSystem``; from graphml a ``TimeSeriesGraph``; from uai a
+        ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` where a factor has more than two variables, and a
+        ``DiscreteBayesianNetwork`` where its type is BAYES.
 
     Raises
     ------
     ValueError
-        For another format (read graphml with networkx), for a json that is not ours, and for a file that is damaged or
-        lacks the probabilities of a node.
+        For another format (read other graphml with networkx), for a json that is not ours, and for a file that is
+        damaged or lacks the probabilities of a node.
     FileNotFoundError
         When there is no such file.
 
@@ -155,11 +169,15 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph:
     path, format = choose_format(path, format, FORMATS)
     if format == "json":
         return read_json(path)
+    if format == "graphml" and is_time_series_graphml(path.read_bytes()):
+        return TimeSeriesGraph.load(path, format)
     if format == "graphml":
         raise ValueError(
             "graphml holds a graph and no parameters; read it with networkx.read_graphml, a PairwiseMarkovNetwork with "
             "load_markov_network, a GaussianMarkovNetwork with load_gaussian_network"
         )
+    if format == "npz" and is_system_npz(path):
+        return LinearDynamicalSystem.load(path, format)
     if format == "npz" and is_gaussian_npz(path):
         return GaussianMarkovNetwork.load(path, format)
     if format == "npz":
@@ -188,7 +206,8 @@ def read_json(path: str | Path) -> nx.Graph:
     networkx.Graph
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
         their CPDs, ``DiscreteMarkovNetwork`` with its factors, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``,
-        ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in the order they had.
+        ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in the order they
+        had.
 
     Raises
     ------
@@ -213,6 +232,8 @@ def read_json(path: str | Path) -> nx.Graph:
             return PairwiseMarkovNetwork.from_parts(parse_markov(document))
         if document["type"] == GaussianMarkovNetwork.__name__:
             return GaussianMarkovNetwork.from_parts(parse_gaussian(document))
+        if document["type"] == GRAPH_TYPE:
+            return TimeSeriesGraph.from_parts(parse_time_series_graph(document))
         return build_graph(document)
 
 

@@ -1,20 +1,17 @@
 """A pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers."""
 
-import os
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import networkx as nx
 from pgmpy.base import UndirectedGraph
 
-from pgmx.atomic import replace_file
 from pgmx.checks import join_names
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.saving import SavedByParts
 
 
-class FixedGraph(UndirectedGraph):
+class FixedGraph(SavedByParts, UndirectedGraph):
     """An undirected graph whose nodes and edges cannot be changed once it has numbers.
 
     Without numbers it is open: networkx fills empty graphs of the class of another.
@@ -22,11 +19,6 @@ class FixedGraph(UndirectedGraph):
 
     #: What the graph follows from, and the constructor that takes another.
     _follows_from = ("parameters", "another constructor")
-
-    #: How files hold the numbers, by format, and what messages call them.
-    _writers: Mapping[str, Callable[[Any], bytes]]
-    _readers: Mapping[str, Callable[[bytes], Any]]
-    _description: str
 
     @abstractmethod
     def _is_fixed(self) -> bool:
@@ -104,37 +96,3 @@ class FixedGraph(UndirectedGraph):
         """Remove all edges, where the network has no numbers yet."""
         self._refuse_if_fixed("edges")
         super().clear_edges()
-
-    # ---- files ----
-
-    @classmethod
-    @abstractmethod
-    def from_parts(cls, parts: Any) -> Self:
-        """Make a network of its parts, as files hold them."""
-
-    @abstractmethod
-    def parts(self) -> Any:
-        """Return what files hold of a network."""
-
-    def _parts_for(self, format: str) -> Any:
-        """Return the parts as a format needs them."""
-        return self.parts()
-
-    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
-        """Write the network to a file and return its path; `format` is the suffix of ``path`` by default.
-
-        :func:`pgmx.models.save_markov_network` and :func:`pgmx.models.save_gaussian_network` say what each keeps.
-        """
-        path, format = check_target(path, format, self._writers)
-        raw = self._writers[format](self._parts_for(format))
-        with replace_file(path) as part:
-            part.write_bytes(raw)
-        return path
-
-    @classmethod
-    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
-        """Read a network of this class from a file; `format` as for `save`."""
-        path, format = choose_format(path, format, cls._readers)
-        raw = path.read_bytes()
-        with explain_unreadable(path, f"{cls._description} in {format} form"):
-            return cls.from_parts(cls._readers[format](raw))

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
+from scipy.sparse import csr_array
 
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.models import (
     GaussianMarkovNetwork,
+    LinearDynamicalSystem,
     PairwiseMarkovNetwork,
+    TimeSeriesGraph,
     load_gaussian_network,
     load_markov_network,
     read_model,
@@ -61,6 +64,21 @@ def linear():
     return to_linear_gaussian(pd.DataFrame(ROWS, columns=["x", "y", "z"]), ["x", "y", "z"], [(0, 1), (1, 2)])
 
 
+def lagged():
+    coefs = np.round(ROWS[:9].reshape(3, 3, 3), 3)
+    coefs[0] = np.tril(coefs[0], -1)
+    confidence = np.full((3, 3, 3), 0.5)
+    return TimeSeriesGraph.from_coefficients(["x", "y", 3], coefs, confidence=confidence, undirected_instantaneous=True)
+
+
+def system(sparse):
+    coefs = np.concatenate([np.zeros((1, 3, 3)), ROWS[:6].reshape(2, 3, 3)])
+    options = {"exogenous_coef": ROWS[:3, :2], "exogenous_names": ["u", "v"], "noise_covariance": np.eye(3)}
+    return LinearDynamicalSystem(
+        ["x", "y", 3], [csr_array(np.round(c)) for c in coefs] if sparse else coefs, ROWS[0], **options
+    )
+
+
 def check_model(model):
     """Raise unless a model is valid."""
     if isinstance(model, DiscreteBayesianNetwork):
@@ -78,6 +96,10 @@ def check_model(model):
         assert all(((factor.values >= 0) & (factor.values < np.inf)).all() for factor in model.factors)
     elif isinstance(model, GaussianMarkovNetwork):
         assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
+    elif isinstance(model, LinearDynamicalSystem):
+        assert np.isfinite(model.predict(np.ones((model.lags, len(model.names))), 2, exogenous=np.ones((2, 2)))).all()
+    elif isinstance(model, TimeSeriesGraph):
+        assert all(v[1] == 0 <= u[1] for u, v in model.edges()) and np.isfinite(model.to_arrays()).all()
     else:
         assert isinstance(model, nx.Graph)
 
@@ -96,5 +118,9 @@ FILES = {
     "graphml of a Markov network": ModelFile(lambda: chain_network(3), "a.graphml", load_markov_network),
     "json of a Gaussian network": ModelFile(gaussian, "a.json", load_gaussian_network),
     "npz of a Gaussian network": ModelFile(gaussian, "a.npz", load_gaussian_network),
+    "json of a graph over lags": ModelFile(lagged, "a.json", read_model),
+    "graphml of a graph over lags": ModelFile(lagged, "a.graphml", TimeSeriesGraph.load),
+    "npz of a dense system": ModelFile(lambda: system(False), "a.npz", read_model),
+    "npz of a sparse system": ModelFile(lambda: system(True), "a.npz", LinearDynamicalSystem.load),
     "graphml of a Gaussian network": ModelFile(gaussian, "a.graphml", load_gaussian_network),
 }

@@ -156,7 +156,7 @@ def test_files_of_any_model(tmp_path):
     check_files_of_any_model(network, FORMATS, same, tmp_path)
     with pytest.raises(TypeError, match="fitted DiscreteBayesianNetwork, not a PairwiseMarkovNetwork"):
         save_model(network, tmp_path / "network.bif")
-    with pytest.raises(TypeError, match="npz holds a PairwiseMarkovNetwork or a GaussianMarkovNetwork, not a Graph"):
+    with pytest.raises(TypeError, match="npz holds a PairwiseMarkovNetwork, .*, not a Graph"):
         save_model(nx.path_graph(3), tmp_path / "graph.npz")
     with pytest.raises(ValueError, match="no potentials"):
         save_model(PairwiseMarkovNetwork([("a", "b")]), tmp_path / "bare.npz")

@@ -28,9 +28,11 @@ def read_network(text: str) -> Any:
         raise ValueError(f"{text}: the suffix must be one of {', '.join(_READ)}")
     if suffix == ".graphml":
         return _read_graphml(path)
-    from pgmx.models import read_model
+    from pgmx.models import LinearDynamicalSystem, read_model
 
     model = read_model(path)
+    if isinstance(model, LinearDynamicalSystem):
+        raise ValueError(f"{path} holds a linear dynamical system: save the graph of its to_networkx()")
     if not len(model):
         raise ValueError(f"{path} holds no variables: is it a {suffix} file?")
     return model

@@ -19,6 +19,9 @@ _DOCUMENT = 1 << 20
 _PER_ENTRY = 1024
 _PER_BYTE = 100
 
+#: Arrays of one entry or more per variable.
+_PER_VARIABLE = ("node_values", "diagonal", "intercept")
+
 #: Most bytes of the header of an array, and the arrays that hold integers.
 _HEADER = 256
 _INTEGERS = ("edges", "rows", "columns", "transform_starts")
@@ -35,7 +38,7 @@ def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
 def read_archived_document(raw: bytes) -> dict:
     """Return the document of an archive; its arrays are not inflated."""
     sizes = list_members(raw)
-    n_entries = sizes.get("node_values", sizes.get("diagonal", 0)) // 8
+    n_entries = next((sizes[key] // 8 for key in _PER_VARIABLE if key in sizes), 0)
     allowed: dict[str, float] = dict.fromkeys(sizes, inf)
     allowed["names"] = _DOCUMENT + min(_PER_ENTRY * n_entries, _PER_BYTE * len(raw))
     document = load_json(open_members(raw, allowed, ["names"])["names"].tobytes())

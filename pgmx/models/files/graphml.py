@@ -20,14 +20,18 @@ def write_graphml(graph: nx.Graph) -> bytes:
     return buffer.getvalue()
 
 
+def check_text(text: str) -> str:
+    """Return the name of a variable, or raise where XML forbids a character of it."""
+    if _NOT_XML.search(text):
+        raise ValueError(f"the name {text!r} holds a character that XML forbids; rename the variable, or use json")
+    return text
+
+
 def write_graph(model: nx.Graph) -> bytes:
     """Return any graph or network, names and states as text, and weights where they are numbers (pgmpy's are None)."""
     names: dict = {}
     for node in model.nodes():
-        text = str(node)
-        if _NOT_XML.search(text):
-            raise ValueError(f"the name {text!r} holds a character that XML forbids; rename the variable, or use json")
-        names[node] = text
+        names[node] = check_text(str(node))
     if len(set(names.values())) < len(names):
         encode_all(names, "names of variables")  # finds the two and raises
     copy = nx.DiGraph() if model.is_directed() else nx.Graph()

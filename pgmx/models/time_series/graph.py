@@ -5,9 +5,12 @@ from typing import Any, Self
 
 import networkx as nx
 import numpy as np
+from pgmpy.models import DynamicBayesianNetwork
 from scipy.sparse import csr_array
 
+from pgmx.models.files.time_series import GRAPH_READERS, GRAPH_WRITERS, GraphParts
 from pgmx.models.names import check_names
+from pgmx.models.saving import SavedByParts
 from pgmx.models.time_series.coefficients import (
     Coefficients,
     Matrix,
@@ -16,6 +19,7 @@ from pgmx.models.time_series.coefficients import (
     read_coefficients,
     take_entries,
 )
+from pgmx.models.time_series.dynamic_network import make_dynamic_network
 
 #: What edges may bear, each a float.
 NUMBERS = ("weight", "strength", "confidence")
@@ -23,7 +27,7 @@ NUMBERS = ("weight", "strength", "confidence")
 Node = tuple[Hashable, int]
 
 
-class TimeSeriesGraph(nx.DiGraph):
+class TimeSeriesGraph(SavedByParts, nx.DiGraph):
     r"""A directed graph over (variable, lag): which variable, and how long before, each variable depends on.
 
     The node ``(name, l)`` stands for a variable l rows before the present, l >= 0. All edges end at the present:
@@ -77,6 +81,10 @@ class TimeSeriesGraph(nx.DiGraph):
     >>> list(graph.summary_graph().edges(data="lags"))
     [('rain', 'rain', (1,)), ('rain', 'river', (1,)), ('river', 'river', (1,))]
     """
+
+    _writers = GRAPH_WRITERS
+    _readers = GRAPH_READERS
+    _description = "a graph over (variable, lag)"
 
     def __init__(self, incoming_graph_data: Iterable | None = None, **attributes: Any) -> None:
         data = incoming_graph_data
@@ -283,6 +291,36 @@ class TimeSeriesGraph(nx.DiGraph):
         for (source, lag), (target, _), numbers in self.edges(data=True):
             array[lag, place[target], place[source]] = numbers.get(attribute, 1.0)
         return array
+
+    def to_dynamic_bayesian_network(self) -> DynamicBayesianNetwork:
+        """Return the structure as a dynamic Bayesian network of pgmpy, without parameters.
+
+        Returns
+        -------
+        pgmpy.models.DynamicBayesianNetwork
+            Nodes (name, 0) of the row before and (name, 1) of the present: pgmpy counts slices forwards.
+
+        Raises
+        ------
+        ValueError
+            For edges of a lag above 1, which pgmpy 1.1 does not have; for instantaneous relations without a direction
+            or in a cycle.
+        """
+        return make_dynamic_network(self)
+
+    # ---- files ----
+
+    @classmethod
+    def from_parts(cls, parts: GraphParts) -> Self:
+        """Make a graph of its parts, as files hold them; they are checked."""
+        graph = cls(**({"name": parts.name} if parts.name else {}))
+        graph.add_nodes_from(parts.nodes)
+        graph.add_edges_from(parts.edges)
+        return graph
+
+    def parts(self) -> GraphParts:
+        """Return what files hold of a graph: nodes, edges with their numbers, and its name."""
+        return GraphParts(list(self.nodes()), list(self.edges(data=True)), str(self.name or ""))
 
     def __repr__(self) -> str:
         counts = (("variable", len(self.names)), ("lag", self.lags), ("edge", self.number_of_edges()))

@@ -81,3 +81,8 @@ def _find_step(index):
     if len(index) > 2:
         return type(index)(index, freq="infer").freq
     return index[1] - index[0] if len(index) == 2 and index[1] > index[0] else None
+
+
+def label_columns(names: tuple) -> pd.Index:
+    """Return names as the columns of a frame, tuples whole."""
+    return pd.Index(names, tupleize_cols=False)

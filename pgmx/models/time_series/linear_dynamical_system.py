@@ -1,26 +1,26 @@
 """The linear dynamical system that learners from time series return: a vector autoregression with its noise."""
 
 from collections.abc import Hashable, Sequence
-from math import ceil, log
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
+from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array, issparse
 
-from pgmx.checks import DEFAULT_SEED, as_reals, check_natural, choose_seed, read_only
+from pgmx.checks import join_names, read_only
+from pgmx.models.files.time_series import SYSTEM_READERS, SYSTEM_WRITERS, SystemParts
 from pgmx.models.names import check_names
+from pgmx.models.saving import SavedByParts
 from pgmx.models.time_series.coefficients import Coefficients, count_entries, read_coefficients
-from pgmx.models.time_series.companion import compute_spectral_radius
+from pgmx.models.time_series.companion import compute_spectral_radius, make_companion
+from pgmx.models.time_series.forecasts import SystemForecasts
 from pgmx.models.time_series.graph import TimeSeriesGraph
-from pgmx.models.time_series.history import continue_index, read_exogenous, read_series
-
-#: Longest burn-in that is chosen by itself.
-_MOST_BURN_IN = 20_000
+from pgmx.models.time_series.parameters import read_column, read_exogenous_coef, read_noise
+from pgmx.models.time_series.unrolled import make_unrolled_network
 
 
-class LinearDynamicalSystem:
+class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     r"""A linear dynamical system: each row is a linear function of the L rows before it, plus noise.
 
     .. math:: x_t = c + \sum_{l=1}^{L} A_l\, x_{t-l} + B\, z_t + \varepsilon_t, \qquad \varepsilon_t \sim N(0, Q)
@@ -82,6 +82,10 @@ class LinearDynamicalSystem:
            [1.  , 1.5 ]])
     """
 
+    _writers = SYSTEM_WRITERS
+    _readers = SYSTEM_READERS
+    _description = "a linear dynamical system"
+
     def __init__(
         self,
         names: Sequence[Hashable],
@@ -102,10 +106,10 @@ class LinearDynamicalSystem:
                 "coef has instantaneous coefficients A_0: give the reduced form inv(I - A_0) A_l, and zeros at lag 0"
             )
         self._matrices = matrices[1:]
-        self._intercept = _read_column(intercept, n, "intercept")
-        self._noise = _read_noise(noise_covariance, n)
+        self._intercept = read_column(intercept, n, "intercept")
+        self._noise = read_noise(noise_covariance, n)
         self._exogenous_names = check_names(exogenous_names) if len(tuple(exogenous_names)) else ()
-        self._exogenous_coef = _read_exogenous_coef(exogenous_coef, n, len(self._exogenous_names))
+        self._exogenous_coef = read_exogenous_coef(exogenous_coef, n, len(self._exogenous_names))
         self._cache: dict[str, Any] = {}
 
     # ---- what the system is ----
@@ -165,141 +169,60 @@ class LinearDynamicalSystem:
         """Return whether the spectral radius is below 1, so that there is a stationary distribution."""
         return self.spectral_radius < 1.0
 
-    # ---- forecasts and simulation ----
-
-    def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
-        """Return the means of the rows that follow.
-
-        Parameters
-        ----------
-        history : array_like or frame of shape (n_rows, n_series)
-            The last rows, oldest first, at least as many as there are lags; earlier ones do not count. With one lag
-            also a single row (n_series,). The columns of a frame may be in any order, those of an array are in that of
-            `names`.
-        steps : int, default=1
-            Number of rows to forecast, at least 1.
-        exogenous : array_like or frame of shape (steps, n_exogenous), optional
-            Exogenous rows of the times that are forecast; only where the system has such columns.
-
-        Returns
-        -------
-        ndarray or pandas.DataFrame of shape (steps, n_series)
-            A frame for a frame. Its index continues that of the history where this is regular (a range, dates of one
-            frequency, periods); else it is 1, 2, ..., steps.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a series is missing, a cell is missing or no finite number, or there are too few rows.
-
-        Notes
-        -----
-        Cost: per step one product with each matrix of coefficients.
-        """
-        steps = check_natural(steps, "steps", 1)
-        rows = read_series(history, self._names, self.lags, "history")
-        inputs = self._intercept + self._exogenous_effects(exogenous, steps)
-        values = self._iterate(rows.values, inputs)
-        if rows.labels is None:
-            return values
-        return pd.DataFrame(values, index=continue_index(rows.labels, steps), columns=_label(self._names))
-
-    def simulate(
-        self,
-        n_rows: int,
-        random_state: int | None = DEFAULT_SEED,
-        *,
-        seed: int | None = DEFAULT_SEED,
-        initial: Any = None,
-        burn_in: int | None = None,
-        exogenous: Any = None,
-    ) -> pd.DataFrame:
-        """Draw a series.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows, at least 0.
-        random_state : int or None, default=0
-            A non-negative seed; None draws fresh entropy.
-        seed : int or None, default=0
-            The same under pgmpy's name; both together are an error.
-        initial : array_like or frame of shape (n, n_series), optional
-            Rows before the first, as `predict` takes them; zeros by default.
-        burn_in : int, optional
-            Rows that are drawn first and left out. By default 0 with `initial` or an unstable system, else as many as
-            it takes the spectral radius to reduce the initial rows to a millionth, at most 20,000.
-        exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
-            Exogenous rows; only where the system has such columns. They are zero during the burn-in.
-
-        Returns
-        -------
-        pandas.DataFrame of shape (n_rows, n_series)
-            Floats, in the order of `names`; after the burn-in of a stable system, rows of its stationary distribution.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the noise is unknown, or for options as `predict` has it.
-        """
-        n_rows = check_natural(n_rows, "n_rows", 0)
-        root = self._noise_root()
-        rng = np.random.default_rng(choose_seed(random_state, seed))
-        start = np.zeros((self.lags, len(self._names)))
-        if initial is not None:
-            start = read_series(initial, self._names, self.lags, "initial").values
-        if burn_in is None:
-            burn_in = 0 if initial is not None or not self.is_stable() else self._choose_burn_in()
-        else:
-            burn_in = check_natural(burn_in, "burn_in", 0)
-        effects = self._exogenous_effects(exogenous, n_rows)
-        noise = rng.standard_normal((burn_in + n_rows, len(self._names)))
-        noise = noise * root if root.ndim == 1 else noise @ root.T
-        noise += self._intercept
-        noise[burn_in:] += effects
-        values = self._iterate(start, noise)[burn_in:]
-        return pd.DataFrame(values, columns=_label(self._names))
-
-    def _iterate(self, history: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Return the rows (steps, n) after a history, given what each adds to the sum over the lags."""
-        steps, lags = len(inputs), self.lags
-        rows = np.empty((lags + steps, len(self._names)))
-        rows[:lags] = history[len(history) - lags :]
-        for t in range(lags, lags + steps):
-            rows[t] = inputs[t - lags]
-            for lag, matrix in enumerate(self._matrices, start=1):
-                rows[t] += matrix @ rows[t - lag]
-        return rows[lags:]
-
-    def _exogenous_effects(self, exogenous: Any, n_rows: int) -> np.ndarray:
-        """Return what exogenous rows add, (n_rows, n), zeros where there are none."""
-        rows = read_exogenous(exogenous, self._exogenous_names, n_rows)
-        return np.zeros((n_rows, len(self._names))) if rows is None else rows @ self._exogenous_coef.T
-
-    def _choose_burn_in(self) -> int:
-        radius = max(self.spectral_radius, 1e-6)
-        return min(ceil(log(1e-6) / log(radius)) + self.lags, _MOST_BURN_IN)
-
-    def _require_noise(self) -> np.ndarray:
-        if self._noise is None:
-            raise ValueError("the noise of the system is unknown: make it with noise_covariance=")
-        return self._noise
-
-    def _noise_root(self) -> np.ndarray:
-        """Return a matrix R with R R' = Q, or standard deviations where Q is variances."""
-        noise = self._require_noise()
-        if noise.ndim == 1:
-            return np.sqrt(noise)
-        if "root" not in self._cache:
-            values, vectors = np.linalg.eigh(noise)
-            self._cache["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
-        return self._cache["root"]
-
     # ---- other forms ----
 
     def to_networkx(self) -> TimeSeriesGraph:
         """Return the graph of the coefficients that are not zero, each the ``weight`` of its edge."""
         return TimeSeriesGraph.from_coefficients(self._names, (csr_array(self._matrices[0].shape), *self._matrices))
+
+    def to_linear_gaussian_bn(self) -> LinearGaussianBayesianNetwork:
+        """Return the stationary distribution of L + 1 successive rows as a Bayesian network of pgmpy.
+
+        Returns
+        -------
+        pgmpy.models.LinearGaussianBayesianNetwork
+            Nodes ``name@t-lag``, oldest first, ``name@t-0`` the present. The present depends on the L slices before it
+            by the coefficients, and within its slice where the noise is correlated. The L oldest slices are dependent
+            by what came before them: they have the edges of a full order, from the Cholesky factor of the stationary
+            covariance.
+
+        Raises
+        ------
+        ValueError
+            If the system is not stable, has exogenous columns, or its noise is unknown or singular.
+
+        Notes
+        -----
+        Dense: O((L n)^3) time, O((L n)^2) memory and edges.
+        """
+        if not self.is_stable():
+            raise ValueError(f"the spectral radius is {self.spectral_radius:.6g}: only stable systems are stationary")
+        if self._exogenous_names:
+            raise ValueError(f"the rows depend on the exogenous column(s) {join_names(self._exogenous_names)} as well")
+        noise = self._require_noise()
+        covariance = np.diag(noise) if noise.ndim == 1 else noise
+        return make_unrolled_network(self._names, make_companion(self._matrices), self._intercept, covariance)
+
+    # ---- files ----
+
+    @classmethod
+    def from_parts(cls, parts: SystemParts) -> Self:
+        """Make a system of its parts, as files hold them; they are checked and copied."""
+        first = parts.matrices[0]
+        nothing = np.zeros_like(first) if isinstance(first, np.ndarray) else csr_array(first.shape)
+        return cls(
+            parts.names,
+            (nothing, *parts.matrices),
+            parts.intercept,
+            parts.noise,
+            exogenous_coef=parts.exogenous_coef,
+            exogenous_names=parts.exogenous_names,
+        )
+
+    def parts(self) -> SystemParts:
+        """Return what files hold of a system: names, coefficients, intercept, noise and exogenous coefficients."""
+        numbers = (self._matrices, self._intercept, self._noise, self._exogenous_coef)
+        return SystemParts(self._names, *numbers, self._exogenous_names)
 
     def __repr__(self) -> str:
         n, edges = len(self._names), sum(map(count_entries, self._matrices))
@@ -309,55 +232,3 @@ class LinearDynamicalSystem:
     def __getstate__(self) -> dict:
         # What is cached can be computed again.
         return {**self.__dict__, "_cache": {}}
-
-
-def _label(names: tuple) -> pd.Index:
-    return pd.Index(names, tupleize_cols=False)
-
-
-def _read_column(values: ArrayLike | None, n: int, what: str) -> np.ndarray:
-    """Return numbers (n,), zeros by default."""
-    array = np.zeros(n) if values is None else np.array(as_reals(values, what), dtype=np.float64)
-    if array.shape != (n,):
-        raise ValueError(f"{what} must have the shape ({n},), one number per series, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{what} must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
-    return read_only(array)
-
-
-def _read_noise(values: ArrayLike | None, n: int) -> np.ndarray | None:
-    """Return a covariance (n, n) or variances (n,) of the noise, checked."""
-    if values is None:
-        return None
-    array = np.array(as_reals(values, "noise_covariance"), dtype=np.float64, order="C")
-    if array.ndim == 1:
-        array = np.array(_read_column(array, n, "noise_covariance"))
-        if (array < 0.0).any():
-            raise ValueError(f"noise_covariance must hold variances, not negative; got {float(array.min())}")
-        return read_only(array)
-    if array.shape != (n, n):
-        raise ValueError(f"noise_covariance must have the shape ({n}, {n}) or ({n},), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"noise_covariance must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
-    scale = np.sqrt(np.maximum(array.diagonal(), 0.0))
-    units = np.where(scale > 0.0, scale, 1.0)
-    correlation = array / np.outer(units, units)
-    if np.abs(correlation - correlation.T).max() > 1e-8:
-        raise ValueError("noise_covariance must be symmetric: average it with its transpose if that is meant")
-    lowest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2.0)[0])
-    if lowest < -1e-8:
-        raise ValueError(
-            f"noise_covariance must be positive semidefinite; its correlations have the eigenvalue {lowest:.3g}"
-        )
-    return read_only((array + array.T) / 2.0)
-
-
-def _read_exogenous_coef(values: ArrayLike | None, n: int, n_exogenous: int) -> np.ndarray:
-    array = np.zeros((n, 0)) if values is None else np.array(as_reals(values, "exogenous_coef"), dtype=np.float64)
-    if array.shape != (n, n_exogenous):
-        raise ValueError(
-            f"exogenous_coef must have the shape ({n}, {n_exogenous}), series by exogenous_names, got {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        raise ValueError(f"exogenous_coef must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
-    return read_only(array)

@@ -1,0 +1,51 @@
+"""Models that files hold by their parts: saved and loaded in formats of their own."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pgmx.atomic import replace_file
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+
+
+class SavedByParts:
+    """A model that is written to files, and read from them, by its parts."""
+
+    #: How files hold the parts, by format, and what messages call the model.
+    _writers: Mapping[str, Callable[[Any], bytes]]
+    _readers: Mapping[str, Callable[[bytes], Any]]
+    _description: str
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, parts: Any) -> Self:
+        """Make a model of its parts, as files hold them."""
+
+    @abstractmethod
+    def parts(self) -> Any:
+        """Return what files hold of a model."""
+
+    def _parts_for(self, format: str) -> Any:
+        """Return the parts as a format needs them."""
+        return self.parts()
+
+    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
+        """Write the model to a file and return its path; `format` is the suffix of ``path`` by default.
+
+        :func:`pgmx.models.save_model` says what each format keeps.
+        """
+        path, format = check_target(path, format, self._writers)
+        raw = self._writers[format](self._parts_for(format))
+        with replace_file(path) as part:
+            part.write_bytes(raw)
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
+        """Read a model of this class from a file; `format` as for `save`."""
+        path, format = choose_format(path, format, cls._readers)
+        raw = path.read_bytes()
+        with explain_unreadable(path, f"{cls._description} in {format} form"):
+            return cls.from_parts(cls._readers[format](raw))

@@ -1,0 +1,348 @@
+"""What a linear dynamical system is asked: forecasts, intervals, likelihoods, responses, simulated series."""
+
+from abc import abstractmethod
+from math import ceil, log, pi
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.special import ndtri
+
+from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, is_number
+from pgmx.models.time_series.coefficients import Matrix
+from pgmx.models.time_series.companion import compute_forecast_variances, compute_responses
+from pgmx.models.time_series.history import continue_index, label_columns, read_exogenous, read_series
+from pgmx.models.time_series.rolling import fit_autoregression, score_origins
+
+#: Longest burn-in that is chosen by itself.
+_MOST_BURN_IN = 20_000
+
+
+class SystemForecasts:
+    """Questions to a linear dynamical system; the class of systems gives it the numbers."""
+
+    _names: tuple
+    _matrices: tuple[Matrix, ...]
+    _intercept: np.ndarray
+    _noise: np.ndarray | None
+    _exogenous_names: tuple
+    _exogenous_coef: np.ndarray
+    _cache: dict[str, Any]
+
+    @property
+    @abstractmethod
+    def lags(self) -> int:
+        """The number of lags."""
+
+    @property
+    @abstractmethod
+    def spectral_radius(self) -> float:
+        """Largest absolute eigenvalue of the companion matrix."""
+
+    @abstractmethod
+    def is_stable(self) -> bool:
+        """Return whether the spectral radius is below 1."""
+
+    def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
+        """Return the means of the rows that follow.
+
+        Parameters
+        ----------
+        history : array_like or frame of shape (n_rows, n_series)
+            The last rows, oldest first, at least as many as there are lags; earlier ones do not count. With one lag
+            also a single row (n_series,). The columns of a frame may be in any order, those of an array are in that of
+            `names`.
+        steps : int, default=1
+            Number of rows to forecast, at least 1.
+        exogenous : array_like or frame of shape (steps, n_exogenous), optional
+            Exogenous rows of the times that are forecast; only where the system has such columns.
+
+        Returns
+        -------
+        ndarray or pandas.DataFrame of shape (steps, n_series)
+            A frame for a frame. Its index continues that of the history where this is regular (a range, dates of one
+            frequency, periods); else it is 1, 2, ..., steps.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a series is missing, a cell is missing or no finite number, or there are too few rows.
+
+        Notes
+        -----
+        Cost: per step one product with each matrix of coefficients.
+        """
+        steps = check_natural(steps, "steps", 1)
+        rows = read_series(history, self._names, self.lags, "history")
+        inputs = self._intercept + self._exogenous_effects(exogenous, steps)
+        values = self._iterate(rows.values, inputs)
+        if rows.labels is None:
+            return values
+        return pd.DataFrame(values, index=continue_index(rows.labels, steps), columns=label_columns(self._names))
+
+    def predict_interval(
+        self, history: Any, steps: int = 1, coverage: float = 0.9, *, exogenous: Any = None
+    ) -> tuple[np.ndarray, np.ndarray] | tuple[pd.DataFrame, pd.DataFrame]:
+        r"""Return the bounds of the rows that follow, each right with a given probability.
+
+        .. math:: \hat x_{t+k} \pm z \sqrt{\operatorname{diag} \Sigma_k}, \qquad
+            \Sigma_k = \sum_{j=0}^{k-1} R_j\, Q\, R_j^T
+
+        with the responses R_j of `impulse_response`.
+
+        Parameters
+        ----------
+        history, steps, exogenous
+            As for `predict`.
+        coverage : float, default=0.9
+            Probability of each single interval, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : ndarray or pandas.DataFrame of shape (steps, n_series)
+            Frames for a frame, as `predict` labels them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the noise is unknown, `coverage` is not between 0 and 1, or as `predict` has it.
+
+        Notes
+        -----
+        The numbers of the system are taken as known: where they are estimates from few rows, intervals are too narrow.
+        Cost: per step as many products with the coefficients as there are series, 256 at a time.
+        """
+        if not is_number(coverage) or not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
+        noise = self._require_noise()
+        means = self.predict(history, steps, exogenous=exogenous)
+        variances = compute_forecast_variances(self._matrices, noise, len(means))
+        width = ndtri((1.0 + coverage) / 2.0) * np.sqrt(np.maximum(variances, 0.0))
+        return means - width, means + width
+
+    def log_likelihood(self, X: Any, *, exogenous: Any = None) -> np.ndarray:
+        """Return the log-density of each row given the rows before it, in nats.
+
+        Parameters
+        ----------
+        X : array_like or frame of shape (n_rows, n_series)
+            Rows of one series, oldest first, more than there are lags.
+        exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
+            Exogenous rows of the same times; only where the system has such columns.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows - lags,)
+            Of the rows that have all lags before them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the noise is unknown or singular, or for rows as `predict` has it.
+        """
+        noise = self._require_noise()
+        errors = self._compute_errors(X, exogenous)
+        units = np.sqrt(noise if noise.ndim == 1 else noise.diagonal())
+        try:
+            if not (units > 0.0).all():
+                raise LinAlgError
+            triangle = cholesky(noise / np.outer(units, units), lower=True) if noise.ndim == 2 else None
+        except LinAlgError:
+            raise ValueError("noise_covariance is singular: rows have no density") from None
+        scores, log_det = errors / units, np.log(units).sum()
+        if triangle is not None:
+            scores = solve_triangular(triangle, scores.T, lower=True).T
+            log_det += np.log(triangle.diagonal()).sum()
+        return -0.5 * np.einsum("ij,ij->i", scores, scores) - log_det - 0.5 * errors.shape[1] * log(2.0 * pi)
+
+    def impulse_response(self, steps: int, *, orthogonal: bool = False) -> np.ndarray:
+        r"""Return how the series respond to an impulse in the noise of each.
+
+        .. math:: R_0 = I, \qquad R_k = \sum_{l=1}^{\min(k, L)} A_l R_{k-l}
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps after the impulse, at least 0.
+        orthogonal : bool, default=False
+            Whether impulses are those of independent parts of the noise, of one standard deviation each: R_k times the
+            lower Cholesky factor of the noise covariance, in the order of `names`.
+
+        Returns
+        -------
+        ndarray of float64, shape (steps + 1, n, n)
+            Entries ``[step, response, impulse]``; dense.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `steps` is no integer or negative, or the noise of orthogonal impulses unknown or singular.
+
+        References
+        ----------
+        H. Lütkepohl (2005), New Introduction to Multiple Time Series Analysis, section 2.3.2.
+        """
+        steps = check_natural(steps, "steps", 0)
+        impulses = np.eye(len(self._names))
+        if orthogonal:
+            noise = self._require_noise()
+            try:
+                impulses = np.diag(np.sqrt(noise)) if noise.ndim == 1 else cholesky(noise, lower=True)
+            except LinAlgError:
+                raise ValueError("noise_covariance is singular: it has no orthogonal impulses") from None
+        return compute_responses(self._matrices, steps, impulses)
+
+    def score_forecasts(self, X: Any, *, start: int, steps: int = 1, exogenous: Any = None) -> pd.DataFrame:
+        """Return the errors of forecasts from every row on, beside simpler forecasts.
+
+        From each origin t = `start`, ..., T the rows before t are known, and those from t on are forecast.
+
+        Parameters
+        ----------
+        X : array_like or frame of shape (T, n_series)
+            Rows of one series, oldest first.
+        start : int
+            First row to forecast. The system should be learned from the rows before it: only then are its errors those
+            of new rows.
+        steps : int, default=1
+            Largest number of steps ahead, at least 1.
+        exogenous : array_like or frame of shape (T, n_exogenous), optional
+            Exogenous rows of the same times; only where the system has such columns.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (3, steps)
+            Root mean square errors over all origins and series, by steps ahead. The rows are "system"; "VAR", the
+            vector autoregression of as many lags with an intercept, by least squares on the rows before `start`
+            (of smallest norm where these are fewer than its coefficients); and "naive", the last known row. Each series
+            counts in units of its standard deviation before `start`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there are fewer than L + 2 rows before `start`, or fewer than `steps` from it on; for rows as `predict`
+            has it.
+
+        Examples
+        --------
+        >>> from pgmx.models import LinearDynamicalSystem
+        >>> system = LinearDynamicalSystem(["a", "b"], [[0.5, 0.0], [0.5, 0.5]], noise_covariance=[1.0, 1.0])
+        >>> errors = system.score_forecasts(system.simulate(1000), start=500, steps=3)
+        >>> bool((errors.loc["system"] < errors.loc["naive"]).all())
+        True
+        """
+        steps, rows = check_natural(steps, "steps", 1), read_series(X, self._names, self.lags + 2, "X").values
+        start = check_natural(start, "start", self.lags + 2)
+        if start > len(rows) - steps:
+            raise ValueError(f"start must leave {steps} rows to forecast of {len(rows)}, got {start}")
+        inputs = read_exogenous(exogenous, self._exogenous_names, len(rows))
+        known = None if inputs is None else inputs[:start]
+        systems = {
+            "system": (self._matrices, self._intercept, self._exogenous_coef),
+            "VAR": fit_autoregression(rows[:start], known, self.lags),
+        }
+        errors = score_origins(rows, inputs, systems, start, steps)
+        return pd.DataFrame.from_dict(errors, orient="index", columns=pd.RangeIndex(1, steps + 1, name="steps ahead"))
+
+    def simulate(
+        self,
+        n_rows: int,
+        random_state: int | None = DEFAULT_SEED,
+        *,
+        seed: int | None = DEFAULT_SEED,
+        initial: Any = None,
+        burn_in: int | None = None,
+        exogenous: Any = None,
+    ) -> pd.DataFrame:
+        """Draw a series.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows, at least 0.
+        random_state : int or None, default=0
+            A non-negative seed; None draws fresh entropy.
+        seed : int or None, default=0
+            The same under pgmpy's name; both together are an error.
+        initial : array_like or frame of shape (n, n_series), optional
+            Rows before the first, as `predict` takes them; zeros by default.
+        burn_in : int, optional
+            Rows that are drawn first and left out. By default 0 with `initial` or an unstable system, else as many as
+            it takes the spectral radius to reduce the initial rows to a millionth, at most 20,000.
+        exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
+            Exogenous rows; only where the system has such columns. They are zero during the burn-in.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_rows, n_series)
+            Floats, in the order of `names`; after the burn-in of a stable system, rows of its stationary distribution.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the noise is unknown, or for options as `predict` has it.
+        """
+        n_rows = check_natural(n_rows, "n_rows", 0)
+        root = self._noise_root()
+        rng = np.random.default_rng(choose_seed(random_state, seed))
+        start = np.zeros((self.lags, len(self._names)))
+        if initial is not None:
+            start = read_series(initial, self._names, self.lags, "initial").values
+        if burn_in is None:
+            burn_in = 0 if initial is not None or not self.is_stable() else self._choose_burn_in()
+        else:
+            burn_in = check_natural(burn_in, "burn_in", 0)
+        effects = self._exogenous_effects(exogenous, n_rows)
+        noise = rng.standard_normal((burn_in + n_rows, len(self._names)))
+        noise = noise * root if root.ndim == 1 else noise @ root.T
+        noise += self._intercept
+        noise[burn_in:] += effects
+        values = self._iterate(start, noise)[burn_in:]
+        return pd.DataFrame(values, columns=label_columns(self._names))
+
+    def _compute_errors(self, X: Any, exogenous: Any) -> np.ndarray:
+        """Return rows less their means given the rows before them, (n_rows - lags, n)."""
+        rows = read_series(X, self._names, self.lags + 1, "X").values
+        inputs = read_exogenous(exogenous, self._exogenous_names, len(rows))
+        errors = rows[self.lags :] - self._intercept
+        if inputs is not None:
+            errors -= inputs[self.lags :] @ self._exogenous_coef.T
+        for lag, matrix in enumerate(self._matrices, start=1):
+            errors -= (matrix @ rows[self.lags - lag : len(rows) - lag].T).T
+        return errors
+
+    def _iterate(self, history: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Return the rows (steps, n) after a history, given what each adds to the sum over the lags."""
+        steps, lags = len(inputs), self.lags
+        rows = np.empty((lags + steps, len(self._names)))
+        rows[:lags] = history[len(history) - lags :]
+        for t in range(lags, lags + steps):
+            rows[t] = inputs[t - lags]
+            for lag, matrix in enumerate(self._matrices, start=1):
+                rows[t] += matrix @ rows[t - lag]
+        return rows[lags:]
+
+    def _exogenous_effects(self, exogenous: Any, n_rows: int) -> np.ndarray:
+        """Return what exogenous rows add, (n_rows, n), zeros where there are none."""
+        rows = read_exogenous(exogenous, self._exogenous_names, n_rows)
+        return np.zeros((n_rows, len(self._names))) if rows is None else rows @ self._exogenous_coef.T
+
+    def _choose_burn_in(self) -> int:
+        radius = max(self.spectral_radius, 1e-6)
+        return min(ceil(log(1e-6) / log(radius)) + self.lags, _MOST_BURN_IN)
+
+    def _require_noise(self) -> np.ndarray:
+        if self._noise is None:
+            raise ValueError("the noise of the system is unknown: make it with noise_covariance=")
+        return self._noise
+
+    def _noise_root(self) -> np.ndarray:
+        """Return a matrix R with R R' = Q, or standard deviations where Q is variances."""
+        noise = self._require_noise()
+        if noise.ndim == 1:
+            return np.sqrt(noise)
+        if "root" not in self._cache:
+            values, vectors = np.linalg.eigh(noise)
+            self._cache["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
+        return self._cache["root"]
