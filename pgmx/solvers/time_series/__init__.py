@@ -7,4 +7,5 @@
 - `seeds`: parents of all nodes from those of some
 - `stochastic_gradient`: the lasso by stochastic subgradient descent
 - `svarm`: structural vector autoregressions
+- `sem`: structural equations from windows of different second moments
 """

@@ -1,0 +1,140 @@
+"""Maximum likelihood of the structural equations behind second moments of windows, inputs known, partly or not."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve
+
+from pgmx.solvers.time_series.sem.moments import SecondMoments
+from pgmx.solvers.time_series.sem.permutation import assign_rows
+
+#: Row by row sweeps before the Newton sweeps, which need a start in the basin of an optimum.
+ROW_SWEEPS = 2
+#: Least value of 1 − 1/(h_ij h_ji) in a Newton step: pairs of nearly proportional inputs move by bounded steps.
+LEAST_CURVATURE = 1e-3
+#: Sufficient increase of the line search, and the shortest of its steps.
+INCREASE, SHORTEST = 1e-4, 1e-6
+#: Likelihoods per row that differ by no more than rounding.
+SAME_LIKELIHOOD = 1e-9
+#: Most changes of the assignment of inputs to series; each is kept only if the likelihood does not fall.
+MOST_ASSIGNMENTS = 5
+
+
+class Separation(NamedTuple):
+    """Rows W with W y = x, at one point of the likelihood."""
+
+    rows: np.ndarray  # (N, N): W = B⁻¹ (I − A); the power of an input that is never known is 1 on average
+    products: np.ndarray  # (M, N, N): W R_m W'
+    powers: np.ndarray  # (M, N): known powers, else the diagonals of W R_m W'
+    log_likelihood: float  # mean per row, without the constant −N/2 log 2π
+
+
+class Optimum(NamedTuple):
+    """What maximised the likelihood."""
+
+    separation: Separation
+    n_iter: int  # Newton sweeps
+    converged: bool
+
+
+def maximise_likelihood(
+    data: SecondMoments, *, start: np.ndarray | None = None, tol: float = 1e-12, max_iter: int = 200
+) -> Optimum:
+    """Maximise log|det W| − ½ Σ_m p_m Σ_i (log r_mi + w_i'R_m w_i / r_mi) over W and the unknown r.
+
+    `tol` is the expected gain per row of a further sweep. Without a start (N, N): the identity, each row over the
+    standard deviation of its series, and `ROW_SWEEPS`. O(N⁴ + M N³) for a row sweep, O(M N³) for a Newton sweep.
+    """
+    if start is None:
+        start = sweep_rows(data, np.diag(1.0 / data.scales), ROW_SWEEPS)
+    best = _climb(data, start, tol, max_iter)
+    for _ in range(MOST_ASSIGNMENTS):
+        order = assign_rows(best.separation.rows, np.einsum("mii->mi", best.separation.products), data)
+        if (order == np.arange(len(order))).all():
+            break
+        tried = _climb(data, best.separation.rows[order], tol, max_iter)
+        # inputs that are not known may change places at the same likelihood, for a larger diagonal
+        if tried.separation.log_likelihood < best.separation.log_likelihood - SAME_LIKELIHOOD:
+            break
+        best = Optimum(tried.separation, best.n_iter + tried.n_iter, tried.converged)
+    return best
+
+
+def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
+    """Return W with the best scale of each row, and the likelihood there."""
+    is_known = np.isfinite(data.powers)
+    shares = data.shares
+    products = rows @ data.moments @ rows.T
+    own = np.einsum("mii->mi", products)
+    weight = shares @ is_known
+    ratio = shares @ np.where(is_known, own / np.where(is_known, data.powers, 1.0), 0.0)
+    scale = np.where(weight > 0, np.sqrt(weight / np.where(weight > 0, ratio, 1.0)), 1.0 / np.sqrt(shares @ own))
+    rows = rows * scale[:, None]
+    products *= scale[:, None] * scale
+    own = np.einsum("mii->mi", products)
+    powers = np.where(is_known, data.powers, own)
+    log_likelihood = np.linalg.slogdet(rows)[1] - 0.5 * shares @ (own / powers + np.log(powers)).sum(axis=1)
+    return Separation(rows, products, powers, float(log_likelihood))
+
+
+def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int) -> np.ndarray:
+    """Set each row in turn to its optimum V_i⁻¹ W⁻¹ e_i, scaled to w_i'V_i w_i = 1; the likelihood never falls.
+
+    V_i = Σ_m p_m R_m / r_mi; unknown powers are those of the row before. W⁻¹ follows by Sherman and Morrison: O(N²)
+    per row beside the solution with V_i.
+    """
+    rows = rows.copy()
+    inverse = np.linalg.inv(rows)
+    is_known = np.isfinite(data.powers)
+    n = len(rows)
+    flat = data.moments.reshape(len(data.moments), n * n)
+    for _ in range(n_sweeps):
+        for i in range(n):
+            own = (data.moments @ rows[i]) @ rows[i]
+            powers = np.where(is_known[:, i], data.powers[:, i], own)
+            weighted = ((data.shares / powers) @ flat).reshape(n, n)
+            column = inverse[:, i].copy()
+            row = solve(weighted, column, assume_a="pos", check_finite=False)
+            row /= np.sqrt(column @ row)
+            change = (row - rows[i]) @ inverse
+            inverse -= np.outer(column / (1.0 + change[i]), change)
+            rows[i] = row
+    return rows
+
+
+def sweep_pairs(data: SecondMoments, point: Separation) -> tuple[Separation, float]:
+    """Take a Newton step W ← (I + E) W in all pairs (e_ij, e_ji) at once; return the expected gain per row as well.
+
+    Where W R_m W' is diagonal the Hessian is exact: blocks [h_ij, 1; 1, h_ji] with h_ij = Σ_m p_m (W R_m W')_jj / r_mi.
+    """
+    weights = data.shares[:, None] / point.powers
+    gradient = np.eye(len(point.rows)) - np.einsum("mij,mi->ij", point.products, weights)
+    h = pair_curvatures(data, point)
+    product = h * h.T
+    h *= np.sqrt(np.maximum(product, 1.0 / (1.0 - LEAST_CURVATURE)) / product)
+    step = (h.T * gradient - gradient.T) / (h * h.T - 1.0)
+    np.fill_diagonal(step, 0.0)  # the scale of each row is optimal already
+    gain = float((step * gradient).sum())
+    length = 1.0
+    while True:
+        new = evaluate(data, point.rows + length * (step @ point.rows))
+        least = point.log_likelihood + INCREASE * length * gain - 1e-13 * abs(point.log_likelihood)
+        if new.log_likelihood >= least:
+            return new, gain
+        length /= 2
+        if length < SHORTEST:
+            return point, 0.0
+
+
+def pair_curvatures(data: SecondMoments, point: Separation) -> np.ndarray:
+    """Return h_ij = Σ_m p_m (W R_m W')_jj / r_mi; h_ij h_ji = 1 where inputs i and j are proportional."""
+    return (data.shares[:, None] / point.powers).T @ np.einsum("mii->mi", point.products)
+
+
+def _climb(data: SecondMoments, rows: np.ndarray, tol: float, max_iter: int) -> Optimum:
+    point = evaluate(data, rows)
+    for n_iter in range(1, max_iter + 1):
+        point, gain = sweep_pairs(data, point)
+        if gain <= tol:
+            return Optimum(point, n_iter, True)
+    return Optimum(point, max_iter, False)

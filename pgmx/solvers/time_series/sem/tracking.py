@@ -1,0 +1,125 @@
+"""Structural equations that change: a forgetting likelihood, restarted where a window contradicts it."""
+
+import numpy as np
+from scipy.stats import chi2
+
+from pgmx.solvers.time_series.sem.accuracy import (
+    Coefficients,
+    compute_pair_variances,
+    compute_standard_errors,
+    find_proportional,
+    read_coefficients,
+)
+from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, sweep_pairs, sweep_rows
+from pgmx.solvers.time_series.sem.moments import SecondMoments
+from pgmx.solvers.time_series.sem.permutation import assign_rows
+
+#: A window whose weight has fallen to this share is dropped; beyond so many windows the oldest two are added up, as the
+#: sum of two windows obeys the same equations.
+LEAST_WEIGHT, MOST_WINDOWS = 1e-3, 128
+#: Chance of a false restart in a window, for each of the two tests.
+LEVEL = 1e-6
+#: Most sweeps per window until the equations are settled, and the gain of the likelihood per row at which they end.
+MOST_SWEEPS, TOLERANCE = 20, 1e-9
+#: Windows after a restart at which the new equations replace the old ones, even if inputs are still proportional.
+PATIENCE = 20
+
+
+class LikelihoodTracker:
+    """The equations of the newest windows, by a few Newton sweeps per window on second moments with falling weights.
+
+    State: second moments of at most min(log 10⁻³ / log β, 128) windows, O(N²) each; time O(sweeps · windows · N³) per
+    window.
+    """
+
+    def __init__(self, n_series: int, forgetting: float, sweeps: int, detect: bool):
+        self.forgetting, self.sweeps, self.detect = forgetting, sweeps, detect
+        self.history = SecondMoments(np.empty((0, n_series, n_series)), np.empty(0), np.empty((0, n_series)))
+        self.lengths = np.empty(0)  # rows of the windows, without the weights
+        self.point: Separation | None = None
+        self.reported: Coefficients | None = None
+        self.settled = False  # whether the equations of the history are reported
+        self.restarts: list[int] = []
+        self.n_windows = 0
+
+    def add(self, moment: np.ndarray, n_rows: int, powers: np.ndarray) -> None:
+        """Take one more window: its second moments (N, N), its rows, and the powers of its inputs (N,), NaN unknown."""
+        if self.detect and self.settled and self._is_contradicted(moment, n_rows):
+            self.restarts.append(self.n_windows)
+            self.history = SecondMoments(*(part[:0] for part in self.history))
+            self.lengths = self.lengths[:0]
+            self.settled = False
+        self.n_windows += 1
+        self._append(moment, n_rows, powers)
+        self._sweep()
+        assert self.point is not None
+        if not self.settled:
+            self.settled = len(self.lengths) >= PATIENCE or (self.converged and self._is_better())
+        if self.settled or not self.restarts:
+            self.reported = read_coefficients(self.history, self.point)
+
+    def _append(self, moment, n_rows, powers) -> None:
+        weights = np.append(self.history.n_rows * self.forgetting, float(n_rows))
+        self.lengths = np.append(self.lengths, float(n_rows))
+        moments = np.concatenate([self.history.moments, moment[None]])
+        powers = np.concatenate([self.history.powers, powers[None]])
+        keep = weights >= LEAST_WEIGHT * self.lengths
+        keep[-1] = True
+        moments, weights, powers, self.lengths = moments[keep], weights[keep], powers[keep], self.lengths[keep]
+        if len(weights) > MOST_WINDOWS:
+            shares = weights[:2] / weights[:2].sum()
+            moments[1], powers[1] = np.tensordot(shares, moments[:2], 1), shares @ powers[:2]
+            weights[1], self.lengths[1] = weights[:2].sum(), self.lengths[:2].sum()
+            moments, weights, powers, self.lengths = moments[1:], weights[1:], powers[1:], self.lengths[1:]
+        self.history = SecondMoments(*map(np.ascontiguousarray, (moments, weights, powers)))
+
+    def _sweep(self) -> None:
+        """Bring W to the newest windows; until the equations are settled by as many sweeps as it takes."""
+        history = self.history
+        rows = np.diag(1.0 / history.scales) if self.point is None else self.point.rows
+        if not self.settled:
+            rows = sweep_rows(history, rows, 1)
+        point = evaluate(history, rows)
+        for _ in range(self.sweeps if self.settled else MOST_SWEEPS):
+            point, gain = sweep_pairs(history, point)
+            if gain <= TOLERANCE:
+                break
+        self.converged = gain <= TOLERANCE
+        if not np.isfinite(history.powers).all():
+            order = assign_rows(point.rows, np.einsum("mii->mi", point.products), history)
+            if (order != np.arange(len(order))).any():
+                point = evaluate(history, point.rows[order])
+        self.point = point
+
+    def _is_better(self) -> bool:
+        """Return whether the new equations are identifiable, and differ from the old ones by more than their errors."""
+        assert self.point is not None
+        if find_proportional(self.history, self.point).any():
+            return False
+        if not self.restarts or self.reported is None:
+            return True
+        units = self.history.scales / self.history.scales[:, None]
+        errors = compute_standard_errors(self.history, self.point) * units
+        change = (read_coefficients(self.history, self.point).matrix - self.reported.matrix) * units
+        return bool(2.0 * (errors**2).sum() <= (change**2).sum())
+
+    def _is_contradicted(self, moment: np.ndarray, n_rows: int) -> bool:
+        """Test whether the inputs W y of a window are uncorrelated: by the sum over all pairs, and by the largest.
+
+        The variance of (W R W')_ij is that of uncorrelated inputs, and what the errors of W add to it.
+        """
+        assert self.point is not None
+        innovation = self.point.rows @ moment @ self.point.rows.T
+        own = np.diag(innovation)
+        variances, covariances = compute_pair_variances(self.history, self.point)
+        # of weighted windows: the sum of squared weights over rows in place of the sum of weights
+        weights = self.history.n_rows
+        excess = float((weights**2 / self.lengths).sum() / weights.sum())
+        first = variances * own**2
+        total = excess * (first + first.T + 2.0 * covariances * np.outer(own, own)) + np.outer(own, own) / n_rows
+        upper = np.triu_indices(len(own), 1)
+        statistics = innovation[upper] ** 2 / total[upper]
+        n_pairs = len(statistics)
+        if not n_pairs:
+            return False
+        return bool(chi2.sf(statistics.sum(), n_pairs) < LEVEL or n_pairs * chi2.sf(statistics.max(), 1) < LEVEL)
