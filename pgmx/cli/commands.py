@@ -38,6 +38,7 @@ def main(context):
 @click.argument("source")
 @shared.method_option(gaussian=True)
 @shared.learner_options
+@shared.prior_options
 @shared.markov_options
 @shared.gaussian_options
 @shared.knowledge_options

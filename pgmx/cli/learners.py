@@ -38,6 +38,8 @@ def check_method(options: dict) -> None:
         _check_gaussian(options)
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
+    if options.get("equivalent_sample_size") is not None and options.get("pseudo_counts") is not None:
+        raise ValueError("--equivalent-sample-size and --pseudo-counts are two priors: give one of them")
     if options["score"] is not None:
         options["score"] = check_score_name(options["score"])
         if method in FORESTS and _plain(options["score"]) not in _WEIGHTS:

@@ -60,6 +60,8 @@ LEARNER_OPTIONS = {
     "roots": [Parameter(BAYESIAN_METHODS, "root_nodes")],
     "required": [Parameter(_GUIDED, "required_edges")],
     "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
+    "equivalent_sample_size": [Parameter(BAYESIAN_METHODS, "equivalent_sample_size")],
+    "pseudo_counts": [Parameter(BAYESIAN_METHODS, "pseudo_counts")],
     "lam": [Parameter(UNDIRECTED_METHODS, "lam")],
     "lam_ratio": [
         Parameter(MARKOV_METHODS, "lam_ratio", 0.1),

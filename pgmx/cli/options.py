@@ -94,6 +94,20 @@ learner_options = join_options(
     _learner_option("--root", "NAME", None, "chow-liu, tan: the variable at the root of its tree."),
 )
 
+#: The prior of the parameters of a Bayesian network.
+prior_options = join_options(
+    _learner_option(
+        "--equivalent-sample-size",
+        "X",
+        click.FloatRange(min=0, min_open=True),
+        "Discrete Bayesian networks: rows that the prior of the written parameters is worth, spread evenly over the "
+        "cells of each table. Default: none, so that what did not occur is impossible.",
+    ),
+    _learner_option(
+        "--pseudo-counts", "X", _NOT_NEGATIVE, "The same as a count that is added to each cell, such as 1."
+    ),
+)
+
 #: How a Markov network is learned.
 markov_options = join_options(
     _learner_option(

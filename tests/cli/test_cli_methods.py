@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from pgmpy.readwrite import BIFReader
 
 from helpers.command_line import done, pgmx, refused
 from pgmx.data import read_table, write_table
@@ -90,10 +91,25 @@ def test_tiers_and_roots_direct_edges(weather):
         (("--checkpoint", "no/state"), "--checkpoint no/state: there is no folder no"),
         (("--method", "pc"), "Invalid value for '--method'"),
         (("--start", "full"), "Invalid value for '--start'"),
+        (("--equivalent-sample-size", "0"), "Invalid value for '--equivalent-sample-size'"),
+        (("--pseudo-counts", "-1"), "Invalid value for '--pseudo-counts'"),
+        (("--pseudo-counts", "1", "--method", "online"), "--pseudo-counts is for --method hill-climb, annealing"),
+        (("--pseudo-counts", "1", "--equivalent-sample-size", "1"), "--equivalent-sample-size and --pseudo-counts are"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments, message, weather):
     assert message in refused("learn", weather, *arguments)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--method", "chow-liu", "--score", "bic")])
+def test_the_written_parameters_have_the_prior_that_is_asked_for(arguments, weather):
+    counts = pd.read_csv(weather)["coin"].value_counts().sort_index().to_numpy()
+    for option, added in (((), 0), (("--pseudo-counts", 30), 30), (("--equivalent-sample-size", 30), 15)):
+        done("learn", weather, *arguments, *option, "--out", "w.bif", "--quiet")
+        network = BIFReader("w.bif").get_model()
+        assert network.degree("coin") == 0
+        expected = (counts + added) / (counts + added).sum()
+        np.testing.assert_allclose(network.get_cpds("coin").values, expected, atol=1e-4)
 
 
 def test_names_are_checked_before_the_rows_are_read(weather, monkeypatch):
