@@ -128,10 +128,14 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_documents_what_fit_sets(name):
     from helpers.learning_tables import dependent_frame
+    from helpers.series_learners import SERIES_LEARNERS
     from pgmx.estimators import GraphicalLasso, Nonparanormal
 
-    options = {"estimator": GraphicalLasso()} if PUBLIC[name] is Nonparanormal else {}  # alone it learns no graph
-    fitted = PUBLIC[name](**options).fit(dependent_frame(0))
+    data = dependent_frame(0)
+    options = {Nonparanormal: {"estimator": GraphicalLasso()}}.get(PUBLIC[name], {})  # alone it learns no graph
+    if PUBLIC[name] in SERIES_LEARNERS:
+        options = SERIES_LEARNERS[PUBLIC[name]].make_options(data.shape[1])
+    fitted = PUBLIC[name](**options).fit(data)
     told = {part.strip() for entry in ClassDoc(PUBLIC[name])["Attributes"] for part in entry.name.split(",")}
     set_by_fit = {key for key in vars(fitted) if key.endswith("_") and not key.startswith("_")}
     assert set_by_fit <= told

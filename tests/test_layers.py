@@ -58,7 +58,13 @@ ORDER = {
     "pgmx/data/files": ["plane_file readers", "plane_reader"],
     "pgmx/data/numbers": ["cells", "table"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
-    "pgmx/data/series": ["time_index", "panel", "reading"],
+    "pgmx/data/series": [
+        "column_moments options time_index",
+        "history panel tables",
+        "segments",
+        "reading",
+        "chunks",
+    ],
     "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir time_series"],
     "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
@@ -82,7 +88,7 @@ ORDER = {
     ],
     "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
     "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
-    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear", "dense"],
+    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear", "dense", "enforcing"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": [
         "networks",

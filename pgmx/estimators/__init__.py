@@ -28,6 +28,8 @@ from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork
 from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting
 from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
+from pgmx.estimators.time_series.dense import DenseLDS
+from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS
 
 __all__ = [
     "CLIME",
@@ -36,6 +38,7 @@ __all__ = [
     "BestFirstSearch",
     "BootstrapStructure",
     "ChowLiuForest",
+    "DenseLDS",
     "EdgeGrafting",
     "FeatureGrafting",
     "FirstHitEdgeGrafting",
@@ -48,4 +51,5 @@ __all__ = [
     "OnlineEdgeGrafting",
     "SelectedGraph",
     "SimulatedAnnealing",
+    "SparsityEnforcingLDS",
 ]

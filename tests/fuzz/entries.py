@@ -20,6 +20,7 @@ MODULES = (
     "further_cases",
     "graph_cases",
     "system_cases",
+    "series_cases",
     "file_cases",
     "command_line_cases",
 )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
+from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
     BestChoiceEdgeGrafting,
@@ -111,6 +112,7 @@ LEARNERS = [
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }
 
 PLAIN_LEARNERS = [make for make in LEARNERS if make.inner is None]  # that hold their own data

@@ -1,12 +1,21 @@
 """Time series: frames, arrays, files and panels of them as complete segments of numbers.
 
+- `column_moments`: means, spreads and ranges of single columns
 - `time_index`: times of the rows: whether they increase, are regular, and where on their grid each row stands
+- `options`: how series are read
 - `panel`: series in memory as complete segments
-- `reading`: the one entry: any accepted input as a panel
+- `tables`: tables as the rows of one or more series
+- `segments`: rows of one series as complete segments, from all its rows or from pieces of them
+- `reading`: any accepted input as a panel
+- `history`: the rows that a forecast continues
+- `chunks`: series that come in pieces, read in one pass
 """
 
+from pgmx.data.series.chunks import SeriesChunks
+from pgmx.data.series.history import forecast_seasons, read_history
+from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import Panel
-from pgmx.data.series.reading import SeriesOptions, make_seasons, open_series
+from pgmx.data.series.reading import open_series
 from pgmx.data.series.time_index import TimeIndex
 
-__all__ = ["Panel", "SeriesOptions", "TimeIndex", "make_seasons", "open_series"]
+__all__ = ["Panel", "SeriesChunks", "SeriesOptions", "TimeIndex", "forecast_seasons", "open_series", "read_history"]

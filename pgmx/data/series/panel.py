@@ -2,10 +2,12 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from pgmx.checks import read_only
+from pgmx.checks import join_names, read_only
+from pgmx.data.series.column_moments import ColumnMoments
 from pgmx.data.series.time_index import TimeIndex
 
 
@@ -40,18 +42,29 @@ class Panel:
         """Return the number of rows whose whole lag window is observed."""
         return sum(max(len(segment) - lags, 0) for segment in self.segments)
 
+    @cached_property
+    def columns(self) -> ColumnMoments:
+        """Means, spreads and ranges of the series over all rows."""
+        moments = ColumnMoments(self.n_series)
+        for segment in self.segments:
+            moments.update(segment)
+        return moments
+
     def means(self) -> np.ndarray:
         """Return the means of all rows, (N,)."""
-        return sum(segment.sum(axis=0) for segment in self.segments) / self._count_rows()
+        return self.columns.mean
 
     def scales(self) -> np.ndarray:
         """Return the population standard deviations of all rows, (N,)."""
-        means = self.means()
-        squares = np.zeros(self.n_series)
-        for segment in self.segments:
-            deviations = segment - means
-            squares += np.einsum("ij,ij->j", deviations, deviations)
-        return np.sqrt(squares / self._count_rows())
+        return self.columns.scales()
+
+    def select(self, names: tuple) -> "Panel":
+        """Return the series of these names, in their order."""
+        if names == self.names:
+            return self
+        order = [self.names.index(name) for name in names]
+        segments = tuple(read_only(np.ascontiguousarray(segment[:, order])) for segment in self.segments)
+        return replace(self, names=names, segments=segments)
 
     def rescale(self, scales: np.ndarray | None, means: np.ndarray | None = None) -> "Panel":
         """Return the series less their means, if given, divided by the scales; exogenous columns stay."""
@@ -62,5 +75,14 @@ class Panel:
             segments.append(read_only(np.ascontiguousarray(rows)) if rows is not segment else rows)
         return replace(self, segments=tuple(segments))
 
-    def _count_rows(self) -> int:
-        return sum(map(len, self.segments))
+
+def check_variation(names: tuple, columns: ColumnMoments, n_targets: int, n_rows: int, lags: int) -> None:
+    """Raise ValueError where there are fewer than two rows to predict, or a series is constant."""
+    if n_targets < 2:
+        raise ValueError(
+            f"only {n_targets} of {n_rows} rows end {lags + 1} observed rows in sequence, at least 2 are needed: fill "
+            "missing cells, or give fewer lags"
+        )
+    constant = [names[v] for v in columns.find_constants()]
+    if constant:
+        raise ValueError(f"constant series {join_names(constant)}: leave out series that do not vary")

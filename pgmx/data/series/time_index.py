@@ -18,6 +18,8 @@ _CALENDAR = (
 )
 #: Share of the step by which times given as floats may miss their grid.
 _ROUNDING = 1e-6
+#: Where rows are nearer to each other on average, no calendar is tried.
+_SHORTEST_DAY = pd.Timedelta(hours=20)
 
 
 @dataclass(frozen=True)
@@ -52,26 +54,29 @@ class RowTimes:
     index: TimeIndex | None
 
 
-def read_times(labels: pd.Index, *, irregular: str, missing: str, where: str = "") -> RowTimes:
+def read_times(
+    labels: pd.Index, *, irregular: str, missing: str, where: str = "", step: Any = None, row: int = 0
+) -> RowTimes:
     """Place rows by their labels, raising ValueError at the first time that does not increase or is off the step.
 
     With ``missing="drop"`` a gap of whole steps leaves positions out; with ``irregular="ignore"`` rows are equidistant.
+    `step` is that of earlier rows, if it is known; `row` is the number of the first row, for messages.
     """
-    numbers = _read_numbers(labels, where)
-    _check_increase(labels, numbers, where)
-    equidistant = np.arange(len(labels))
+    numbers = _read_numbers(labels, where, row)
+    _check_increase(labels, numbers, where, row)
     if irregular == "ignore" or len(labels) < 2:
-        return RowTimes(equidistant, None)
-    positions, step = _place_rows(labels, numbers)
+        return RowTimes(np.arange(len(labels)), None)
+    positions, step = _place_rows(labels, numbers, step)
     if positions is not None and (missing == "drop" or positions[-1] == len(labels) - 1):
-        return RowTimes(positions, TimeIndex(labels[0], labels[-1], step))
+        index = TimeIndex(labels[0], labels[-1], step) if len(labels) > 2 else None
+        return RowTimes(positions, index)
     late = _find_irregular_row(numbers, positions)
     remedy = "irregular='ignore' takes the rows as equidistant"
     if positions is not None:
         remedy += ", missing='drop' takes the steps between them as unobserved rows"
     raise ValueError(
-        f"the times{where} are irregular: {_show(labels[late])} (row {late}) does not follow {_show(labels[late - 1])} "
-        f"by the step of the rows before; {remedy}"
+        f"the times{where} are irregular: {labels[late]} (row {row + late}) does not follow {labels[late - 1]} by the "
+        f"step of the other rows; {remedy}"
     )
 
 
@@ -87,7 +92,12 @@ def make_labels(values: Any, where: str = "") -> pd.Index:
         raise ValueError(f"the time column{where} holds what is no time: {error}; give dates or numbers") from None
 
 
-def _read_numbers(labels: pd.Index, where: str) -> np.ndarray:
+def infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
+    """Return the frequency that pandas infers, as an offset; None for fewer than three times or irregular ones."""
+    return type(index)(index, freq="infer").freq if len(index) > 2 else None
+
+
+def _read_numbers(labels: pd.Index, where: str, row: int) -> np.ndarray:
     """Return the labels as numbers that order them."""
     if isinstance(labels, pd.MultiIndex):
         raise ValueError(f"the index{where} has {labels.nlevels} levels: make the groups a column, and give groups=")
@@ -99,7 +109,7 @@ def _read_numbers(labels: pd.Index, where: str) -> np.ndarray:
         )
     wrong = np.flatnonzero(labels.isna())
     if len(wrong):
-        raise ValueError(f"the time of row {wrong[0]}{where} is missing: fill it, or drop the row")
+        raise ValueError(f"the time of row {row + wrong[0]}{where} is missing: fill it, or drop the row")
     if is_time:
         return labels.asi8
     numbers = labels.to_numpy()
@@ -111,53 +121,64 @@ def _read_numbers(labels: pd.Index, where: str) -> np.ndarray:
     return numbers
 
 
-def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str) -> None:
+def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str, first: int) -> None:
     wrong = np.flatnonzero(numbers[1:] <= numbers[:-1])
     if not len(wrong):
         return
     row = int(wrong[0]) + 1
     if numbers[row] == numbers[row - 1]:
         raise ValueError(
-            f"the time {_show(labels[row])}{where} occurs twice (rows {row - 1} and {row}): keep one row per time, or "
-            "give groups= where the rows are of several series"
+            f"the time {labels[row]}{where} occurs twice (rows {first + row - 1} and {first + row}): keep one row per "
+            "time, or give groups= where the rows are of several series"
         )
     raise ValueError(
-        f"the times{where} do not increase: {_show(labels[row])} (row {row}) comes after {_show(labels[row - 1])}; "
-        "sort the rows, oldest first"
+        f"the times{where} do not increase: {labels[row]} (row {first + row}) comes after {labels[row - 1]}; sort the "
+        "rows, oldest first"
     )
 
 
-def _place_rows(labels: pd.Index, numbers: np.ndarray) -> tuple[np.ndarray | None, Any]:
+def _place_rows(labels: pd.Index, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
     """Return the positions on the grid that holds all labels with the fewest gaps, and its step; None for no grid."""
-    differences = np.diff(numbers)
-    step = differences.min()
     if isinstance(labels, pd.DatetimeIndex):
-        if len(labels) > 2 and (frequency := pd.infer_freq(labels)) is not None:
-            return np.arange(len(labels)), pd.tseries.frequencies.to_offset(frequency)
-        return _place_dates(labels, differences, step)
-    multiples = np.rint(differences / step)
-    if (np.abs(differences - multiples * step) > _ROUNDING * step).any():
-        return None, None
-    positions = np.concatenate([[0], np.cumsum(multiples)]).astype(np.int64)
-    return positions, labels[1 + int(np.argmin(differences))] - labels[int(np.argmin(differences))] if isinstance(
-        labels, pd.TimedeltaIndex
-    ) else step
+        if step is None and (offset := infer_offset(labels)) is not None:
+            return np.arange(len(labels)), offset
+        return _place_dates(labels, numbers, step)
+    at = int(np.argmin(np.diff(numbers)))
+    if isinstance(labels, pd.TimedeltaIndex):
+        step = labels[at + 1] - labels[at] if step is None else step
+        return _count_multiples(labels / step, 1), step
+    step = numbers[at + 1] - numbers[at] if step is None else step
+    return _count_multiples(numbers, step), step
 
 
-def _place_dates(labels: pd.DatetimeIndex, differences: np.ndarray, step: int) -> tuple[np.ndarray | None, Any]:
-    at = int(np.argmin(differences))
-    grids: list[tuple[np.ndarray, Any]] = []
-    if not (differences % step).any():
-        positions = np.concatenate([[0], np.cumsum(differences // step)])
-        grids.append((positions, labels[at + 1] - labels[at]))
-    if (labels[-1] - labels[0]) / len(labels) > pd.Timedelta(hours=20):
-        for frequency in _CALENDAR:
-            grid = pd.date_range(labels[0], labels[-1], freq=frequency)
-            if len(grid) >= len(labels) and (places := grid.get_indexer(labels)).min() >= 0:
-                grids.append((places.astype(np.int64), grid.freq))
-    if not grids:
-        return None, None
-    return min(grids, key=lambda grid: int(grid[0][-1]))
+def _place_dates(labels: pd.DatetimeIndex, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
+    """Return the positions of dates on the sparsest grid of a fixed step or of the calendar, or on that of `step`."""
+    at = int(np.argmin(np.diff(numbers)))
+    grids: list[tuple[np.ndarray | None, Any]] = []
+    if step is None or isinstance(step, pd.Timedelta):
+        width = labels[at + 1] - labels[at] if step is None else step
+        grids.append((_count_multiples((labels - labels[0]) / width, 1), width))
+    if step is None and (labels[-1] - labels[0]) / len(labels) > _SHORTEST_DAY:
+        grids += [_place_on_calendar(labels, frequency) for frequency in _CALENDAR]
+    elif isinstance(step, pd.offsets.BaseOffset):
+        grids.append(_place_on_calendar(labels, step))
+    fitting = [(positions, width) for positions, width in grids if positions is not None]
+    return min(fitting, key=lambda grid: int(grid[0][-1]), default=(None, None))
+
+
+def _place_on_calendar(labels: pd.DatetimeIndex, frequency: Any) -> tuple[np.ndarray | None, Any]:
+    grid = pd.date_range(labels[0], labels[-1], freq=frequency)
+    places = grid.get_indexer(labels) if len(grid) >= len(labels) else np.array([-1])
+    return (None if places.min() < 0 else places.astype(np.int64)), grid.freq
+
+
+def _count_multiples(numbers: np.ndarray, step: Any) -> np.ndarray | None:
+    """Return how many steps the numbers lie behind the first, None where one is off the grid."""
+    differences = np.diff(np.asarray(numbers)) / step
+    multiples = np.rint(differences)
+    if (np.abs(differences - multiples) > _ROUNDING * np.maximum(multiples, 1)).any() or (multiples < 1).any():
+        return None
+    return np.concatenate([[0], np.cumsum(multiples)]).astype(np.int64)
 
 
 def _find_irregular_row(numbers: np.ndarray, positions: np.ndarray | None) -> int:
@@ -173,7 +194,3 @@ def _divide(distance: Any, step: Any) -> int | None:
     steps = distance / step
     nearest = round(steps)
     return nearest if abs(steps - nearest) < 1e-3 else None
-
-
-def _show(label: Any) -> str:
-    return str(label)

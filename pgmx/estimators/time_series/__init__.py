@@ -5,4 +5,5 @@
 - `problem`: series with lags as a linear problem, in the units in which it is solved
 - `linear`: what all learners of linear dynamical systems share: units, results, forecasts
 - `dense`: linear dynamical systems by least squares
+- `enforcing`: linear dynamical systems of a known structure
 """

@@ -1,23 +1,111 @@
 """Linear dynamical systems by least squares."""
 
+import warnings
 from collections.abc import Collection, Hashable
 from typing import Any, Literal
 
 import numpy as np
 
+from pgmx.checks import caller_level
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_coefficients
 from pgmx.solvers.time_series.least_squares import (
+    LeastSquares,
     solve_gram,
-    solve_masked,
+    solve_spectrum,
+    solve_supports,
     solve_svd,
-    sum_squares,
 )
 
 
 class DenseLDS(LDSLearner):
-    """Linear dynamical system by least squares: every series depends on the past of all."""
+    r"""Linear dynamical system by least squares: every series depends on the past of all.
+
+    .. math::
+
+        \min_A \sum_t \Big\| x_t - \sum_{l=1}^{L} A_l\, x_{t-l} \Big\|_2^2
+
+    over the rows t whose L rows before are observed.
+
+    Parameters
+    ----------
+    data : DataFrame, array, path, iterator of frames, or list or dict of tables, optional
+        What ``estimate()`` learns from; ``fit(X)`` needs none.
+    lags : int, default=1
+        The number of lags L.
+    solver : {"gram", "svd"}, default="gram"
+        Cross-products of the predictors, or their singular values. Cross-products square the condition: where that
+        would cost more than half the digits, ``"gram"`` takes singular values too.
+    standardize : bool, default=True
+        Whether the series are divided by their standard deviations. It decides only where predictors are linearly
+        dependent: the coefficients of smallest norm are then those of these units.
+    fit_intercept : bool, default=False
+        Whether there is a constant.
+    exogenous_columns : list of column names, default=None
+        Columns that are no series: they enter at the time of the predicted row.
+    seasonal_period : int, default=None
+        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones.
+    required_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges that must be there: all are, so it is only checked.
+    forbidden_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges whose coefficients are zero.
+    time_column : hashable, default=None
+        Column of the times; else the index of a pandas frame.
+    groups : hashable, default=None
+        Column that tells the series of a panel apart.
+    missing : {"error", "drop"}, default="error"
+        A missing cell raises, or the rows whose lag window has one are left out.
+    irregular : {"error", "ignore"}, default="error"
+        Times that are not regular raise, or rows are taken as equidistant.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n, n), or (lags + 1, n, n) for several lags
+        Coefficients ``[target, source]``, of the lags 0 (zeros) to L, in the user's units.
+    intercept_ : ndarray of shape (n,)
+        The constants, zeros without `fit_intercept`.
+    exogenous_coef_ : ndarray of shape (n, n_exogenous)
+        Coefficients of the exogenous and then the seasonal columns.
+    noise_covariance_ : ndarray of shape (n, n)
+        Covariance of the residuals, by maximum likelihood (divided by `n_targets_`).
+    model_ : LinearDynamicalSystem
+        The learned system, made on first access.
+    graph_ : TimeSeriesGraph
+        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+    n_targets_ : int
+        Rows that were predicted.
+    n_left_out_ : int
+        Rows that were not, since their lag window has unobserved rows.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the series; the matrix of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn; of the series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unusable data and unknown options. The message names the culprit.
+
+    Notes
+    -----
+    Cost: T P² + T P n multiplications for P = L n predictors; ``"svd"`` takes about 6 T P² + 2 T P n.
+
+    References
+    ----------
+    .. [1] Lütkepohl, H. (2005). New Introduction to Multiple Time Series Analysis, equation 3.2.10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import DenseLDS
+    >>> rows = np.array([[8.0, 4.0], [5.0, 4.0], [3.5, 3.25], [2.5625, 2.5]])
+    >>> learner = DenseLDS().fit(rows)
+    >>> learner.coef_.round(3).tolist()
+    [[0.5, 0.25], [0.25, 0.5]]
+    >>> learner.predict(rows, steps=2).round(3).tolist()
+    [[1.906, 1.891], [1.426, 1.422]]
+    """
 
     _parameter_constraints = {
         **LDSLearner._parameter_constraints,
@@ -55,18 +143,48 @@ class DenseLDS(LDSLearner):
         self.missing = missing
         self.irregular = irregular
 
+    def _reads_pieces(self) -> bool:
+        return self.solver == "gram"
+
     def _solve(self, problem: LDSProblem) -> LDSSolution:
-        return solve_dense(problem, problem.make_mask(), self.solver)
+        supports = problem.list_supports()
+        if supports is None:
+            return split_coefficients(problem, solve_all(problem, self.solver))
+        columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
+        coefficients = np.zeros(problem.moments.cross.shape)
+        for target, (support, column) in enumerate(zip(supports, columns, strict=True)):
+            coefficients[support, target] = column
+        return split_coefficients(problem, coefficients)
 
 
-def solve_dense(problem: LDSProblem, mask: np.ndarray | None, solver: str) -> LDSSolution:
-    """Return the least-squares solution, zero outside `mask`, bool (N, P), if that is given."""
-    design = None if problem.panel is None else lambda: problem.design
-    if mask is not None:
-        coefficients = solve_masked(problem.moments.gram, problem.moments.cross, mask, design)
-    else:
-        solution = None if solver == "svd" else solve_gram(problem.moments.gram, problem.moments.cross)
-        coefficients = (solve_svd(*problem.design) if solution is None else solution).coefficients
+def solve_all(problem: LDSProblem, solver: str) -> np.ndarray:
+    """Return the coefficients (P, N) of all predictors."""
+    if solver == "svd":
+        return solve_svd(*problem.design).coefficients
     moments = problem.moments
-    residuals = sum_squares(moments.gram, moments.cross, moments.target_gram, coefficients)
-    return split_coefficients(problem, coefficients, residuals)
+    solution = solve_gram(moments.gram, moments.cross)
+    if solution is None and problem.panel is not None:
+        solution = solve_svd(*problem.design)
+    return (_solve_spectrum(moments.gram, moments.cross) if solution is None else solution).coefficients
+
+
+def solve_some(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the coefficients (predictors, targets) of some targets over some predictors."""
+    moments = problem.moments
+    products = moments.gram[np.ix_(predictors, predictors)], moments.cross[np.ix_(predictors, targets)]
+    solution = solve_gram(*products)
+    if solution is None and problem.panel is not None:
+        solution = solve_svd(problem.design[0][:, predictors], problem.design[1][:, targets])
+    return (_solve_spectrum(*products) if solution is None else solution).coefficients
+
+
+def _solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
+    """Return what cross-products alone can tell of ill-conditioned predictors, with a warning."""
+    solution = solve_spectrum(gram, cross)
+    warnings.warn(
+        f"the predictors are nearly dependent (reciprocal condition {solution.rcond:.1e} of their cross-products): of "
+        "series that come in pieces the coefficients lose most digits; give the series in memory, or leave out some",
+        UserWarning,
+        stacklevel=caller_level(),
+    )
+    return solution

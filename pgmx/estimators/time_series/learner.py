@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array
 
-from pgmx.data.series import Panel, open_series
+from pgmx.data.files.readers import is_path
+from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.series import SeriesChunks, open_series
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
+from pgmx.models import TimeSeriesGraph
 from pgmx.runs.run import Run
 
 
@@ -52,29 +55,53 @@ class TimeSeriesLearner(BaseStructureLearner):
     n_left_out_: int
 
     @abstractmethod
-    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a panel and set the fitted attributes and `_results`, after `_begin`."""
 
     @abstractmethod
-    def _make_graph(self) -> Any:
+    def _make_graph(self) -> TimeSeriesGraph:
         """Return the graph of the fitted coefficients."""
 
     @property
-    def graph_(self) -> Any:
+    def graph_(self) -> TimeSeriesGraph:
         """The learned graph over (name, lag), made on first access."""
         return self._make_once("graph", self._make_graph)
 
     def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from series, as `open_series` takes them; there are no weights."""
+        """Learn from series.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_times, n_series), path, iterator of frames, or a list or dict of tables
+            One row per time, oldest first, and one column of numbers per series: tables of pandas, polars and Arrow,
+            numpy arrays (columns ``x0``, ``x1``, ...), CSV and Parquet files. Several tables are series of the same
+            variables, and no lag crosses their borders. It is never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : None
+            Must be None: rows of a series depend on those before them.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
         return super().fit(X, y, sample_weight)
 
     def _open(self, X: Any) -> Any:
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             check_array(X, ensure_all_finite="allow-nan" if self.missing == "drop" else True, estimator=self)
-        return open_series(X, lags=self.lags, **self._list_series_options())
+        options = self._list_series_options()
+        if (is_path(X) or is_iterator(X)) and self._reads_pieces():
+            return SeriesChunks(X, **options)
+        return open_series(X, **options)
+
+    def _reads_pieces(self) -> bool:
+        """Return whether `_fit` takes `SeriesChunks` as well; else files and iterators are read into memory."""
+        return False
 
     def _list_series_options(self) -> dict[str, Any]:
-        names = ("time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
+        names = ("lags", "time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
         return {name: getattr(self, name) for name in names}
 
     def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:

@@ -1,17 +1,24 @@
 """What all learners of linear dynamical systems share: units, results, forecasts."""
 
 from abc import abstractmethod
+from math import log, pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from pgmx.data.series import Panel
+from pgmx.checks import check_natural, check_same_names
+from pgmx.data.series import Panel, SeriesChunks, SeriesOptions, TimeIndex, forecast_seasons, open_series, read_history
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
+from pgmx.models.time_series.history import read_exogenous
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.run import Run
+from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 
 
 class LDSLearner(TimeSeriesLearner):
@@ -30,35 +37,44 @@ class LDSLearner(TimeSeriesLearner):
     noise_covariance_: np.ndarray
 
     _exogenous_names: tuple
+    _index: TimeIndex | None
+    _n_rows: int
 
     @abstractmethod
     def _solve(self, problem: LDSProblem) -> LDSSolution:
         """Return the coefficients of a problem, in its units."""
 
-    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+    def _fit(self, opened: Panel | SeriesChunks, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
         with one_blas_thread():
             problem = self._make_problem(opened)
             self._accept(problem, self._solve(problem))
-        self.n_left_out_ = opened.n_left_out
-        self._exogenous_names = opened.exogenous_names
+        self._note_series(opened)
         return None
 
-    def _make_problem(self, panel: Panel) -> LDSProblem:
-        """Return the problem in the units of the solver."""
-        n = panel.n_series
-        shifts = panel.means() if self.fit_intercept else None
-        scales = panel.scales() if self.standardize else None
-        return LDSProblem(
-            names=panel.names,
-            lags=self.lags,
-            has_intercept=self.fit_intercept,
-            scales=np.ones(n) if scales is None else scales,
-            shifts=np.zeros(n) if shifts is None else shifts,
-            knowledge=self._read_knowledge(panel.names, range(1, self.lags + 1)),
-            panel=panel.rescale(scales, shifts),
-            n_exogenous=len(panel.exogenous_names),
-        )
+    def _note_series(self, series: Panel | SeriesChunks) -> None:
+        """Keep what forecasts need to know of the series, and how many rows were left out."""
+        self.n_left_out_ = series.n_left_out
+        self._exogenous_names = series.exogenous_names
+        self._index, self._n_rows = series.index, series.n_rows
+
+    def _make_problem(self, series: Panel | SeriesChunks) -> LDSProblem:
+        """Return the problem in the units of the solver; pieces are read."""
+        names, intercept = series.names, self.fit_intercept
+        knowledge = self._read_knowledge(names, range(1, self.lags + 1))
+        panel, summed = None, None
+        shifts = np.zeros(len(names))
+        if isinstance(series, SeriesChunks):
+            shifts = series.shifts.mean if intercept else shifts
+            summed = compute_lagged_moments(series, self.lags, intercept=intercept, shifts=shifts)
+            scales = series.columns.scales() if self.standardize else np.ones(len(names))
+            summed = summed.rescale(scales)
+        else:
+            shifts = series.means() if intercept else shifts
+            scales = series.scales() if self.standardize else np.ones(len(names))
+            panel = series.rescale(scales if self.standardize else None, shifts if intercept else None)
+        n_exogenous = len(series.exogenous_names)
+        return LDSProblem(names, self.lags, intercept, scales, shifts, knowledge, panel, n_exogenous, summed)
 
     def _accept(self, problem: LDSProblem, solution: LDSSolution) -> None:
         """Set the results, in the user's units."""
@@ -84,8 +100,114 @@ class LDSLearner(TimeSeriesLearner):
         """Return whether there are results, for scikit-learn."""
         return hasattr(self, "_results")
 
-    def _make_graph(self) -> Any:
-        raise NotImplementedError("graphs of time series follow")
+    # ---- results ----
+
+    @property
+    def model_(self) -> LinearDynamicalSystem:
+        """The learned system, made on first access."""
+        return self._make_once("model", self._make_model)
+
+    def _make_model(self) -> LinearDynamicalSystem:
+        return LinearDynamicalSystem(
+            self.variables_,
+            self.coef_,
+            self.intercept_,
+            self.noise_covariance_,
+            exogenous_coef=self.exogenous_coef_ if self._exogenous_names else None,
+            exogenous_names=self._exogenous_names,
+        )
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        return self.model_.to_networkx()
+
+    def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
+        """Return the means of the rows that follow a history.
+
+        Parameters
+        ----------
+        history : DataFrame or array of shape (n_rows, n_series)
+            The last rows, oldest first, `lags` of them at least; for one lag a single row will do. Columns of times,
+            groups and exogenous columns may be there.
+        steps : int, default=1
+            How many rows to forecast.
+        exogenous : DataFrame or array of shape (steps, n_exogenous), optional
+            The exogenous columns of the rows to forecast, where there are any; the seasonal ones are added.
+
+        Returns
+        -------
+        ndarray of shape (steps, n_series), or a frame for a frame
+            The forecasts, in the user's units.
+        """
+        check_is_fitted(self)
+        if isinstance(history, np.ndarray) and history.dtype.kind == "f" and history.ndim == 2:
+            check_array(history, estimator=self, ensure_min_samples=self.lags)
+            if not {self.time_column, self.groups, *(self.exogenous_columns or ())} - {None}:
+                self._check_n_features(history)
+        rows = read_history(history, tuple(self.variables_), SeriesOptions(**self._list_series_options()))
+        if self.seasonal_period is not None:
+            steps = check_natural(steps, "steps", 1)
+            seasons = forecast_seasons(rows, steps, self.seasonal_period, self._index, self._n_rows)
+            exogenous = self._append_seasons(exogenous, seasons)
+        return self.model_.predict(rows, steps, exogenous=exogenous)
+
+    def _append_seasons(self, exogenous: Any, seasons: np.ndarray) -> np.ndarray:
+        names = self._exogenous_names[: len(self._exogenous_names) - seasons.shape[1]]
+        values = read_exogenous(exogenous, names, len(seasons))
+        return seasons if values is None else np.hstack([values, seasons])
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean log-likelihood of the rows of series, each given the `lags` rows before it.
+
+        Parameters
+        ----------
+        X : DataFrame, array, path, iterator of frames, or a list or dict of tables
+            As for ``fit``, with the same columns.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Natural logarithm of the Gaussian density, per predicted row.
+
+        Raises
+        ------
+        ValueError
+            If the noise is singular, as that of fewer rows than series.
+        """
+        check_is_fitted(self)
+        panel = open_series(X, **self._list_series_options())
+        if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
+            self._check_n_features(np.empty((0, panel.n_series)))
+        check_same_names(self.variables_, panel.names, "the learner", "X", "series")
+        panel = panel.select(tuple(self.variables_))
+        predictors, targets = make_lagged_design(panel, self.lags)
+        matrices = (self.coef_,) if self.lags == 1 else tuple(self.coef_[1:])
+        n = len(self.variables_)
+        residuals = targets - self.intercept_ - predictors[:, n * self.lags :] @ self.exogenous_coef_.T
+        for lag, matrix in enumerate(matrices):
+            residuals -= (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
+        return average_log_density(residuals, self.noise_covariance_)
+
+
+def average_log_density(residuals: np.ndarray, covariance: np.ndarray) -> float:
+    """Return the mean log density of residuals (T, n) under N(0, covariance); of variances (n,) where that is 1-D."""
+    if covariance.ndim == 1:
+        roots, is_positive = np.sqrt(covariance), bool((covariance > 0).all())
+        whitened = residuals / roots if is_positive else residuals
+    else:
+        try:
+            factor = cholesky(covariance, lower=True, check_finite=False)
+            roots, is_positive = factor.diagonal(), True
+            whitened = solve_triangular(factor, residuals.T, lower=True, check_finite=False).T
+        except LinAlgError:
+            is_positive = False
+    if not is_positive:
+        raise ValueError(
+            "the covariance of the noise is singular, so rows have no density: learn from more rows than predictors"
+        )
+    squares = float(np.einsum("ij,ij->", whitened, whitened)) / len(residuals)
+    return -0.5 * (squares + residuals.shape[1] * log(2 * pi)) - float(np.log(roots).sum())
 
 
 def _change_units(matrix: np.ndarray | csr_array, scales: np.ndarray) -> np.ndarray | csr_array:

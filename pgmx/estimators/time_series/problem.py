@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge
+from pgmx.solvers.time_series.least_squares import sum_squares
 from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments, make_lagged_design
+
+#: Most series of which the noise has a covariance matrix; of more it has variances.
+MOST_COVARIANCES = 2000
+#: Share of the target's squares below which those of the residuals are summed row by row.
+SMALLEST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +54,7 @@ class LDSProblem:
             return self.summed
         return compute_lagged_moments(self.panel, self.lags, intercept=self.has_intercept)
 
-    @property
+    @cached_property
     def n_targets(self) -> int:
         """T', the rows that are predicted."""
         return self.moments.n_targets if self.panel is None else self.panel.count_targets(self.lags)
@@ -59,21 +65,25 @@ class LDSProblem:
         assert self.panel is not None
         return make_lagged_design(self.panel, self.lags, intercept=self.has_intercept)
 
-    def make_mask(self) -> np.ndarray | None:
-        """Return bool (N, P), False for predictors that are forbidden; None where none is."""
+    @cached_property
+    def free_predictors(self) -> np.ndarray:
+        """Ids of the exogenous columns and the constant."""
+        return np.arange(self.n_lagged, self.n_lagged + self.n_exogenous + self.has_intercept)
+
+    def list_supports(self) -> list[np.ndarray] | None:
+        """Return the ids of the predictors of each target that are not forbidden; None where none is."""
         if not len(self.knowledge.forbidden):
             return None
-        mask = np.ones((self.n_series, self.n_lagged + self.n_exogenous + self.has_intercept), dtype=bool)
-        lag, target, source = self.knowledge.forbidden.T
-        mask[target, (lag - 1) * self.n_series + source] = False
-        return mask
+        supports = [np.arange(self.n_lagged + len(self.free_predictors))] * self.n_series
+        for lag, target, source in self.knowledge.forbidden.tolist():
+            supports[target] = supports[target][supports[target] != (lag - 1) * self.n_series + source]
+        return supports
 
 
 class LDSSolution(NamedTuple):
     """What a solver returns, in its units: coefficients of lag 1, lag 2, ..., (N, N) [target, source], dense or csr.
 
-    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is the cross-products of the residuals, (N, N), or their
-    diagonal (N,) where no N x N array may be made.
+    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is what `sum_residuals` returns.
     """
 
     coefficients: tuple[np.ndarray | csr_array, ...]
@@ -82,13 +92,42 @@ class LDSSolution(NamedTuple):
     residual_gram: np.ndarray
 
 
-def split_coefficients(problem: LDSProblem, stacked: np.ndarray, residual_gram: np.ndarray) -> LDSSolution:
+def split_coefficients(problem: LDSProblem, stacked: np.ndarray) -> LDSSolution:
     """Return the solution of dense coefficients (P, N), predictors in rows."""
     n, lagged = problem.n_series, problem.n_lagged
-    behind = lagged + problem.n_exogenous
     return LDSSolution(
         tuple(np.ascontiguousarray(stacked[lag * n : (lag + 1) * n].T) for lag in range(problem.lags)),
-        np.ascontiguousarray(stacked[lagged:behind].T),
-        stacked[behind].copy() if problem.has_intercept else np.zeros(n),
-        residual_gram,
+        np.ascontiguousarray(stacked[lagged : lagged + problem.n_exogenous].T),
+        stacked[-1].copy() if problem.has_intercept else np.zeros(n),
+        sum_residuals(problem, stacked),
     )
+
+
+def split_sparse_coefficients(problem: LDSProblem, stacked: csr_array) -> LDSSolution:
+    """Return the solution of sparse coefficients (N, P), predictors in columns."""
+    n, lagged = problem.n_series, problem.n_lagged
+    free = stacked[:, lagged:].toarray()
+    return LDSSolution(
+        tuple(csr_array(stacked[:, lag * n : (lag + 1) * n]) for lag in range(problem.lags)),
+        free[:, : problem.n_exogenous],
+        free[:, -1].copy() if problem.has_intercept else np.zeros(n),
+        sum_residuals(problem, stacked.T),
+    )
+
+
+def sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
+    """Return the cross-products (N, N) of the residuals of coefficients (P, N), or squares (N,) of many series.
+
+    They come from the cross-products of the data, and from the residuals themselves where those would lose digits, or
+    where cross-products were not needed before.
+    """
+    wide = problem.n_series > MOST_COVARIANCES
+    if not wide and (problem.panel is None or "moments" in problem.__dict__):
+        moments = problem.moments
+        dense = np.asarray(coefficients.todense() if issparse(coefficients) else coefficients)
+        squares = sum_squares(moments.gram, moments.cross, moments.target_gram, dense)
+        if problem.panel is None or (squares.diagonal() > SMALLEST_SHARE * moments.target_gram.diagonal()).all():
+            return squares
+    predictors, targets = problem.design
+    residuals = targets - np.asarray((coefficients.T @ predictors.T).T)
+    return np.einsum("ij,ij->j", residuals, residuals) if wide else residuals.T @ residuals

@@ -1,6 +1,6 @@
 """Least squares of many targets at once, by cross-products or by singular values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,36 +75,21 @@ def sum_squares(gram: np.ndarray, cross: np.ndarray, target_gram: np.ndarray, co
     return target_gram - products - products.T
 
 
-def solve_masked(
-    gram: np.ndarray, cross: np.ndarray, mask: np.ndarray, design: Callable[[], tuple[np.ndarray, np.ndarray]] | None
-) -> np.ndarray:
-    """Return coefficients (P, N) that are zero outside `mask`, bool (N, P): of each target over its own predictors.
+def solve_supports(
+    supports: Sequence[np.ndarray], solve: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> list[np.ndarray]:
+    """Return the coefficients of each target over its own predictors, `supports`, sorted ids.
 
-    Targets of equal masks are solved together. `design` makes predictors and targets where cross-products are too
-    ill-conditioned; without it their eigenvalues are used.
-    """
-    coefficients = np.zeros(cross.shape)
-    for predictors, targets in group_targets(mask):
-        part = np.ix_(predictors, targets)
-        products = gram[np.ix_(predictors, predictors)]
-        solution = solve_gram(products, cross[part])
-        if solution is None:
-            if design is None:
-                solution = solve_spectrum(products, cross[part])
-            else:
-                columns, rows = design()
-                solution = solve_svd(columns[:, predictors], rows[:, targets])
-        coefficients[part] = solution.coefficients
-    return coefficients
-
-
-def group_targets(mask: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the predictors and targets of each group of targets with equal masks, bool (N, P), leaving out empty ones.
-
-    Groups are in the order of their first targets.
+    ``solve(predictors, targets)`` returns coefficients (predictors, targets); targets of equal supports are solved
+    together.
     """
     groups: dict[bytes, list[int]] = {}
-    for target, row in enumerate(mask):
-        groups.setdefault(np.packbits(row).tobytes(), []).append(target)
-    parts = [(np.flatnonzero(mask[targets[0]]), np.array(targets)) for targets in groups.values()]
-    return [part for part in parts if len(part[0])]
+    for target, support in enumerate(supports):
+        groups.setdefault(support.tobytes(), []).append(target)
+    solutions = [np.empty(0)] * len(supports)
+    for targets in groups.values():
+        predictors = supports[targets[0]]
+        if len(predictors):
+            for target, column in zip(targets, solve(predictors, np.array(targets)).T, strict=True):
+                solutions[target] = column
+    return solutions

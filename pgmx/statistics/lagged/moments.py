@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgmx.data.series import Panel
+from pgmx.data.series import Panel, SeriesChunks
 from pgmx.statistics.lagged.design import segment_design
 
 #: Cells of a design that are made at a time: 64 MB of float64.
@@ -59,29 +59,20 @@ class LaggedMoments:
         )
 
 
-def compute_lagged_moments(panel: Panel, lags: int, *, intercept: bool = False) -> LaggedMoments:
-    """Return the cross-products of a panel; T' (P² + P N) multiplications, 64 MB beside the data at most.
-
-    For one lag they are computed from views of the segments.
-    """
-    return sum_moments(
-        (
-            segment_moments(segment, exogenous, lags, intercept)
-            for segment, exogenous in zip(panel.segments, panel.exogenous, strict=True)
-        ),
-        panel.n_series,
-        len(panel.exogenous_names),
-        lags,
-        intercept,
-    )
-
-
-def sum_moments(
-    parts: Iterable[LaggedMoments], n_series: int, n_exogenous: int, lags: int, intercept: bool
+def compute_lagged_moments(
+    series: Panel | SeriesChunks, lags: int, *, intercept: bool = False, shifts: np.ndarray | None = None
 ) -> LaggedMoments:
-    """Return the sum of moments, zero for none."""
-    total = empty_moments(n_series, n_exogenous, lags, intercept)
-    for part in parts:
+    """Return the cross-products of series less their `shifts`, (N,); T' (P² + P N) multiplications.
+
+    For one lag and no shifts they are computed from views of the segments; else 64 MB beside the data are used.
+    """
+    if isinstance(series, SeriesChunks):
+        segments: Iterable = series.read()
+    else:
+        segments = zip(series.segments, series.exogenous, strict=True)
+    total = empty_moments(len(series.names), len(series.exogenous_names), lags, intercept)
+    for rows, exogenous in segments:
+        part = segment_moments(rows if shifts is None else rows - shifts, exogenous, lags, intercept)
         total = part if total.n_targets == 0 else total + part
     return total
 

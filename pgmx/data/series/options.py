@@ -1,0 +1,65 @@
+"""How series are read: the options that learners of time series have in common."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmx.checks import check_natural, join_names
+from pgmx.data.frame import check_missing_option
+
+SERIES_MISSING = ("error", "drop")
+IRREGULAR = ("error", "ignore")
+
+
+@dataclass(frozen=True)
+class SeriesOptions:
+    """The options by their names; `check_columns` compares them with the columns of a table."""
+
+    lags: int
+    time_column: Hashable | None = None
+    groups: Hashable | None = None
+    missing: str = "error"
+    irregular: str = "error"
+    exogenous_columns: tuple = ()
+    seasonal_period: int | None = None
+
+    def __post_init__(self) -> None:
+        check_missing_option(self.missing, SERIES_MISSING, " for series")
+        if self.irregular not in IRREGULAR:
+            raise ValueError(f"irregular must be one of {join_names(IRREGULAR)}, got {self.irregular!r}")
+        columns = () if self.exogenous_columns is None else self.exogenous_columns
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise TypeError(f"exogenous_columns must be a list of columns, as [{columns!r}]; got {columns!r}")
+        object.__setattr__(self, "exogenous_columns", tuple(columns))
+        if self.seasonal_period is not None:
+            check_natural(self.seasonal_period, "seasonal_period", 2)
+
+    @property
+    def exogenous_names(self) -> tuple:
+        """Names of the exogenous columns and, behind them, of the seasonal ones."""
+        seasons = range(1, self.seasonal_period or 1)
+        return (*self.exogenous_columns, *(f"season {season}" for season in seasons))
+
+    def check_columns(self, names: Sequence, index_name: Hashable | None) -> set:
+        """Return the columns that are no series; raise where an option names an unknown one, or two name the same."""
+        columns = [
+            *(("time_column", name) for name in [self.time_column] if name is not None and name != index_name),
+            *(("groups", name) for name in [self.groups] if name is not None),
+            *(("exogenous_columns", name) for name in self.exogenous_columns),
+        ]
+        special: dict[Hashable, str] = {}
+        for option, name in columns:
+            if name not in names:
+                raise ValueError(f"{option} names {name!r}, which is no column: the columns are {join_names(names)}")
+            if name in special:
+                raise ValueError(f"{option} names {name!r}, which {special[name]} names too: give it in one of them")
+            special[name] = option
+        if len(special) == len(names):
+            raise ValueError(f"options name all columns ({join_names(names)}), and no series is left to learn from")
+        return set(special)
+
+
+def make_seasons(positions: np.ndarray, period: int) -> np.ndarray:
+    """Return the columns (T, period - 1) of the seasons 1 to period - 1: 1 where it is that season, less 1 / period."""
+    return (np.asarray(positions)[:, None] % period == np.arange(1, period)) - 1.0 / period

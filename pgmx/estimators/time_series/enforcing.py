@@ -1,0 +1,246 @@
+"""Linear dynamical systems of a known structure."""
+
+from collections.abc import Collection, Hashable
+from typing import Any, Literal
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
+
+from pgmx.checks import as_reals, join_names
+from pgmx.estimators.time_series.dense import solve_some
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_sparse_coefficients
+from pgmx.models import TimeSeriesGraph
+from pgmx.solvers.time_series.least_squares import solve_gram, solve_supports, solve_svd
+
+
+class SparsityEnforcingLDS(LDSLearner):
+    r"""Linear dynamical system by least squares over a structure that is known.
+
+    .. math::
+
+        \min_A \sum_t \Big\| x_t - \sum_{l=1}^{L} A_l\, x_{t-l} \Big\|_2^2
+        \quad \text{such that} \quad A_l[i, j] = 0 \text{ where the structure has no edge } j \to i
+
+    Parameters
+    ----------
+    data : DataFrame, array, path, iterator of frames, or list or dict of tables, optional
+        What ``estimate()`` learns from; ``fit(X)`` needs none.
+    structure : networkx.DiGraph, TimeSeriesGraph, array or sparse matrix, default=None
+        The edges, which must be given: those of a graph over names for every lag, of a graph over (name, lag) for its
+        own; or what is not zero in a mask ``[target, source]`` of shape (n, n) for every lag, or (lags + 1, n, n) by
+        lag with nothing at lag 0 (sparse: a tuple). A series depends on its own past only where that edge is there.
+    lags : int, default=1
+        The number of lags L.
+    standardize : bool, default=True
+        Whether the series are divided by their standard deviations. It decides only where predictors are linearly
+        dependent: the coefficients of smallest norm are then those of these units.
+    fit_intercept : bool, default=False
+        Whether there is a constant.
+    exogenous_columns : list of column names, default=None
+        Columns that are no series: they enter all series at the time of the predicted row.
+    seasonal_period : int, default=None
+        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones.
+    required_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges beside those of the structure.
+    forbidden_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges of the structure that are left out.
+    time_column : hashable, default=None
+        Column of the times; else the index of a pandas frame.
+    groups : hashable, default=None
+        Column that tells the series of a panel apart.
+    missing : {"error", "drop"}, default="error"
+        A missing cell raises, or the rows whose lag window has one are left out.
+    irregular : {"error", "ignore"}, default="error"
+        Times that are not regular raise, or rows are taken as equidistant.
+
+    Attributes
+    ----------
+    coef_ : csr_array of shape (n, n), or for several lags a tuple of lags + 1 of them
+        Coefficients ``[target, source]``, of the lags 0 (empty) to L, in the user's units.
+    intercept_ : ndarray of shape (n,)
+        The constants, zeros without `fit_intercept`.
+    exogenous_coef_ : ndarray of shape (n, n_exogenous)
+        Coefficients of the exogenous and then the seasonal columns.
+    noise_covariance_ : ndarray of shape (n, n), or (n,) for more than 2,000 series
+        Covariance, or variances, of the residuals by maximum likelihood (divided by `n_targets_`).
+    model_ : LinearDynamicalSystem
+        The learned system, made on first access.
+    graph_ : TimeSeriesGraph
+        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+    n_targets_ : int
+        Rows that were predicted.
+    n_left_out_ : int
+        Rows that were not, since their lag window has unobserved rows.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the series; the matrix of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn; of the series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unusable data, a structure of other series or lags, and unknown options. The message names the culprit.
+
+    Notes
+    -----
+    Cost: T k² multiplications for each series with k predictors; those with equal predictors are solved together. Of
+    dense structures and of series in pieces cross-products of all predictors are taken first, T P² for P = L n.
+
+    References
+    ----------
+    .. [1] Lütkepohl, H. (2005). New Introduction to Multiple Time Series Analysis, section 5.2.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import numpy as np
+    >>> from pgmx.estimators import SparsityEnforcingLDS
+    >>> rows = np.array([[8.0, 4.0], [4.0, 6.0], [2.0, 5.0], [1.0, 3.5]])
+    >>> structure = nx.DiGraph([("x0", "x0"), ("x0", "x1"), ("x1", "x1")])
+    >>> SparsityEnforcingLDS(structure=structure).fit(rows).coef_.toarray().round(3).tolist()
+    [[0.5, 0.0], [0.5, 0.5]]
+    """
+
+    _parameter_constraints = {
+        **LDSLearner._parameter_constraints,
+        "structure": "no_validation",
+    }
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        structure: nx.DiGraph | ArrayLike | csr_array | tuple | None = None,
+        lags: int = 1,
+        standardize: bool = True,
+        fit_intercept: bool = False,
+        exogenous_columns: Collection[Hashable] | None = None,
+        seasonal_period: int | None = None,
+        required_edges: Collection | None = None,
+        forbidden_edges: Collection | None = None,
+        time_column: Hashable | None = None,
+        groups: Hashable | None = None,
+        missing: Literal["error", "drop"] = "error",
+        irregular: Literal["error", "ignore"] = "error",
+    ):
+        self.data = data
+        self.structure = structure
+        self.lags = lags
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.exogenous_columns = exogenous_columns
+        self.seasonal_period = seasonal_period
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.time_column = time_column
+        self.groups = groups
+        self.missing = missing
+        self.irregular = irregular
+
+    def _reads_pieces(self) -> bool:
+        return True
+
+    def _solve(self, problem: LDSProblem) -> LDSSolution:
+        pattern = read_structure(self.structure, problem.names, problem.lags)
+        lag, target, source = problem.knowledge.required.T
+        pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, True)
+        lag, target, source = problem.knowledge.forbidden.T
+        pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, False)
+        return solve_pattern(problem, pattern)
+
+
+def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
+    """Return the least-squares solution over a pattern of lagged predictors, (N, L N), and all unpenalised ones."""
+    supports = [
+        np.concatenate([np.sort(pattern.indices[a:b]), problem.free_predictors])
+        for a, b in zip(pattern.indptr[:-1], pattern.indptr[1:], strict=True)
+    ]
+    sizes = np.array([len(support) for support in supports])
+    if problem.panel is None or 2 * (sizes**2).sum() > (problem.n_lagged + len(problem.free_predictors)) ** 2:
+        columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
+    else:
+        columns = solve_supports(supports, lambda predictors, targets: _solve_directly(problem, predictors, targets))
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    ids = np.concatenate([np.empty(0, dtype=np.int64), *supports])
+    shape = (problem.n_series, problem.n_lagged + len(problem.free_predictors))
+    return split_sparse_coefficients(problem, csr_array((np.concatenate([[], *columns]), ids, bounds), shape=shape))
+
+
+def _solve_directly(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the coefficients (predictors, targets) from the columns that they need."""
+    design, rows = problem.design[0][:, predictors], problem.design[1][:, targets]
+    solution = solve_gram(design.T @ design, design.T @ rows)
+    return (solve_svd(design, rows) if solution is None else solution).coefficients
+
+
+def _set_entries(pattern: csr_array, rows: np.ndarray, columns: np.ndarray, value: bool) -> csr_array:
+    if not len(rows):
+        return pattern
+    entries = csr_array((np.ones(len(rows)), (rows, columns)), shape=pattern.shape)
+    changed = pattern + entries if value else pattern - pattern.multiply(entries)
+    changed = csr_array(changed)
+    changed.eliminate_zeros()
+    return csr_array((np.ones(changed.nnz), changed.indices, changed.indptr), shape=pattern.shape)
+
+
+def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
+    """Return which lagged predictors a structure allows: ones in a csr array (N, L N), lag 1 first."""
+    if structure is None:
+        raise ValueError("structure is None: give a DiGraph, a TimeSeriesGraph or a mask[target, source]")
+    if isinstance(structure, nx.Graph):
+        return _read_graph(structure, names, lags)
+    n = len(names)
+    if issparse(structure):
+        masks = [structure]
+    elif isinstance(structure, tuple | list) and any(issparse(mask) for mask in structure):
+        masks = list(structure)
+    else:
+        array = as_reals(structure, "structure")
+        masks = list(array) if array.ndim == 3 else [array]
+    shapes = {np.shape(mask) for mask in masks}
+    if shapes != {(n, n)} or len(masks) not in (1, lags + 1):
+        raise ValueError(
+            f"structure must have the shape ({n}, {n}) [target, source], or ({lags + 1}, {n}, {n}) with lag 0 first; "
+            f"got {len(masks)} of the shape(s) {join_names(sorted(shapes))}"
+        )
+    if len(masks) > 1 and csr_array(masks[0]).count_nonzero():
+        raise ValueError("structure has edges of lag 0, which a linear dynamical system has not: leave them out")
+    blocks = [masks[0]] * lags if len(masks) == 1 else masks[1:]
+    entries = [csr_array(block).nonzero() for block in blocks]
+    targets = np.concatenate([rows for rows, _ in entries])
+    columns = np.concatenate([ids + lag * n for lag, (_, ids) in enumerate(entries)])
+    return _make_pattern(targets, columns, n, lags)
+
+
+def _make_pattern(targets: np.ndarray, columns: np.ndarray, n: int, lags: int) -> csr_array:
+    return csr_array((np.ones(len(targets)), (targets, columns)), shape=(n, lags * n))
+
+
+def _read_graph(graph: nx.Graph, names: tuple, lags: int) -> csr_array:
+    if not graph.is_directed():
+        raise ValueError("structure is an undirected graph: give a DiGraph, in which source -> target is an edge")
+    n, ids = len(names), {name: v for v, name in enumerate(names)}
+    over_lags = isinstance(graph, TimeSeriesGraph)
+    edges = graph.edges() if over_lags else [((source, 1), (target, 0)) for source, target in graph.edges()]
+    unknown = {name for edge in edges for name, _ in edge if name not in ids}
+    if unknown:
+        raise ValueError(
+            f"structure has {join_names(sorted(unknown, key=repr))}, no series of the data: these are "
+            f"{join_names(names)}"
+        )
+    wrong = [edge for edge in edges if not 1 <= edge[0][1] <= lags]
+    if wrong:
+        source, target = wrong[0]
+        raise ValueError(
+            f"structure has the edge {source!r} -> {target!r}, and lags={lags} knows the lags 1 to {lags}: leave it "
+            "out, or give more lags"
+        )
+    pairs = [(ids[target[0]], (source[1] - 1) * n + ids[source[0]]) for source, target in edges]
+    targets, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    if over_lags:
+        return _make_pattern(targets, columns, n, lags)
+    shifts = np.repeat(np.arange(lags), len(targets)) * n
+    return _make_pattern(np.tile(targets, lags), np.tile(columns, lags) + shifts, n, lags)

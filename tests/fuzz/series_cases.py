@@ -1,0 +1,64 @@
+"""Cases of learners of time series."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgmx import estimators
+from tests.fuzz.calls import Arguments, Wrong, enter_calls
+from tests.fuzz.cases import pick
+from tests.fuzz.data_set_cases import NATURAL
+
+SWITCH = Wrong((2, "x", None))
+
+
+def draw_series(rng: np.random.Generator) -> Arguments:
+    """Return a series of random numbers, as an array, a frame or a panel."""
+    n, lags = int(rng.integers(2, 5)), int(rng.integers(1, 3))
+    rows = rng.standard_normal((int(rng.integers(20, 60)), n))
+    kind = pick(rng, ["array", "frame", "panel"])
+    data: Any = rows
+    if kind == "frame":
+        data = pd.DataFrame(rows, index=pd.date_range("2020-01-01", periods=len(rows), freq="D"))
+    elif kind == "panel":
+        data = [rows, rows[:15]]
+    return {"X": data, "lags": lags, "standardize": bool(rng.random() < 0.5), "fit_intercept": bool(rng.random() < 0.5)}
+
+
+def draw_structure(rng: np.random.Generator) -> Arguments:
+    """Return a series and a structure for it."""
+    arguments = draw_series(rng)
+    rows = arguments["X"][0] if isinstance(arguments["X"], list) else arguments["X"]
+    return {**arguments, "structure": rng.random((rows.shape[1], rows.shape[1])) < 0.5}
+
+
+def learn(name: str):
+    """Return a function that fits a learner."""
+    return lambda X, **options: getattr(estimators, name)(**options).fit(X)
+
+
+def check_system(learner: Any, arguments: Arguments) -> None:
+    """The system forecasts finite rows."""
+    history = arguments["X"][0] if isinstance(arguments["X"], list) else arguments["X"]
+    assert np.isfinite(np.asarray(learner.predict(history, 2))).all()
+    assert learner.graph_.lags <= arguments["lags"]
+
+
+WRONG = {"lags": Wrong((0, *NATURAL.values)), "standardize": SWITCH, "fit_intercept": SWITCH}
+enter_calls(
+    "estimators.DenseLDS",
+    learn("DenseLDS"),
+    draw_series,
+    check_system,
+    {**WRONG, "missing": Wrong(("pairwise", 1)), "irregular": Wrong(("x",)), "solver": Wrong(("x", 3))},
+    0.5,
+)
+enter_calls(
+    "estimators.SparsityEnforcingLDS",
+    learn("SparsityEnforcingLDS"),
+    draw_structure,
+    check_system,
+    {**WRONG, "structure": Wrong((None, np.ones(3), "x"))},
+    0.5,
+)
