@@ -35,6 +35,7 @@ class SeriesLearner(NamedTuple):
 
     make_options: Callable[[int], dict[str, Any]] = lambda n: {}  # options that it needs for n series
     expected_failures: dict[str, str] = {}  # scikit-learn's checks, in addition to those of weights
+    is_linear: bool = True  # learns a linear dynamical system
     takes_any_width: bool = True  # False: its options fit one number of series, so scikit-learn's checks cannot run
 
     @property
@@ -75,6 +76,8 @@ def frame_of_system(n=4, n_times=200, seed=0, freq="D"):
 
 
 def list_coefficients(learner):
-    """Return the coefficients as one dense array."""
+    """Return the coefficients as one dense array by lag."""
+    if isinstance(learner.coef_, np.ndarray) and learner.coef_.ndim == 3:
+        return learner.coef_
     parts = learner.coef_ if isinstance(learner.coef_, tuple) else [learner.coef_]
     return np.stack([part.toarray() if hasattr(part, "toarray") else part for part in parts])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names, explain_unreadable
-from pgmx.data.files.readers import csv_header, is_csv, is_path, read_csv_pieces, read_whole, table_files
+from pgmx.data.files.readers import csv_header, is_csv, is_path, read_csv_pieces, table_files
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, rows_at_a_time
 from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import Panel, check_variation
@@ -23,7 +23,8 @@ def open_series(X: Any, *, lags: int, **options: Any) -> Panel:
     names: tuple | None = None
     parts: list[SeriesRows] = []
     for key, table in _list_tables(X):
-        part_names, rows = _read_iterator(table, settings) if is_iterator(table) else read_rows(table, settings, key)
+        in_pieces = is_path(table) or is_iterator(table)
+        part_names, rows = (_read_all if in_pieces else read_rows)(table, settings, key)
         if names is None:
             names = part_names
         parts += [align_names(part, part_names, names) for part in rows]
@@ -47,7 +48,7 @@ def open_series(X: Any, *, lags: int, **options: Any) -> Panel:
 
 
 def _list_tables(X: Any) -> list[tuple[Any, Any]]:
-    """Return the tables of a panel with their keys, None for a single one; files are read."""
+    """Return the tables of a panel with their keys, None for a single one."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         tables = list(X.items())
     elif isinstance(X, list | tuple) and len(X) and _is_table(X[0]):
@@ -56,7 +57,7 @@ def _list_tables(X: Any) -> list[tuple[Any, Any]]:
         tables = [(None, X)]
     if not tables:
         raise ValueError("the panel holds no series: give at least one table")
-    return [(key, read_whole(table) if is_path(table) else table) for key, table in tables]
+    return tables
 
 
 def _is_table(X: Any) -> bool:
@@ -73,11 +74,11 @@ def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
     return SeriesRows(part.key, np.ascontiguousarray(part.values[:, order]), part.exogenous, part.labels)
 
 
-def read_pieces(X: Any, options: SeriesOptions) -> Iterator[tuple[tuple, list[SeriesRows]]]:
+def read_pieces(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tuple[tuple, list[SeriesRows]]]:
     """Yield the names and rows of the pieces of a file, a folder of Parquet files or an iterator of tables."""
     names = None
     for piece in _list_pieces(X) if is_path(X) else X:
-        part_names, rows = read_rows(piece, options, is_piece=True)
+        part_names, rows = read_rows(piece, options, key, is_piece=True)
         names = part_names if names is None else names
         yield names, [align_names(part, part_names, names) for part in rows]
     if names is None:
@@ -96,11 +97,11 @@ def _list_pieces(path: Any) -> Iterator[pd.DataFrame]:
                     yield pa.Table.from_batches([batch]).to_pandas()
 
 
-def _read_iterator(X: Iterator, options: SeriesOptions) -> tuple[tuple, list[SeriesRows]]:
-    """Return all rows of an iterator of tables, those of each group together."""
+def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[SeriesRows]]:
+    """Return all rows of a file or an iterator of tables, those of each group together."""
     groups: dict[Any, list[SeriesRows]] = {}
     names: tuple = ()
-    for names, rows in read_pieces(X, options):  # noqa: B007 (the last is that of all)
+    for names, rows in read_pieces(X, options, key):  # noqa: B007 (the last is that of all)
         for part in rows:
             groups.setdefault(part.key, []).append(part)
     return names, [_join_rows(parts) for parts in groups.values()]

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Hashable
+from math import log10
 from typing import Any, Literal
 
 import numpy as np
@@ -181,9 +182,10 @@ def solve_some(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray)
 def _solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
     """Return what cross-products alone can tell of ill-conditioned predictors, with a warning."""
     solution = solve_spectrum(gram, cross)
+    digits = max(0, round(15 + log10(max(solution.rcond, 1e-15))))
     warnings.warn(
-        f"the predictors are nearly dependent (reciprocal condition {solution.rcond:.1e} of their cross-products): of "
-        "series that come in pieces the coefficients lose most digits; give the series in memory, or leave out some",
+        f"the predictors are nearly dependent: the coefficients of series that come in pieces have about {digits} "
+        "right digits; give the series in memory, leave out some, or fit an intercept if they are far from zero",
         UserWarning,
         stacklevel=caller_level(),
     )
