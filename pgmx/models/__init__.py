@@ -29,6 +29,7 @@ from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
+from pgmx.models.time_series.measures import graphs_by_window, measures_by_window
 
 __all__ = [
     "GaussianMarkovNetwork",
@@ -38,9 +39,11 @@ __all__ = [
     "cpdag",
     "fit_discrete",
     "fit_linear_gaussian",
+    "graphs_by_window",
     "junction_tree",
     "load_gaussian_network",
     "load_markov_network",
+    "measures_by_window",
     "read_evidence",
     "read_json",
     "read_model",

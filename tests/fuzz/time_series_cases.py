@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
-from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
-from tests.fuzz.calls import Arguments, Wrong, enter_calls
+from pgmx.estimators import GraphicalLasso
+from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph, graphs_by_window, measures_by_window
+from pgmx.plotting import plot_adjacency, plot_edge_paths, plot_forecast, plot_summary_graph
+from tests.fuzz.calls import Arguments, Wrong, enter_calls, ignore
 from tests.fuzz.cases import chance
 from tests.fuzz.frames import draw_names
 from tests.fuzz.oracles import is_close
@@ -110,4 +113,96 @@ enter_calls(
         "steps": Wrong((0, -1, 1.5, "x")),
     },
     weight=2.0,
+)
+
+
+def draw_questions(rng: np.random.Generator) -> Arguments:
+    """Return a stable system and rows of it."""
+    names = draw_names(rng, int(rng.integers(1, 4)))
+    system = LinearDynamicalSystem(names, np.eye(len(names)) / 2, noise_covariance=np.ones(len(names)))
+    return {"system": system, "rows": system.simulate(12), "steps": int(rng.integers(1, 4)), "coverage": 0.8}
+
+
+def answer_questions(system: LinearDynamicalSystem, rows: Any, steps: int, coverage: float) -> tuple:
+    """Ask everything that is asked of a system."""
+    bounds = system.predict_interval(rows, steps, coverage)
+    score = system.score_forecasts(rows, start=6, steps=steps)
+    plot_forecast(system, rows, steps, coverages=[coverage])
+    return bounds, score, system.log_likelihood(rows), system.impulse_response(steps), system.to_linear_gaussian_bn()
+
+
+def check_questions(answers: tuple, arguments: Arguments) -> None:
+    """Bounds enclose the forecasts, and all numbers are finite."""
+    (lower, upper), score, densities, responses, network = answers
+    means = arguments["system"].predict(arguments["rows"], arguments["steps"])
+    assert (lower < means).all(axis=None) and (means < upper).all(axis=None)
+    assert np.isfinite(score.to_numpy()).all() and np.isfinite(densities).all() and len(densities) == 11
+    assert is_close(responses[-1], np.eye(means.shape[1]) * 0.5 ** arguments["steps"])
+    assert network.check_model()
+
+
+enter_calls(
+    "models.LinearDynamicalSystem.questions",
+    answer_questions,
+    draw_questions,
+    check_questions,
+    {
+        "rows": Wrong((lambda rows: rows.iloc[:0], lambda rows: rows.assign(more=1.0), None), ("history", "more")),
+        "steps": Wrong((0, 2.5, "x")),
+        "coverage": Wrong((0.0, 1.5, "x", None, float("nan"))),
+    },
+)
+
+
+def draw_windows(rng: np.random.Generator) -> Arguments:
+    """Return a series and the borders of windows."""
+    rows = pd.DataFrame(rng.normal(size=(40, 3)), columns=draw_names(rng, 3))
+    return {"series": rows, "learner": GraphicalLasso(lam=0.1), "boundaries": [0, 20, 40]}
+
+
+def check_windows(table: Any, arguments: Arguments) -> None:
+    """Each window has its row of measures."""
+    graphs = graphs_by_window(**arguments)
+    assert table["n_edges"].tolist() == [2 * graph.number_of_edges() for graph in graphs]
+
+
+enter_calls(
+    "models.measures_by_window",
+    measures_by_window,
+    draw_windows,
+    check_windows,
+    {
+        "series": Wrong((None, [[1.0]], lambda rows: rows.iloc[:30]), ("boundaries",)),
+        "boundaries": Wrong(([], [0], [5, 3], [0, 41], 0, "x", 41)),
+    },
+)
+
+
+def draw_pictures(rng: np.random.Generator) -> Arguments:
+    """Return a graph and the number of its edges to draw."""
+    arguments = draw_graph(rng)
+    return {
+        "graph": TimeSeriesGraph.from_coefficients(**arguments),
+        "attribute": "strength",
+        "n_edges": int(rng.integers(1, 9)),
+    }
+
+
+def draw_all_pictures(graph: TimeSeriesGraph, attribute: str, n_edges: int) -> Any:
+    """Draw every picture of a graph."""
+    plot_adjacency(graph, attribute=attribute)
+    plot_summary_graph(graph, attribute=attribute)
+    return plot_edge_paths([graph, graph], attribute=attribute, n_edges=n_edges)
+
+
+enter_calls(
+    "plotting.plot_adjacency",
+    draw_all_pictures,
+    draw_pictures,
+    ignore,
+    {
+        "graph": Wrong((None, [[1.0]], TimeSeriesGraph()), ("graph", "TimeSeriesGraph")),
+        "attribute": Wrong(("size", 3)),
+        "n_edges": Wrong((0, "x")),
+    },
 )

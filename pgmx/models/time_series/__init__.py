@@ -8,6 +8,7 @@
 - `unrolled`: a system as pgmpy's linear Gaussian network over several slices
 - `forecasts`: what a system is asked: forecasts, intervals, likelihoods, responses, simulated series
 - `companion`: spectral radius, stationary moments and responses of coefficients
+- `measures`: measures of whole graphs, and of graphs learned from windows of a series
 - `graph`: the graph over (variable, lag)
 - `linear_dynamical_system`: the linear dynamical system
 """

@@ -93,10 +93,14 @@ class SystemForecasts:
 
         Parameters
         ----------
-        history, steps, exogenous
-            As for `predict`.
+        history : array_like or frame of shape (n_rows, n_series)
+            The last rows, as for `predict`.
+        steps : int, default=1
+            Number of rows to forecast, at least 1.
         coverage : float, default=0.9
             Probability of each single interval, between 0 and 1.
+        exogenous : array_like or frame of shape (steps, n_exogenous), optional
+            As for `predict`.
 
         Returns
         -------

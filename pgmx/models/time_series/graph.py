@@ -20,6 +20,7 @@ from pgmx.models.time_series.coefficients import (
     take_entries,
 )
 from pgmx.models.time_series.dynamic_network import make_dynamic_network
+from pgmx.models.time_series.measures import GraphMeasures, measure_graph
 
 #: What edges may bear, each a float.
 NUMBERS = ("weight", "strength", "confidence")
@@ -291,6 +292,30 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         for (source, lag), (target, _), numbers in self.edges(data=True):
             array[lag, place[target], place[source]] = numbers.get(attribute, 1.0)
         return array
+
+    def measures(self) -> GraphMeasures:
+        r"""Return measures of the summary graph, edges from a variable to itself left out.
+
+        Returns
+        -------
+        GraphMeasures
+            Named fields: ``density``, edges / (n (n - 1)); ``clustering``, the share of connected triplets of variables
+            that are closed, directions left out; ``n_components``, directions left out; ``diameter``, the longest
+            directed shortest path between variables that have one, 0 without edges; ``average_shortest_path``, the
+            mean of these paths, NaN without edges; ``average_neighbors``, edges / n; ``n_edges``; and ``by_node``, a
+            frame of ``in_degree``, ``out_degree``, ``degree`` (their sum) and ``average_shortest_path`` (from the
+            variable to those that it reaches) by name.
+
+        Notes
+        -----
+        Cost: O(n m + n^2 log n) for n variables and m edges, and memory for 256 rows of distances.
+
+        References
+        ----------
+        M. Rubinov, O. Sporns (2010), Complex network measures of brain connectivity: uses and interpretations,
+        NeuroImage 52.
+        """
+        return measure_graph(self.summary_graph())
 
     def to_dynamic_bayesian_network(self) -> DynamicBayesianNetwork:
         """Return the structure as a dynamic Bayesian network of pgmpy, without parameters.

@@ -1,0 +1,128 @@
+"""Pictures of graphs over (variable, lag), of forecasts, and of edges over windows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
+from pgmx.plotting import plot_adjacency, plot_edge_paths, plot_forecast, plot_summary_graph
+
+NAMES = ["a", "b", "c"]
+
+
+def make_graph(weight=0.5):
+    coefs = np.zeros((3, 3, 3))
+    coefs[0, 2, 0], coefs[1, 1, 0], coefs[2, 1, 0], coefs[1, 2, 2] = 0.25, -weight, 0.125, 1.0
+    return TimeSeriesGraph.from_coefficients(NAMES, coefs, undirected_instantaneous=True)
+
+
+def make_system():
+    return LinearDynamicalSystem(NAMES, np.diag([0.5, 0.25, 0.0]), noise_covariance=np.eye(3))
+
+
+class Learner:
+    graph_, model_ = make_graph(), make_system()
+
+
+@pytest.mark.parametrize("source", [make_graph(), Learner(), make_system()])
+def test_heat_maps_hold_the_numbers(source):
+    figure = plot_adjacency(source)
+    figure.canvas.draw()
+    maps = [ax for ax in figure.axes if ax.images]
+    values = [np.ma.filled(ax.images[0].get_array(), np.nan) for ax in maps]
+    if isinstance(source, LinearDynamicalSystem):
+        assert [ax.get_title() for ax in maps] == ["lag 1"]
+        assert np.array_equal(np.nan_to_num(values[0]), np.diag([0.5, 0.25, 0.0]))
+        return
+    assert [ax.get_title() for ax in maps] == ["lag 0, instantaneous", "lag 1", "lag 2"]
+    assert values[0][2, 0] == values[0][0, 2] == 0.25  # a line has one number
+    assert values[1][1, 0] == -0.5 and np.isnan(values[1][0, 1])
+    assert {image.get_clim() for ax in maps for image in ax.images} == {(-1.0, 1.0)}
+
+
+def test_heat_maps_of_strengths_and_of_many_variables():
+    graph = TimeSeriesGraph.from_coefficients(range(50), None, strengths=np.eye(50))
+    figure = plot_adjacency(graph)
+    assert figure.axes[0].get_xticks().size == 0 and figure.axes[-1].get_ylabel() == "strength"
+    with pytest.raises(ValueError, match="no edge of the graph has the attribute 'confidence'"):
+        plot_adjacency(graph, attribute="confidence")
+
+
+def test_the_summary_has_the_lags_of_each_pair():
+    ax = plot_summary_graph(make_graph())
+    ax.figure.canvas.draw()
+    texts = [text.get_text() for text in ax.texts]
+    assert texts[:3] == NAMES
+    assert sorted(texts[3:]) == ["0", "1, 2", "↻ 1"]
+    styles = [type(patch.get_arrowstyle()).__name__ for patch in ax.patches]
+    assert sorted(styles) == ["Curve", "CurveFilledB"]  # the relation at lag 0 has no head
+
+
+def test_opposite_edges_do_not_lie_on_each_other():
+    graph = TimeSeriesGraph.from_coefficients(NAMES, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    one, other = plot_summary_graph(graph).patches
+    assert one.get_connectionstyle().rad != -other.get_connectionstyle().rad
+
+
+@pytest.mark.parametrize("kind", ["array", "range", "dates", "periods"])
+def test_forecasts_follow_the_series(kind):
+    rows = make_system().simulate(80)
+    index = {
+        "dates": pd.date_range("2020-01-01", periods=80),
+        "periods": pd.period_range("2020-01", periods=80, freq="M"),
+    }
+    rows.index = index.get(kind, rows.index)
+    truth, rows = rows.iloc[70:], rows.iloc[:70]
+    figure = plot_forecast(make_system(), rows.to_numpy() if kind == "array" else rows, 10, truth=truth, n_shown=30)
+    figure.canvas.draw()
+    assert [ax.get_title(loc="left") for ax in figure.axes] == NAMES
+    for column, ax in enumerate(figure.axes):
+        series, forecast, points = ax.get_lines()
+        assert np.array_equal(series.get_ydata(), rows.iloc[-30:, column])
+        means = make_system().predict(rows.to_numpy(), 10)[:, column]
+        assert np.allclose(forecast.get_ydata(), np.append(rows.iloc[-1, column], means))
+        assert np.array_equal(points.get_ydata(), truth.iloc[:, column])
+        first, *later = forecast.get_xdata()
+        assert first == list(series.get_xdata())[-1] and len(ax.collections) == 2
+        assert list(points.get_xdata()) == later
+
+
+def test_some_series_of_a_learner():
+    figure = plot_forecast(Learner(), make_system().simulate(9), 2, series=["c"], coverages=[0.8])
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["c"]
+    with pytest.raises(ValueError, match="series must be names of the system, got 'd'"):
+        plot_forecast(Learner(), make_system().simulate(9), series=["d"])
+
+
+def test_paths_of_edges():
+    graphs = [make_graph(weight) for weight in (0.5, 0.75, 0.0)]
+    ax = plot_edge_paths(graphs, n_edges=1, positions=[10, 20, 30], changes=[15.0])
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.texts] == ["a → b, lag 1"]
+    bold = [line for line in ax.get_lines() if line.get_linewidth() > 1.5]
+    assert [list(line.get_ydata()) for line in bold] == [[-0.5, -0.75, 0.0]] and list(bold[0].get_xdata()) == [
+        10,
+        20,
+        30,
+    ]
+    assert len(ax.get_lines()) == 4 + 2  # four edges, the change, the line of zero
+    ax = plot_edge_paths(graphs, edges=[(("c", 1), ("c", 0)), (("a", 0), ("c", 0))])
+    assert [text.get_text() for text in ax.texts] == ["a → c, lag 0", "c → c, lag 1"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: plot_adjacency([[1.0]]), TypeError, "expected a TimeSeriesGraph"),
+        (lambda: plot_summary_graph(TimeSeriesGraph()), ValueError, "has no nodes"),
+        (lambda: plot_summary_graph(make_graph(), attribute="size"), ValueError, "attribute must be one of 'weight'"),
+        (lambda: plot_forecast(make_graph(), np.ones((3, 3))), TypeError, "expected a LinearDynamicalSystem"),
+        (lambda: plot_forecast(make_system(), np.ones((3, 3)), 0), ValueError, "steps must be at least 1"),
+        (lambda: plot_edge_paths([]), ValueError, "no graphs to draw"),
+        (lambda: plot_edge_paths([make_graph()], positions=[1, 2]), ValueError, "2 for 1 graphs"),
+        (lambda: plot_edge_paths([make_graph()], edges=[(("a", 9), ("b", 0))]), ValueError, "is in no graph"),
+    ],
+)
+def test_what_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
