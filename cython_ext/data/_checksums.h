@@ -1,12 +1,15 @@
 /* Sums of eight lanes of words, the largest code of a row, and whether planes share a bit; see _checksums.pyx.
- * The sums of lanes are written for the two-word registers that every 64-bit processor has; the rest is left to the
- * compiler. */
+ * The plain bodies are written for the two-word registers that every 64-bit processor has, those of AVX2 (levels avx2
+ * and avx512 of _simd.h) for four words: they give the same integers, and are as fast as memory is read.
+ * pgmx_checksums_select() sets the function pointers; nothing here allocates or fails. */
 #ifndef PGMX_CHECKSUMS_H
 #define PGMX_CHECKSUMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "_simd.h"
 
 #define PGMX_LANES 8
 #define PGMX_LANE_BYTES (8 * PGMX_LANES)
@@ -88,17 +91,24 @@ static inline uint64_t pgmx_fold_lanes(const uint64_t *lanes, uint64_t n_bytes) 
     return sum;
 }
 
-static inline unsigned int pgmx_largest_u8(const uint8_t *codes, ptrdiff_t n, unsigned int least) {
-    uint8_t largest = (uint8_t)least;
-    for (ptrdiff_t i = 0; i < n; i++) largest = codes[i] > largest ? codes[i] : largest;
-    return largest;
-}
+/* Adds the bytes of codes to the lanes, as pgmx_add_bytes, and returns the largest code, `least` at least. */
+#define PGMX_ADD_CODES_PLAIN(name, code_t)                                                                             \
+    PGMX_UNUSED static unsigned int name(const code_t *codes, ptrdiff_t n, uint64_t *lanes, unsigned int least) {      \
+        const ptrdiff_t step = PGMX_BLOCK_BYTES / (ptrdiff_t)sizeof(code_t);                                           \
+        code_t largest = (code_t)least;                                                                                \
+        for (ptrdiff_t first = 0; first < n; first += step) {                                                          \
+            ptrdiff_t length = n - first < step ? n - first : step;                                                    \
+            pgmx_add_bytes((const unsigned char *)(codes + first), length * (ptrdiff_t)sizeof(code_t), lanes);         \
+            for (ptrdiff_t i = first; i < first + length; i++) largest = codes[i] > largest ? codes[i] : largest;      \
+        }                                                                                                              \
+        return largest;                                                                                                \
+    }
 
-static inline unsigned int pgmx_largest_u16(const uint16_t *codes, ptrdiff_t n, unsigned int least) {
-    uint16_t largest = (uint16_t)least;
-    for (ptrdiff_t i = 0; i < n; i++) largest = codes[i] > largest ? codes[i] : largest;
-    return largest;
-}
+/* What is read twice while the first-level cache holds it, a multiple of 64. */
+#define PGMX_BLOCK_BYTES (1 << 14)
+
+PGMX_ADD_CODES_PLAIN(pgmx_add_u8_plain, uint8_t)
+PGMX_ADD_CODES_PLAIN(pgmx_add_u16_plain, uint16_t)
 
 /* Adds two words of a plane to the bits seen; returns the bits that were there before, with those of `twice`. */
 static inline pgmx_two pgmx_mark(pgmx_two words, uint64_t *seen, pgmx_two twice) {
@@ -108,7 +118,7 @@ static inline pgmx_two pgmx_mark(pgmx_two words, uint64_t *seen, pgmx_two twice)
 }
 
 /* Adds words of a plane, a multiple of eight, to its sums and to the bits seen; whether one was seen before. */
-static inline int pgmx_add_plane(const uint64_t *plane, ptrdiff_t n_words, uint64_t *lanes, uint64_t *seen) {
+PGMX_UNUSED static int pgmx_add_plane_plain(const uint64_t *plane, ptrdiff_t n_words, uint64_t *lanes, uint64_t *seen) {
     pgmx_sums s0 = pgmx_load_sums(lanes, 0), s1 = pgmx_load_sums(lanes, 1);
     pgmx_sums s2 = pgmx_load_sums(lanes, 2), s3 = pgmx_load_sums(lanes, 3);
     uint64_t none[2] = {0, 0}, any[2];
@@ -129,6 +139,87 @@ static inline int pgmx_add_plane(const uint64_t *plane, ptrdiff_t n_words, uint6
     pgmx_store_sums(lanes, 3, s3);
     pgmx_store(any, twice);
     return (any[0] | any[1]) != 0;
+}
+
+/* ---- AVX2 ---- */
+
+#if PGMX_X86_DISPATCH
+
+/* Bytes ahead of which a page is fetched, whose translation hardware does not look up by itself. */
+#define PGMX_AHEAD 4096
+
+/* The four registers of the lanes, and a step of all. */
+#define PGMX_LOAD_LANES(lanes)                                                                                         \
+    __m256i a0 = _mm256_loadu_si256((const __m256i *)(lanes)), a1 = _mm256_loadu_si256((const __m256i *)(lanes + 4));  \
+    __m256i b0 = _mm256_loadu_si256((const __m256i *)(lanes + 8));                                                     \
+    __m256i b1 = _mm256_loadu_si256((const __m256i *)(lanes + 12))
+#define PGMX_STORE_LANES(lanes)                                                                                        \
+    _mm256_storeu_si256((__m256i *)(lanes), a0), _mm256_storeu_si256((__m256i *)(lanes + 4), a1);                      \
+    _mm256_storeu_si256((__m256i *)(lanes + 8), b0), _mm256_storeu_si256((__m256i *)(lanes + 12), b1)
+#define PGMX_STEP_LANES(x, y)                                                                                          \
+    a0 = _mm256_add_epi64(a0, x), a1 = _mm256_add_epi64(a1, y);                                                        \
+    b0 = _mm256_add_epi64(b0, a0), b1 = _mm256_add_epi64(b1, a1)
+
+#define PGMX_ADD_CODES_AVX2(name, plain, code_t, largest_of)                                                           \
+    PGMX_TARGET("avx2")                                                                                                \
+    static unsigned int name(const code_t *codes, ptrdiff_t n, uint64_t *lanes, unsigned int least) {                  \
+        const ptrdiff_t step = PGMX_LANE_BYTES / (ptrdiff_t)sizeof(code_t), whole = n / step * step;                   \
+        code_t each[PGMX_LANE_BYTES / 2 / sizeof(code_t)];                                                             \
+        __m256i top = _mm256_setzero_si256();                                                                          \
+        PGMX_LOAD_LANES(lanes);                                                                                        \
+        for (ptrdiff_t i = 0; i < whole; i += step) {                                                                  \
+            __m256i x = _mm256_loadu_si256((const __m256i *)(codes + i));                                              \
+            __m256i y = _mm256_loadu_si256((const __m256i *)(codes + i + step / 2));                                   \
+            _mm_prefetch((const char *)(codes + i) + PGMX_AHEAD, _MM_HINT_T0);                                         \
+            PGMX_STEP_LANES(x, y);                                                                                     \
+            top = largest_of(top, largest_of(x, y));                                                                   \
+        }                                                                                                              \
+        PGMX_STORE_LANES(lanes);                                                                                       \
+        _mm256_storeu_si256((__m256i *)each, top);                                                                     \
+        for (ptrdiff_t i = 0; i < step / 2; i++) least = each[i] > least ? each[i] : least;                            \
+        return whole < n ? plain(codes + whole, n - whole, lanes, least) : least;                                      \
+    }
+
+PGMX_ADD_CODES_AVX2(pgmx_add_u8_avx2, pgmx_add_u8_plain, uint8_t, _mm256_max_epu8)
+PGMX_ADD_CODES_AVX2(pgmx_add_u16_avx2, pgmx_add_u16_plain, uint16_t, _mm256_max_epu16)
+
+PGMX_TARGET("avx2")
+static int pgmx_add_plane_avx2(const uint64_t *plane, ptrdiff_t n_words, uint64_t *lanes, uint64_t *seen) {
+    __m256i twice = _mm256_setzero_si256();
+    PGMX_LOAD_LANES(lanes);
+    for (ptrdiff_t i = 0; i < n_words; i += PGMX_LANES) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(plane + i));
+        __m256i y = _mm256_loadu_si256((const __m256i *)(plane + i + 4));
+        __m256i before = _mm256_loadu_si256((const __m256i *)(seen + i));
+        __m256i behind = _mm256_loadu_si256((const __m256i *)(seen + i + 4));
+        _mm_prefetch((const char *)(plane + i) + PGMX_AHEAD, _MM_HINT_T0);
+        PGMX_STEP_LANES(x, y);
+        twice = _mm256_or_si256(twice, _mm256_or_si256(_mm256_and_si256(before, x), _mm256_and_si256(behind, y)));
+        _mm256_storeu_si256((__m256i *)(seen + i), _mm256_or_si256(before, x));
+        _mm256_storeu_si256((__m256i *)(seen + i + 4), _mm256_or_si256(behind, y));
+    }
+    PGMX_STORE_LANES(lanes);
+    return !_mm256_testz_si256(twice, twice);
+}
+
+#endif /* PGMX_X86_DISPATCH */
+
+/* ---- selection ---- */
+
+static unsigned int (*pgmx_add_u8)(const uint8_t *, ptrdiff_t, uint64_t *, unsigned int) = pgmx_add_u8_plain;
+static unsigned int (*pgmx_add_u16)(const uint16_t *, ptrdiff_t, uint64_t *, unsigned int) = pgmx_add_u16_plain;
+static int (*pgmx_add_plane)(const uint64_t *, ptrdiff_t, uint64_t *, uint64_t *) = pgmx_add_plane_plain;
+
+static inline void pgmx_checksums_select(int level) {
+#if PGMX_X86_DISPATCH
+    if (level >= PGMX_AVX2) {
+        pgmx_add_u8 = pgmx_add_u8_avx2;
+        pgmx_add_u16 = pgmx_add_u16_avx2;
+        pgmx_add_plane = pgmx_add_plane_avx2;
+    }
+#else
+    (void)level;
+#endif
 }
 
 #endif

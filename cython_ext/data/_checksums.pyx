@@ -5,7 +5,8 @@ Algorithm: the bytes of a row are little-endian words, the last filled up with z
 keeps the sum a of its words and the sum b of all values that a has had, modulo 2^64 (Fletcher's sums). A change within
 one word changes a, words that trade places change b. In the same pass codes are compared for the largest, and the
 planes of a variable with each other: every row has one state. These are additions and comparisons without a branch.
-Cost: about 0.2 ns per byte. Thread-safety: inputs are only read; the GIL is released.
+Cost: what it takes to read the bytes, about 0.15 ns each from memory. Thread-safety: inputs are only read; the GIL is
+released.
 Reference: Fletcher (1982), An arithmetic checksum for serial transmissions, IEEE Transactions on Communications 30,
 247-252.
 """
@@ -18,14 +19,18 @@ import numpy as np
 cdef extern from "_checksums.h" nogil:
     void pgmx_add_bytes(const unsigned char *bytes, Py_ssize_t n_bytes, uint64_t *lanes)
     uint64_t pgmx_fold_lanes(const uint64_t *lanes, uint64_t n_bytes)
-    unsigned int pgmx_largest_u8(const uint8_t *codes, Py_ssize_t n, unsigned int least)
-    unsigned int pgmx_largest_u16(const uint16_t *codes, Py_ssize_t n, unsigned int least)
+    unsigned int pgmx_add_u8(const uint8_t *codes, Py_ssize_t n, uint64_t *lanes, unsigned int least)
+    unsigned int pgmx_add_u16(const uint16_t *codes, Py_ssize_t n, uint64_t *lanes, unsigned int least)
+    void pgmx_checksums_select(int level)
     bint pgmx_add_plane(const uint64_t *plane, Py_ssize_t n_words, uint64_t *lanes, uint64_t *seen)
+
+from _simd cimport select_simd_level
+
+pgmx_checksums_select(select_simd_level())
 
 cdef enum:
     N_SUMS = 16                 # two for each lane
-    BLOCK_BYTES = 1 << 14       # what is read twice while the first-level cache holds it, a multiple of 64
-    BLOCK_WORDS = BLOCK_BYTES // 8
+    BLOCK_WORDS = 1 << 11       # words of each plane whose rows are marked while the first-level cache holds them
 
 ctypedef fused code_t:
     uint8_t
@@ -55,28 +60,19 @@ cdef class Checksum:
 
 def summarise_codes(const code_t[:, ::1] codes):
     """Return the checksum (uint64) and the largest code (uint32) of each row of codes of shape (n, N)."""
-    cdef Py_ssize_t n = codes.shape[0], n_rows = codes.shape[1], v, first, length
-    cdef Py_ssize_t step = BLOCK_BYTES // sizeof(code_t)
+    cdef Py_ssize_t n = codes.shape[0], n_rows = codes.shape[1], v
     cdef uint64_t[N_SUMS] lanes
-    cdef unsigned int most
     checksums, largest = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint32)
     cdef uint64_t[::1] to_checksums = checksums
     cdef uint32_t[::1] to_largest = largest
     with nogil:
         for v in range(n):
             memset(lanes, 0, sizeof(lanes))
-            most = 0
-            first = 0
-            while first < n_rows:
-                length = min(n_rows - first, step)
-                pgmx_add_bytes(<const unsigned char *>&codes[v, first], length * <Py_ssize_t>sizeof(code_t), lanes)
-                if code_t is uint8_t:
-                    most = pgmx_largest_u8(&codes[v, first], length, most)
-                else:
-                    most = pgmx_largest_u16(&codes[v, first], length, most)
-                first += step
+            if code_t is uint8_t:
+                to_largest[v] = pgmx_add_u8(&codes[v, 0], n_rows, lanes, 0)
+            else:
+                to_largest[v] = pgmx_add_u16(&codes[v, 0], n_rows, lanes, 0)
             to_checksums[v] = pgmx_fold_lanes(lanes, <uint64_t>n_rows * sizeof(code_t))
-            to_largest[v] = most
     return checksums, largest
 
 
@@ -113,10 +109,12 @@ def summarise_planes(const uint64_t[:, ::1] planes, const int64_t[::1] offsets, 
 
 cdef bint holds_all_rows(const uint64_t *seen, Py_ssize_t first, Py_ssize_t length, Py_ssize_t n_rows) noexcept nogil:
     # Whether words `first` and following have the bits of all rows, and no others.
-    cdef Py_ssize_t w, rest
+    cdef Py_ssize_t w, rest, n_full = min(max(n_rows // 64 - first, 0), length)
     cdef uint64_t expected, wrong = 0
-    for w in range(length):
+    for w in range(n_full):
+        wrong |= ~seen[w]
+    for w in range(n_full, length):
         rest = n_rows - 64 * (first + w)
-        expected = 0 if rest <= 0 else ~<uint64_t>0 if rest >= 64 else (<uint64_t>1 << rest) - 1
+        expected = 0 if rest <= 0 else (<uint64_t>1 << rest) - 1
         wrong |= seen[w] ^ expected
     return wrong == 0

@@ -13,8 +13,17 @@ from pgmx._ext import _counts
 LEVELS = ("plain", "popcnt", "avx2", "avx512")
 DIGEST = Path(__file__).parents[1] / "helpers" / "simd_digest.py"
 #: The kernels that take a level, and the tests of those whose vectors have bodies of their own for odd sizes.
-KERNELS = ("_clime", "_counts", "_families", "_gram_lasso", "_lagged_lasso", "_pseudolikelihood", "_ranks")
-TESTS = [Path(__file__).with_name(f"test_{name}.py") for name in ("ranks", "conditionals", "clime_paths")]
+KERNELS = (
+    "_checksums",
+    "_clime",
+    "_counts",
+    "_families",
+    "_gram_lasso",
+    "_lagged_lasso",
+    "_pseudolikelihood",
+    "_ranks",
+)
+TESTS = [Path(__file__).with_name(f"test_{name}.py") for name in ("checksums", "ranks", "conditionals", "clime_paths")]
 
 
 def ask_level(level):
