@@ -88,7 +88,8 @@ ORDER = {
     ],
     "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
     "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
-    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear", "dense", "enforcing"],
+    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear", "dense svarm", "enforcing"],
+    "pgmx/estimators/time_series/svarm": ["path terms", "problem", "learner", "kernel_svarm linear_svarm"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": [
         "networks",
@@ -168,7 +169,7 @@ ORDER = {
         "accuracy factors",
         "recursive tracking",
     ],
-    "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent"],
+    "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent freedom"],
     "pgmx/statistics": ["counts lagged moments ranks", "gaussian pairs"],
     "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],
     "pgmx/statistics/lagged": ["design", "moments"],

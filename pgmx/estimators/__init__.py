@@ -30,6 +30,8 @@ from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS
+from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM
+from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 
 __all__ = [
     "CLIME",
@@ -46,6 +48,8 @@ __all__ = [
     "GraphicalLasso",
     "GroupLassoMarkovNetwork",
     "HillClimbSearch",
+    "KernelSVARM",
+    "LinearSVARM",
     "NeighborhoodLasso",
     "Nonparanormal",
     "OnlineEdgeGrafting",

@@ -62,3 +62,29 @@ enter_calls(
     {**WRONG, "structure": Wrong((None, np.ones(3), "x"))},
     0.5,
 )
+
+
+def draw_svarm(rng: np.random.Generator) -> Arguments:
+    """Return a series and options of a structural vector autoregression without instantaneous edges."""
+    arguments = draw_series(rng)
+    solver = pick(rng, ["descent", "admm"])
+    return {"X": arguments["X"], "lags": arguments["lags"], "instantaneous": False, "lam_ratio": 0.3, "solver": solver}
+
+
+SVARM_WRONG = {
+    "lags": WRONG["lags"],
+    "instantaneous": SWITCH,
+    "lam": Wrong((0.0, -1.0, "x")),
+    "lam_ratio": Wrong((0.0, None, "x")),
+    "solver": Wrong(("x", 3)),
+    "orient": Wrong(("nonlinear", "x")),
+}
+enter_calls("estimators.LinearSVARM", learn("LinearSVARM"), draw_svarm, check_system, SVARM_WRONG, 0.5)
+enter_calls(
+    "estimators.KernelSVARM",
+    learn("KernelSVARM"),
+    draw_svarm,
+    check_system,
+    {**SVARM_WRONG, "kernels": Wrong(("gaussian", (), ("x",), 3)), "bandwidth": Wrong((0.0, "x")), "max_rank": NATURAL},
+    0.5,
+)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.estimators import DenseLDS, SparsityEnforcingLDS
+from pgmx.estimators import DenseLDS, KernelSVARM, LinearSVARM, SparsityEnforcingLDS
 
 _WEIGHTS = "rows of a series depend on those before them, so they have no weights"
 #: scikit-learn's checks that cannot hold, each with its reason.
@@ -45,6 +45,10 @@ class SeriesLearner(NamedTuple):
 
 SERIES_LEARNERS = {
     DenseLDS: SeriesLearner(expected_failures=FORECASTS),
+    KernelSVARM: SeriesLearner(
+        lambda n: {"instantaneous": False, "kernels": ("linear", "poly2")}, FORECASTS, is_linear=False
+    ),
+    LinearSVARM: SeriesLearner(lambda n: {"instantaneous": False}, FORECASTS, is_linear=False),
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
 }
 
@@ -76,8 +80,9 @@ def frame_of_system(n=4, n_times=200, seed=0, freq="D"):
 
 
 def list_coefficients(learner):
-    """Return the coefficients as one dense array by lag."""
-    if isinstance(learner.coef_, np.ndarray) and learner.coef_.ndim == 3:
-        return learner.coef_
-    parts = learner.coef_ if isinstance(learner.coef_, tuple) else [learner.coef_]
+    """Return the coefficients, or the strengths of a learner that has none, as one dense array by lag."""
+    coef = getattr(learner, "coef_", getattr(learner, "strengths_", None))
+    if isinstance(coef, np.ndarray) and coef.ndim == 3:
+        return coef
+    parts = coef if isinstance(coef, tuple) else [coef]
     return np.stack([part.toarray() if hasattr(part, "toarray") else part for part in parts])

@@ -6,4 +6,5 @@
 - `linear`: what all learners of linear dynamical systems share: units, results, forecasts
 - `dense`: linear dynamical systems by least squares
 - `enforcing`: linear dynamical systems of a known structure
+- `svarm`: structural vector autoregressions, linear and with kernels
 """

@@ -8,14 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from pgmx.checks import check_natural, check_same_names
 from pgmx.data.files.readers import is_path
 from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.series import SeriesChunks, open_series
+from pgmx.data.series import Panel, SeriesChunks, SeriesOptions, TimeIndex, forecast_seasons, open_series, read_history
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.history import read_exogenous
 from pgmx.runs.run import Run
 
 
@@ -53,6 +55,10 @@ class TimeSeriesLearner(BaseStructureLearner):
 
     n_targets_: int
     n_left_out_: int
+
+    _exogenous_names: tuple
+    _index: TimeIndex | None
+    _n_rows: int
 
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
@@ -103,6 +109,40 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _list_series_options(self) -> dict[str, Any]:
         names = ("lags", "time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
         return {name: getattr(self, name) for name in names}
+
+    def _note_series(self, series: Panel | SeriesChunks) -> None:
+        """Keep what forecasts need to know of the series, and how many rows were left out."""
+        self.n_left_out_ = series.n_left_out
+        self._exogenous_names = series.exogenous_names
+        self._index, self._n_rows = series.index, series.n_rows
+
+    def _read_history(self, history: Any, steps: int, exogenous: Any) -> tuple[Any, int, Any]:
+        """Return the rows of the series that a forecast continues, its steps, and exogenous rows with seasonal ones."""
+        check_is_fitted(self)
+        if isinstance(history, np.ndarray) and history.dtype.kind == "f" and history.ndim == 2:
+            check_array(history, estimator=self, ensure_min_samples=self.lags)
+            if not {self.time_column, self.groups, *(self.exogenous_columns or ())} - {None}:
+                self._check_n_features(history)
+        rows = read_history(history, tuple(self.variables_), SeriesOptions(**self._list_series_options()))
+        if self.seasonal_period is not None:
+            steps = check_natural(steps, "steps", 1)
+            seasons = forecast_seasons(rows, steps, self.seasonal_period, self._index, self._n_rows)
+            exogenous = self._append_seasons(exogenous, seasons)
+        return rows, steps, exogenous
+
+    def _append_seasons(self, exogenous: Any, seasons: np.ndarray) -> np.ndarray:
+        names = self._exogenous_names[: len(self._exogenous_names) - seasons.shape[1]]
+        values = read_exogenous(exogenous, names, len(seasons))
+        return seasons if values is None else np.hstack([values, seasons])
+
+    def _read_same_series(self, X: Any) -> Panel:
+        """Return other rows of the series that were learned from, in their order."""
+        check_is_fitted(self)
+        panel = open_series(X, **self._list_series_options())
+        if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
+            self._check_n_features(np.empty((0, panel.n_series)))
+        check_same_names(self.variables_, panel.names, "the learner", "X", "series")
+        return panel.select(tuple(self.variables_))
 
     def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:
         if sample_weight is not None:

@@ -8,14 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_array, check_is_fitted
 
-from pgmx.checks import check_natural, check_same_names
-from pgmx.data.series import Panel, SeriesChunks, SeriesOptions, TimeIndex, forecast_seasons, open_series, read_history
+from pgmx.data.series import Panel, SeriesChunks
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
-from pgmx.models.time_series.history import read_exogenous
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
@@ -36,10 +33,6 @@ class LDSLearner(TimeSeriesLearner):
     exogenous_coef_: np.ndarray
     noise_covariance_: np.ndarray
 
-    _exogenous_names: tuple
-    _index: TimeIndex | None
-    _n_rows: int
-
     @abstractmethod
     def _solve(self, problem: LDSProblem) -> LDSSolution:
         """Return the coefficients of a problem, in its units."""
@@ -51,12 +44,6 @@ class LDSLearner(TimeSeriesLearner):
             self._accept(problem, self._solve(problem))
         self._note_series(opened)
         return None
-
-    def _note_series(self, series: Panel | SeriesChunks) -> None:
-        """Keep what forecasts need to know of the series, and how many rows were left out."""
-        self.n_left_out_ = series.n_left_out
-        self._exogenous_names = series.exogenous_names
-        self._index, self._n_rows = series.index, series.n_rows
 
     def _make_problem(self, series: Panel | SeriesChunks) -> LDSProblem:
         """Return the problem in the units of the solver; pieces are read."""
@@ -138,22 +125,8 @@ class LDSLearner(TimeSeriesLearner):
         ndarray of shape (steps, n_series), or a frame for a frame
             The forecasts, in the user's units.
         """
-        check_is_fitted(self)
-        if isinstance(history, np.ndarray) and history.dtype.kind == "f" and history.ndim == 2:
-            check_array(history, estimator=self, ensure_min_samples=self.lags)
-            if not {self.time_column, self.groups, *(self.exogenous_columns or ())} - {None}:
-                self._check_n_features(history)
-        rows = read_history(history, tuple(self.variables_), SeriesOptions(**self._list_series_options()))
-        if self.seasonal_period is not None:
-            steps = check_natural(steps, "steps", 1)
-            seasons = forecast_seasons(rows, steps, self.seasonal_period, self._index, self._n_rows)
-            exogenous = self._append_seasons(exogenous, seasons)
+        rows, steps, exogenous = self._read_history(history, steps, exogenous)
         return self.model_.predict(rows, steps, exogenous=exogenous)
-
-    def _append_seasons(self, exogenous: Any, seasons: np.ndarray) -> np.ndarray:
-        names = self._exogenous_names[: len(self._exogenous_names) - seasons.shape[1]]
-        values = read_exogenous(exogenous, names, len(seasons))
-        return seasons if values is None else np.hstack([values, seasons])
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of the rows of series, each given the `lags` rows before it.
@@ -175,12 +148,7 @@ class LDSLearner(TimeSeriesLearner):
         ValueError
             If the noise is singular, as that of fewer rows than series.
         """
-        check_is_fitted(self)
-        panel = open_series(X, **self._list_series_options())
-        if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
-            self._check_n_features(np.empty((0, panel.n_series)))
-        check_same_names(self.variables_, panel.names, "the learner", "X", "series")
-        panel = panel.select(tuple(self.variables_))
+        panel = self._read_same_series(X)
         predictors, targets = make_lagged_design(panel, self.lags)
         matrices = (self.coef_,) if self.lags == 1 else tuple(self.coef_[1:])
         n = len(self.variables_)

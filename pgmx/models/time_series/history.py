@@ -56,6 +56,21 @@ def read_exogenous(exogenous: ArrayLike | None, names: tuple, n_rows: int) -> np
     return values
 
 
+def label_forecasts(values: np.ndarray, names: tuple, labels: pd.Index | None) -> np.ndarray | pd.DataFrame:
+    """Return forecasts as a frame that continues these labels, or as they are where there are none."""
+    if labels is None:
+        return values
+    columns = pd.Index(list(names), tupleize_cols=False)
+    return pd.DataFrame(values, index=continue_index(labels, len(values)), columns=columns)
+
+
+def label_targets(values: np.ndarray, names: tuple, X: object, lags: int) -> np.ndarray | pd.DataFrame:
+    """Return values of the rows of X behind the first `lags` as a frame, where X is a frame and none is left out."""
+    if not isinstance(X, pd.DataFrame) or len(values) != len(X) - lags:
+        return values
+    return pd.DataFrame(values, index=X.index[lags:], columns=pd.Index(list(names), tupleize_cols=False))
+
+
 def continue_index(index: pd.Index, steps: int) -> pd.Index:
     """Return the labels of the rows that follow, where the index is regular; else 1, 2, ... steps ahead."""
     if isinstance(index, pd.RangeIndex):

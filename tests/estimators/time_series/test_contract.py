@@ -21,7 +21,7 @@ from pgmx.estimators import BaseStructureLearner
 
 
 @parametrize_with_checks(
-    [cls() for cls, entry in SERIES_LEARNERS.items() if entry.takes_any_width],
+    [make_series_learner(cls) for cls, entry in SERIES_LEARNERS.items() if entry.takes_any_width],
     expected_failed_checks=lambda estimator: SERIES_LEARNERS[type(estimator)].failures,
 )
 def test_scikit_learn(estimator, check):

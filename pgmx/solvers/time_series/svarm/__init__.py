@@ -5,4 +5,5 @@
 - `problem`: the group lasso of all targets: objectives, dual points and gaps
 - `admm`: the alternating direction method of multipliers, with one factorisation for all targets
 - `descent`: block coordinate descent with working sets, along a path of penalties
+- `freedom`: degrees of freedom of solutions
 """

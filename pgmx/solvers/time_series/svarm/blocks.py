@@ -1,7 +1,7 @@
 """Blocks of columns for additive models of a time series: one per lag, series and kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class KernelBlocks:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return len(self.lags)
+
+    def drop_columns(self) -> "KernelBlocks":
+        """Return the blocks with what `extend` needs alone."""
+        factors = tuple(factor._replace(factors=np.empty((0, 0, 0))) for factor in self.factors)
+        return replace(self, columns=np.empty((0, self.columns.shape[1])), factors=factors)
 
     def extend(self, block: int, values: np.ndarray) -> np.ndarray:
         """Return the columns of a block at other values of its series, (m, r), unpenalised columns not removed."""

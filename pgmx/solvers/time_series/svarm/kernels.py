@@ -1,12 +1,15 @@
 """Kernels of one variable, and thin factors of their matrices."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+#: Kernels that have a name.
+NAMES = ("gaussian", "poly2", "linear")
 #: A kernel matrix is taken as indefinite where a remaining diagonal falls below minus this share of its largest entry.
 INDEFINITE = 1e-7
 
@@ -19,12 +22,16 @@ def _poly2(u, v):
     return (1.0 + u * v) ** 2
 
 
+def _gaussian(u, v, bandwidth):
+    return np.exp(-((u - v) ** 2) / (2.0 * bandwidth**2))
+
+
 def make_kernel(kernel: str | Kernel, bandwidth: float) -> Kernel:
     """Return the function of a kernel's name, or the function that is passed."""
     if not isinstance(kernel, str):
         return kernel
     if kernel == "gaussian":
-        return lambda u, v: np.exp(-((u - v) ** 2) / (2.0 * bandwidth**2))
+        return partial(_gaussian, bandwidth=bandwidth)
     return {"linear": _linear, "poly2": _poly2}[kernel]
 
 

@@ -1,0 +1,315 @@
+"""What learners of structural vector autoregressions share."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pgmx.checks import as_reals, caller_level, check_natural, is_number
+from pgmx.data.series import Panel
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.paths import best_position, path_of_penalties
+from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.linear import average_log_density
+from pgmx.estimators.time_series.svarm.path import SVARMPath
+from pgmx.estimators.time_series.svarm.problem import SVARMEstimate, SVARMProblem
+from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
+from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
+from pgmx.parallel.spread import one_blas_thread
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.svarm.kernels import Kernel
+
+
+class SVARMLearner(TimeSeriesLearner):
+    """Base of the learners of structural vector autoregressions; a subclass implements `_list_kernels`."""
+
+    _parameter_constraints = {
+        **{
+            name: constraint
+            for name, constraint in TimeSeriesLearner._parameter_constraints.items()
+            if name not in ("standardize", "fit_intercept")
+        },
+        "instantaneous": ["boolean"],
+        "orient": [StrOptions({"nonlinear"}), None],
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "lam_ratio": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"descent", "admm"})],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    instantaneous: bool
+    orient: str | None
+    lam: float | None
+    lam_ratio: float
+    tol: float
+    max_iter: int
+    solver: str
+    max_time: float | None
+    max_rank: int | None = None
+
+    strengths_: np.ndarray
+    exogenous_coef_: np.ndarray
+    means_: np.ndarray
+    scales_: np.ndarray
+    noise_variance_: np.ndarray
+
+    _terms: AdditiveTerms
+    _exogenous_names: tuple
+
+    @abstractmethod
+    def _list_kernels(self) -> list[tuple[Kernel, str]]:
+        """Return the kernels as functions, each with its name."""
+
+    def _has_linear_kernels(self) -> bool:
+        return True
+
+    # ---- learning ----
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+        self._refuse_weights(sample_weight)
+        run = Run(SolverProgress, max_time=self.max_time)
+        with one_blas_thread():
+            problem = self._pose(opened)
+            lam = self.lam_ratio * problem.lam_max if self.lam is None else self.lam
+            (estimate,) = self._solve(problem, np.array([lam]), run)
+            self._terms = problem.make_terms(estimate)
+            residuals = problem.targets - self._terms.evaluate(problem.panel)
+        self.lam_, self.lam_max_ = float(lam), problem.lam_max
+        self.strengths_ = estimate.strengths
+        self.objective_, self.dual_gap_ = estimate.objective, estimate.dual_gap
+        self.converged_, self.n_iter_ = estimate.converged, estimate.n_iter
+        self.stopped_by_ = run.conclude(estimate.converged)
+        self.noise_variance_ = (residuals**2).mean(axis=0) * self.scales_**2
+        self.exogenous_coef_ = self._terms.exogenous * self.scales_[:, None]
+        self.n_targets_ = problem.n_targets
+        self._note_series(opened)
+        self._set_names(opened.names)
+        self._results = {}
+        self._warn_unless_converged([estimate])
+        return run
+
+    def _pose(self, panel: Panel) -> SVARMProblem:
+        """Return the problem of a panel, and keep the units of the series."""
+        if self.orient is not None and self._has_linear_kernels():
+            raise ValueError(
+                f"orient={self.orient!r} needs kernels that are not linear: under linear ones both directions of an "
+                "instantaneous relation fit equally well, whatever the true one; leave orient=None for a skeleton"
+            )
+        if self.orient is not None and not self.instantaneous:
+            raise ValueError(f"orient={self.orient!r} needs instantaneous=True: there are no edges to direct")
+        self.means_, self.scales_ = panel.means(), panel.scales()
+        first = 0 if self.instantaneous else 1
+        return SVARMProblem(
+            panel.rescale(self.scales_, self.means_),
+            self.lags,
+            self._list_kernels(),
+            self._read_knowledge(panel.names, range(first, self.lags + 1)),
+            instantaneous=self.instantaneous,
+            max_rank=self.max_rank,
+        )
+
+    def _solve(self, problem: SVARMProblem, lams: np.ndarray, run: Run) -> list[SVARMEstimate]:
+        options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        return list(problem.solve(lams, deadline=run.deadline, **options))
+
+    def _warn_unless_converged(self, estimates: Sequence[SVARMEstimate]) -> None:
+        worst = max(estimates, key=lambda estimate: estimate.dual_gap / max(estimate.objective, 1e-300))
+        if all(estimate.converged for estimate in estimates):
+            return
+        warnings.warn(
+            f"{type(self).__name__} stopped at a duality gap of {worst.dual_gap:.3g}, above tol={self.tol} times the "
+            f"objective {worst.objective:.6g}: give a larger max_iter, max_time or tol",
+            ConvergenceWarning,
+            stacklevel=caller_level(),
+        )
+
+    def path(
+        self,
+        X: Any,
+        *,
+        lams: Sequence[float] | None = None,
+        n_lams: int = 10,
+        lam_min_ratio: float = 0.1,
+        criterion: str | None = None,
+    ) -> SVARMPath:
+        """Return the strengths for a decreasing sequence of penalties, each solution begun at the one before.
+
+        The learner is not changed.
+
+        Parameters
+        ----------
+        X : frame, array, path, or list or dict of them
+            As for ``fit``.
+        lams : sequence of float, optional
+            Penalties, in any order; by default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
+        n_lams : int, default=10
+            Number of penalties, where `lams` is not given.
+        lam_min_ratio : float, default=0.1
+            The smallest penalty as a share of `lam_max`.
+        criterion : {"aic", "bic"}, default=None
+            Criterion to compute and to select by. It takes the degrees of freedom, O(m³) time for m columns in use.
+
+        Returns
+        -------
+        SVARMPath
+            The largest penalty first.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For unusable data, options and penalties.
+        """
+        self._validate()
+        if criterion not in (None, "aic", "bic"):
+            raise ValueError(f"criterion must be 'aic', 'bic' or None, got {criterion!r}")
+        if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
+            raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
+        n_lams = check_natural(n_lams, "n_lams", 1)
+        panel = self._open(X)
+        run = Run(SolverProgress, max_time=self.max_time)
+        with one_blas_thread():
+            problem = type(self)(**self.get_params(deep=False))._pose(panel)
+            largest = problem.lam_max
+            if lams is None:
+                penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
+            else:
+                penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
+                if not len(penalties) or not (np.isfinite(penalties) & (penalties > 0)).all():
+                    raise ValueError(f"lams must be finite numbers above 0, at least one; got {lams!r}")
+            estimates = self._solve(problem, np.ascontiguousarray(penalties), run)
+            criteria = np.full((len(estimates), 2), np.nan)
+            if criterion is not None:
+                criteria[:] = [problem.compute_criteria(estimate) for estimate in estimates]
+        self._warn_unless_converged(estimates)
+        chosen = criteria[:, ("aic", "bic").index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
+        return SVARMPath(
+            names=tuple(panel.names),
+            lams=penalties,
+            lam_max=largest,
+            strengths=np.stack([estimate.strengths for estimate in estimates]),
+            objectives=np.array([estimate.objective for estimate in estimates]),
+            dual_gaps=np.array([estimate.dual_gap for estimate in estimates]),
+            aic=criteria[:, 0],
+            bic=criteria[:, 1],
+            selected=best_position(chosen),
+        )
+
+    # ---- results ----
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths, coef = self.strengths_, getattr(self, "coef_", None)
+        if self.orient == "nonlinear":
+            present = strengths[0]
+            strengths = strengths.copy()
+            strengths[0] = np.where(present > present.T, present, 0.0)
+        directed = self.orient is not None or not self.instantaneous
+        return TimeSeriesGraph.from_coefficients(
+            self.variables_, coef, strengths=strengths, undirected_instantaneous=not directed
+        )
+
+    def _read_panel(self, X: Any) -> Panel:
+        """Return other rows of the same series in standardised units."""
+        return self._read_same_series(X).rescale(self.scales_, self.means_)
+
+    def fitted_values(self, X: Any) -> Any:
+        """Return the values of rows L to T - 1, each given its past and, if instantaneous, the others' present.
+
+        Parameters
+        ----------
+        X : frame, array, path, or list or dict of them
+            Series as for ``fit``, the same ones.
+
+        Returns
+        -------
+        ndarray or pandas.DataFrame of shape (n_targets, n_series)
+            In the user's units, the parts of a panel one after the other; a frame with the labels of the rows for a
+            pandas frame without gaps.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For other series than the learner was fitted on, or fewer than `lags` + 2 rows.
+        """
+        panel = self._read_panel(X)
+        values = self._terms.evaluate(panel) * self.scales_ + self.means_
+        names = tuple(self.variables_)
+        return values if self.time_column is not None else label_targets(values, names, X, self.lags)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean Gaussian log-likelihood of a row given its past, in nats.
+
+        With ``instantaneous=True`` each series is also given the others' present: a pseudo-likelihood.
+
+        Parameters
+        ----------
+        X : frame, array, path, or list or dict of them
+            Series as for ``fit``, the same ones.
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        float
+            Sum over the series, mean over rows L to T - 1.
+        """
+        panel = self._read_panel(X)
+        targets = np.concatenate([segment[self.lags :] for segment in panel.segments if len(segment) > self.lags])
+        residuals = (targets - self._terms.evaluate(panel)) * self.scales_
+        return average_log_density(residuals, self.noise_variance_)
+
+    def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
+        """Return forecasts of the rows that follow, each step from those before; only for ``instantaneous=False``.
+
+        Parameters
+        ----------
+        history : array_like or frame of shape (n_rows, n_series)
+            The last rows, oldest first, at least `lags`; with one lag also a single row.
+        steps : int, default=1
+            Number of rows to forecast, at least 1.
+        exogenous : array_like or frame of shape (steps, n_exogenous), optional
+            Exogenous rows of the times that are forecast; only where the learner has such columns.
+
+        Returns
+        -------
+        ndarray or pandas.DataFrame of shape (steps, n_series)
+            A frame for a frame, whose index continues that of the history where this is regular. Beyond one step the
+            values are not means under functions that are not linear: noise is left out.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the learner has instantaneous edges, a series or a cell is missing, or there are too few rows.
+        """
+        check_is_fitted(self)
+        if self.instantaneous:
+            raise ValueError(
+                "predict needs instantaneous=False: with instantaneous edges each series is explained by the present "
+                "of the others, which a forecast does not know; fitted_values(X) takes rows with their present"
+            )
+        history, steps, exogenous = self._read_history(history, steps, exogenous)
+        steps = check_natural(steps, "steps", 1)
+        rows = read_series(history, tuple(self.variables_), self.lags, "history")
+        inputs = read_exogenous(exogenous, self._exogenous_names, steps)
+        values = (rows.values[len(rows.values) - self.lags :] - self.means_) / self.scales_
+        if inputs is None:
+            inputs = np.zeros((steps, 0))
+        inputs = np.vstack([np.zeros((self.lags, inputs.shape[1])), inputs])
+        for step in range(steps):
+            window = np.vstack([values[step:], np.zeros((1, values.shape[1]))])
+            values = np.vstack([values, self._terms.evaluate_segment(window, inputs[step : step + self.lags + 1])])
+        result = values[self.lags :] * self.scales_ + self.means_
+        return label_forecasts(result, tuple(self.variables_), rows.labels)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are results, for scikit-learn."""
+        return hasattr(self, "_results")

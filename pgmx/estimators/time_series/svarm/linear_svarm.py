@@ -1,0 +1,182 @@
+"""Linear structural vector autoregressions."""
+
+from collections.abc import Collection, Hashable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.data.series import Panel
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.svarm.kernels import Kernel, make_kernel
+
+
+class LinearSVARM(SVARMLearner):
+    r"""Sparse linear structural vector autoregression.
+
+    .. math:: y_t = c + A_0 y_t + \sum_{l=1}^{L} A_l y_{t-l} + e_t, \quad \operatorname{diag} A_0 = 0
+
+    with series centred and scaled to variance 1 over all T rows. The targets are the rows behind the first L, and the
+    coefficients minimise
+
+    .. math:: \tfrac{1}{2} \sum_j \Big\|Y_j - \sum_b x_b w_{bj}\Big\|^2 + \lambda \sum_{b,j} |w_{bj}|
+
+    over the columns b of one lag and series, each centred and scaled to a square sum T - L.
+
+    Parameters
+    ----------
+    data : frame, array, path, or list or dict of them, optional
+        What ``estimate()`` learns from; ``fit(X)`` needs none.
+    lags : int, default=1
+        Largest lag L, at least 1.
+    instantaneous : bool, default=True
+        Whether series depend on the present of the others. Without, `predict` forecasts.
+    orient : None, default=None
+        Instantaneous edges have no direction: for linear functions and Gaussian noise both fit equally well. Another
+        value raises; see `KernelSVARM`.
+    lam : float, default=None
+        Penalty λ > 0, not divided by T; None takes `lam_ratio` times `lam_max_`.
+    lam_ratio : float, default=0.1
+        Share of the smallest penalty without edges, where `lam` is None.
+    tol : float, default=1e-6
+        Largest duality gap of a target as a share of its objective.
+    max_iter : int, default=100000
+        Most passes of coordinate descent for one target, or iterations of ADMM.
+    solver : {"descent", "admm"}, default="descent"
+        Coordinate descent with working sets, or the alternating direction method of multipliers.
+    exogenous_columns : list of hashable, default=None
+        Columns that are no series and enter unpenalised, at the time of the target.
+    seasonal_period : int, default=None
+        Rows of one season; the means of its phases enter unpenalised.
+    required_edges, forbidden_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges without a penalty, and edges that are left out.
+    time_column, groups : hashable, default=None
+        Columns with the times of the rows, and with the parts of a panel.
+    missing : {"error", "drop"}, default="error"
+        Whether missing cells raise, or the rows whose lag window holds one are left out.
+    irregular : {"error", "ignore"}, default="error"
+        Whether times that are not equidistant raise, or count as equidistant.
+    max_time : float, default=None
+        Seconds after which the estimate so far is returned.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64, shape (L + 1, N, N)
+        Coefficients [lag, target, source] in the user's units, lag 0 instantaneous.
+    intercept_ : ndarray of float64, shape (N,)
+        Intercepts in the user's units.
+    strengths_ : ndarray of float64, shape (L + 1, N, N)
+        Strengths [lag, target, source]: absolute coefficients of the columns of square sum T - L.
+    graph_ : TimeSeriesGraph
+        The learned graph, with the attributes ``weight`` and ``strength``; made on first access. Instantaneous
+        relations, with either coefficient not zero, are held in both directions and marked undirected.
+    objective_, dual_gap_ : float
+        The objective, and an upper bound of how far it is above the optimum.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without edges: the largest :math:`|x_b' y_j|` that is allowed.
+    converged_, stopped_by_, n_iter_ : bool, str, int
+        Whether `tol` was reached; "converged", "max_iter" or "max_time"; the most passes or iterations of a target.
+    noise_variance_ : ndarray of float64, shape (N,)
+        Mean squared residuals, in the user's units.
+    exogenous_coef_ : ndarray of float64, shape (N, K)
+        Coefficients of exogenous and seasonal columns, in the user's units.
+    means_, scales_ : ndarray of float64, shape (N,)
+        Means and population standard deviations of the series.
+    n_targets_, n_left_out_ : int
+        Rows that were predicted, and those left out for missing cells.
+    variables_, n_features_in_, feature_names_in_ : list, int, ndarray
+        The series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unusable series and options. The message names the culprit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `tol` was not reached.
+
+    Notes
+    -----
+    `KernelSVARM` with the kernel "linear" has the same objective. Least squares with the others' present among the
+    regressors is a regression on neighbours, not a structural equation: read its instantaneous coefficients as a
+    skeleton. O(T N² L) time for a round over all columns; the Gram matrix takes N² (L + 1)² memory.
+
+    References
+    ----------
+    .. [1] Shen, Y. (2019). Online, nonlinear and tensor-based learning over networks. Thesis, University of Minnesota,
+       chapter 5, equation 5.1 and algorithm 6b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import LinearSVARM
+    >>> rng = np.random.default_rng(0)
+    >>> series = rng.standard_normal((200, 3))
+    >>> series[1:, 1] += 2.0 * series[:-1, 0]
+    >>> learner = LinearSVARM(lam_ratio=0.3).fit(series)
+    >>> list(learner.graph_.edges())
+    [(('x0', 1), ('x1', 0))]
+    """
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        lags: int = 1,
+        instantaneous: bool = True,
+        orient: None = None,
+        lam: float | None = None,
+        lam_ratio: float = 0.1,
+        tol: float = 1e-6,
+        max_iter: int = 100_000,
+        solver: Literal["descent", "admm"] = "descent",
+        exogenous_columns: Collection[Hashable] | None = None,
+        seasonal_period: int | None = None,
+        required_edges: Collection | None = None,
+        forbidden_edges: Collection | None = None,
+        time_column: Hashable | None = None,
+        groups: Hashable | None = None,
+        missing: Literal["error", "drop"] = "error",
+        irregular: Literal["error", "ignore"] = "error",
+        max_time: float | None = None,
+    ):
+        self.data = data
+        self.lags = lags
+        self.instantaneous = instantaneous
+        self.orient = orient
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.exogenous_columns = exogenous_columns
+        self.seasonal_period = seasonal_period
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.time_column = time_column
+        self.groups = groups
+        self.missing = missing
+        self.irregular = irregular
+        self.max_time = max_time
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def _list_kernels(self) -> list[tuple[Kernel, str]]:
+        return [(make_kernel("linear", 1.0), "linear")]
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+        run = super()._fit(opened, sample_weight)
+        n, scales = len(self.scales_), self.scales_
+        self.coef_ = np.zeros((self.lags + 1, n, n))
+        intercept = self._terms.intercept.copy()
+        for term in self._terms.terms:
+            at_zero, at_one = term.evaluate(np.array([0.0, 1.0]))
+            self.coef_[term.lag, term.targets, term.source] += (at_one - at_zero) * scales[term.targets]
+            intercept[term.targets] += at_zero
+        self.coef_ /= scales
+        self.intercept_ = scales * intercept + self.means_ - (self.coef_ @ self.means_).sum(axis=0)
+        return run

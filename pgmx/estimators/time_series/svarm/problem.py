@@ -1,0 +1,195 @@
+"""Series, kernels and knowledge as group lassos, and the solutions in the terms of the model."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pgmx.data.series import Panel
+from pgmx.estimators.time_series.knowledge import LaggedKnowledge
+from pgmx.estimators.time_series.svarm.terms import AdditiveTerms, Term, make_terms
+from pgmx.solvers.time_series.svarm.admm import solve_by_admm
+from pgmx.solvers.time_series.svarm.blocks import KernelBlocks, build_blocks
+from pgmx.solvers.time_series.svarm.descent import solve_path
+from pgmx.solvers.time_series.svarm.freedom import count_freedom
+from pgmx.solvers.time_series.svarm.kernels import Kernel
+from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem
+
+
+@dataclass(frozen=True, eq=False)
+class SVARMEstimate:
+    """Solutions at one penalty, of each part of the problem, and the strengths [lag, target, source]."""
+
+    lam: float
+    parts: tuple[GroupEstimates, ...]
+    strengths: np.ndarray
+    objective: float
+    dual_gap: float
+    converged: bool
+    n_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Targets that share their unpenalised blocks: `required` of `free`, which are removed from `problem`."""
+
+    targets: np.ndarray
+    blocks: KernelBlocks
+    problem: GroupLassoProblem
+    free: KernelBlocks
+    required: np.ndarray
+    centred: np.ndarray
+
+
+class SVARMProblem:
+    """The group lassos of all series of a standardised panel, for one order."""
+
+    def __init__(
+        self,
+        panel: Panel,
+        lags: int,
+        kernels: Sequence[tuple[Kernel, str]],
+        knowledge: LaggedKnowledge,
+        *,
+        instantaneous: bool,
+        max_rank: int | None,
+    ):
+        self.panel, self.lags, self.n = panel, lags, panel.n_series
+        segments = [segment for segment in panel.segments if len(segment) > lags]
+        self.segments = segments
+        targets = np.concatenate([segment[lags:] for segment in segments])
+        self.n_targets = len(targets)
+        self.means = targets.mean(axis=0)
+        rows = [e[lags:] for s, e in zip(panel.segments, panel.exogenous, strict=True) if len(s) > lags]
+        self.exogenous = np.concatenate(rows)
+        basis = span_columns(self.exogenous - self.exogenous.mean(axis=0))
+        self.basis = basis
+        centred = np.ascontiguousarray((targets - self.means).T)
+        centred -= (centred @ basis) @ basis.T
+        self.targets = targets
+        build = partial(build_blocks, segments, lags, kernels, instantaneous=instantaneous, max_rank=max_rank)
+        free = build(basis=basis if basis.shape[1] else None)
+        allowed = np.ones((self.n, lags + 1, self.n), dtype=bool)
+        allowed[np.arange(self.n), 0, np.arange(self.n)] = False
+        allowed[knowledge.forbidden[:, 1], knowledge.forbidden[:, 0], knowledge.forbidden[:, 2]] = False
+        required = np.zeros_like(allowed)
+        required[knowledge.required[:, 1], knowledge.required[:, 0], knowledge.required[:, 2]] = True
+        self.parts = tuple(self._divide(free, centred, allowed, required, build))
+
+    def _divide(
+        self,
+        free: KernelBlocks,
+        centred: np.ndarray,
+        allowed: np.ndarray,
+        required: np.ndarray,
+        build: Callable[..., KernelBlocks],
+    ) -> Iterator[_Part]:
+        """Yield the targets (N, T') with the same required edges; masks are Booleans [target, lag, source]."""
+        patterns, owners = np.unique(required.reshape(self.n, -1), axis=0, return_inverse=True)
+        for k, pattern in enumerate(patterns):
+            members = np.flatnonzero(owners.ravel() == k)
+            needed = np.flatnonzero(pattern.reshape(required.shape[1:])[free.lags, free.sources])
+            blocks, rows = free, centred[members]
+            if len(needed):
+                wide = span_columns(np.hstack([self.basis, free.columns[:, list_columns(free, needed)]]))
+                blocks = build(basis=wide)
+                rows = rows - (rows @ wide) @ wide.T
+            mask = (allowed & ~required)[members][:, blocks.lags, blocks.sources]
+            problem = GroupLassoProblem(blocks.columns, blocks.starts, rows, mask)
+            yield _Part(members, blocks, problem, free, needed, centred[members])
+
+    @property
+    def lam_max(self) -> float:
+        """The smallest penalty at which no edge is chosen."""
+        return max(part.problem.lam_max for part in self.parts)
+
+    def solve(
+        self, lams: np.ndarray, *, solver: str, tol: float, max_iter: int, deadline: float
+    ) -> Iterator[SVARMEstimate]:
+        """Yield the estimates at descending penalties."""
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "deadline": deadline}
+        paths: list[Iterator[GroupEstimates]]
+        if solver == "admm":
+            paths = [(solve_by_admm(part.problem, lam, **options) for lam in lams) for part in self.parts]
+        else:
+            paths = [solve_path(part.problem, lams, **options) for part in self.parts]
+        for lam, *estimates in zip(lams.tolist(), *paths, strict=True):
+            objectives = np.concatenate([estimate.objectives for estimate in estimates])
+            gaps = np.concatenate([estimate.gaps for estimate in estimates])
+            yield SVARMEstimate(
+                lam=lam,
+                parts=tuple(estimates),
+                strengths=self._measure(estimates),
+                objective=float(objectives.sum()),
+                dual_gap=float(np.maximum(gaps, 0.0).sum()),
+                converged=bool((gaps <= tol * objectives).all()),
+                n_iter=int(max(estimate.n_iter.max(initial=0) for estimate in estimates)),
+            )
+
+    def _measure(self, estimates: Sequence[GroupEstimates]) -> np.ndarray:
+        """Return the largest norm over the kernels of each lag, target and source."""
+        strengths = np.zeros((self.lags + 1, self.n, self.n))
+        for part, estimate in zip(self.parts, estimates, strict=True):
+            pairs = [(part.blocks, estimate.coefficients)]
+            if len(part.required):
+                pairs.append((part.free, self._solve_required(part, estimate.coefficients)))
+            for blocks, weights in pairs:
+                norms = np.sqrt(np.add.reduceat(weights**2, blocks.starts[:-1], axis=1)) if blocks.n_blocks else weights
+                places = (blocks.lags[:, None], part.targets[None, :], blocks.sources[:, None])
+                np.maximum.at(strengths, places, norms.T)
+        return strengths
+
+    def _solve_required(self, part: _Part, weights: np.ndarray) -> np.ndarray:
+        """Return the least-squares coefficients (m, F) of the required blocks, given those of the others."""
+        remainder = part.centred.copy()
+        for term in make_terms(part.blocks, weights, np.arange(len(part.targets))):
+            begin = self.lags - term.lag
+            values = np.concatenate([rows[begin : len(rows) - term.lag, term.source] for rows in self.segments])
+            remainder[term.targets] -= term.evaluate(values).T
+        remainder -= (remainder @ self.basis) @ self.basis.T
+        columns = list_columns(part.free, part.required)
+        result = np.zeros((len(part.targets), part.free.columns.shape[1]))
+        result[:, columns] = np.linalg.lstsq(part.free.columns[:, columns], remainder.T, rcond=None)[0].T
+        return result
+
+    def make_terms(self, estimate: SVARMEstimate) -> AdditiveTerms:
+        """Return the additive model of an estimate, its intercept and exogenous coefficients by least squares."""
+        terms: list[Term] = []
+        for part, solution in zip(self.parts, estimate.parts, strict=True):
+            terms += make_terms(part.blocks, solution.coefficients, part.targets)
+            if len(part.required):
+                terms += make_terms(part.free, self._solve_required(part, solution.coefficients), part.targets)
+        model = AdditiveTerms(self.lags, tuple(terms), self.means, np.zeros((self.n, self.exogenous.shape[1])))
+        if not self.exogenous.shape[1]:
+            return model
+        design = np.hstack([np.ones((self.n_targets, 1)), self.exogenous])
+        remainder = self.targets - (model.evaluate(self.panel) - self.means)
+        fit = np.linalg.lstsq(design, remainder, rcond=None)[0]
+        return AdditiveTerms(self.lags, tuple(terms), fit[0], np.ascontiguousarray(fit[1:].T))
+
+    def compute_criteria(self, estimate: SVARMEstimate) -> tuple[float, float]:
+        r"""Return AIC and BIC, T' Σ ln(‖r_j‖² / T') plus 2 or ln T' times the degrees of freedom of all targets."""
+        loss, freedom = 0.0, 0.0
+        for part, solution in zip(self.parts, estimate.parts, strict=True):
+            everyone = np.arange(len(part.targets))
+            residuals = part.problem.compute_residuals(solution.coefficients, everyone)
+            squares = np.maximum(np.einsum("nt,nt->n", residuals, residuals), 1e-300)
+            loss += float(self.n_targets * np.log(squares / self.n_targets).sum())
+            width = len(list_columns(part.free, part.required))
+            freedom += (1 + self.basis.shape[1] + width) * len(everyone)
+            freedom += float(count_freedom(part.problem, solution.coefficients, estimate.lam).sum())
+        return loss + 2.0 * freedom, loss + float(np.log(self.n_targets)) * freedom
+
+
+def list_columns(blocks: KernelBlocks, chosen: np.ndarray) -> np.ndarray:
+    """Return the columns of some blocks."""
+    spans = [np.arange(blocks.starts[b], blocks.starts[b + 1]) for b in chosen]
+    return np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
+
+
+def span_columns(columns: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the span of some columns."""
+    vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return vectors[:, values > 1e-10 * values.max(initial=0.0)]

@@ -1,0 +1,80 @@
+"""Paths of penalties of structural vector autoregressions."""
+
+import numpy as np
+import pytest
+
+from pgmx.estimators import KernelSVARM, LinearSVARM
+from pgmx.metrics import edge_curve
+
+
+def simulate(n_rows, n=5, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n_rows, n))
+    for t in range(2, n_rows):
+        rows[t] += np.cos(1.5 * np.roll(rows[t - 1], 1)) + np.cos(1.5 * np.roll(rows[t - 2], 2))
+    return rows
+
+
+@pytest.mark.parametrize("cls", [LinearSVARM, KernelSVARM])
+def test_each_estimate_of_a_path_is_that_of_its_penalty(cls):
+    rows = simulate(80)
+    learner = cls(tol=1e-8)
+    path = learner.path(rows, n_lams=4, lam_min_ratio=0.2)
+    assert not hasattr(learner, "means_")
+    assert path.lams[0] == pytest.approx(path.lam_max)
+    assert not path.strengths[0].any()
+    for k in (1, 3):
+        single = cls(lam=path.lams[k], tol=1e-8).fit(rows)
+        np.testing.assert_allclose(path.strengths[k], single.strengths_, atol=1e-4)
+        assert path.objectives[k] == pytest.approx(single.objective_, rel=1e-7)
+        assert set(path.graph(k).edges()) == set(single.graph_.edges())
+    assert path.selected == 3
+    assert np.isnan(path.bic).all()
+
+
+def test_ranking_is_the_penalty_at_which_edges_enter():
+    path = KernelSVARM().path(simulate(60), n_lams=6)
+    ranking = path.ranking
+    for k, share in enumerate(path.lams / path.lam_max):
+        entered = (path.strengths[k] > 0) & (path.strengths[:k] == 0).all(axis=0)
+        np.testing.assert_allclose(ranking[entered], share)
+    assert (ranking[~path.strengths.any(axis=0)] == 0).all()
+
+
+def test_curve_of_a_path():
+    truth = np.stack([np.zeros((5, 5)), np.roll(np.eye(5), 1, axis=0), np.roll(np.eye(5), 2, axis=0)])
+    path = KernelSVARM(lags=2, instantaneous=False).path(simulate(300), n_lams=15)
+    assert edge_curve(path.ranking[1:], truth[1:]).area > 0.98
+
+
+def test_criteria_select_a_sparse_model():
+    rows = simulate(300)
+    path = KernelSVARM(lags=2, instantaneous=False).path(rows, n_lams=10, criterion="bic")
+    assert path.selected == int(np.argmin(path.bic))
+    assert path.selected > 0
+    truth = np.stack([np.roll(np.eye(5), 1, axis=0), np.roll(np.eye(5), 2, axis=0)])
+    assert ((path.strengths[path.selected][1:] > 0)[truth > 0]).all()
+    assert (path.aic <= path.bic).all()
+    assert path.aic[0] == pytest.approx(path.bic[0] - 5 * (np.log(298) - 2.0))  # an intercept per series
+
+
+def test_degrees_of_freedom_of_single_columns_are_their_number():
+    rows = simulate(100)
+    path = LinearSVARM().path(rows, n_lams=5, criterion="aic")
+    freedom = (path.bic - path.aic) / (np.log(99) - 2.0)
+    np.testing.assert_allclose(freedom, 5 + np.count_nonzero(path.strengths, axis=(1, 2, 3)), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"criterion": "ebic"}, "criterion"),
+        ({"lams": [0.0]}, "lams"),
+        ({"lams": []}, "lams"),
+        ({"lam_min_ratio": 1.0}, "lam_min_ratio"),
+        ({"n_lams": 0}, "n_lams"),
+    ],
+)
+def test_errors_of_paths(options, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSVARM().path(simulate(30), **options)
