@@ -16,10 +16,11 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from inference_answers import ask_map, ask_marginals
-from inference_problems import FILES, grid, learned, regular
+from inference_answers import ask_map, ask_marginals, ask_peers
+from inference_peers import make_pgmpy, make_pyagrum
+from inference_problems import FILES, grid, learned, list_fresh_problems, regular
 
-from pgmx.inference import TreewidthError, log_partition
+from pgmx.inference import TreewidthError, log_partition, marginals
 
 EXACT_BYTES = 2**33
 #: Cells up to which pgmpy, which multiplies all factors into one table, is asked.
@@ -29,10 +30,14 @@ MOST_AGRUM_BYTES = 2**30
 
 
 def list_problems(folder, names):
-    """Yield the problems that are asked for: "grids", "regular" and names of learned networks."""
+    """Yield the problems that are asked for: "grids", "regular", "peers", "fresh", and learned networks by name."""
     for name in names:
         if name == "grids":
             yield from (grid(n, coupling) for n in (6, 10, 16, 20, 30, 40) for coupling in (0.25, 0.5))
+        elif name == "peers":
+            yield from (*(grid(n, 0.5) for n in (4, 6, 10, 14)), regular(50, 0.5))
+        elif name == "fresh":  # networks that nothing was tuned on
+            yield from list_fresh_problems(range(5000, 5030))
         elif name == "regular":
             yield from (regular(n, coupling) for n in (50, 100, 200) for coupling in (0.25, 0.5))
         else:
@@ -100,18 +105,8 @@ def ask_pyagrum(potentials):
 
     if estimate_cost(potentials).bytes > MOST_AGRUM_BYTES:
         return nan
-    network = pyagrum.MarkovRandomField()
     names = [f"x{v}" for v in range(potentials.n_variables)]
-    for name, size in zip(names, potentials.cardinalities.tolist(), strict=True):
-        network.add(pyagrum.LabelizedVariable(name, "", size))
-    for v, name in enumerate(names):
-        network.addFactor({name}).fillWith(np.exp(potentials.node(v)).tolist())
-    for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
-        factor = network.addFactor({names[i], names[j]})
-        values = np.exp(table)
-        # The first variable of pyAgrum's factor moves fastest.
-        factor.fillWith((values.T if factor.names[0] == names[i] else values).ravel().tolist())
-    inference = pyagrum.ShaferShenoyMRFInference(network)
+    inference = pyagrum.ShaferShenoyMRFInference(make_pyagrum(potentials))
     inference.setEvidence(dict.fromkeys(names, 0))
     inference.makeInference()
     score = float(potentials.log_score(np.zeros((len(names), 1), dtype=np.int64))[0])
@@ -122,16 +117,7 @@ def ask_pgmpy(potentials):
     """Return the logarithm of pgmpy's partition function; NaN where its table of all variables is too large."""
     if np.log2(potentials.cardinalities.astype(float)).sum() > np.log2(MOST_JOINT_CELLS):
         return nan
-    from pgmpy.factors.discrete import DiscreteFactor
-    from pgmpy.models import DiscreteMarkovNetwork
-
-    cards = potentials.cardinalities.tolist()
-    network = DiscreteMarkovNetwork(potentials.edges.tolist())
-    for v, size in enumerate(cards):
-        network.add_factors(DiscreteFactor([v], [size], np.exp(potentials.node(v))))
-    for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
-        network.add_factors(DiscreteFactor([i, j], [cards[i], cards[j]], np.exp(table)))
-    return float(np.log(network.get_partition_function()))
+    return float(np.log(make_pgmpy(potentials).get_partition_function()))
 
 
 def ask_coverage(problem, n_seeds=100):
@@ -154,11 +140,29 @@ def ask_coverage(problem, n_seeds=100):
     }
 
 
+def ask_marginal_coverage(problem):
+    """Yield a row: of variables of one network, the share whose error the estimate covers (rounding aside)."""
+    exact = marginals(problem.potentials, method="exact", memory=EXACT_BYTES)
+    answer, seconds = measure(lambda: marginals(problem.potentials, method="corrected"))
+    errors = np.array([np.abs(answer.array(v) - exact.array(v)).max() for v in exact])
+    estimates = np.array(list(answer.error.values()))
+    yield {
+        "problem": problem.name,
+        "engine": "corrected",
+        "seconds": seconds,
+        "share": float((errors <= estimates + 1e-12).mean()),
+        "mean error": float(errors.mean()),
+        "mean estimate": float(estimates.mean()),
+    }
+
+
 QUESTIONS = {
     "log_partition": ask_log_partition,
     "coverage": ask_coverage,
     "marginals": ask_marginals,
     "map": ask_map,
+    "peers": ask_peers,
+    "marginal_coverage": ask_marginal_coverage,
 }
 
 

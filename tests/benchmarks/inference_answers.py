@@ -4,10 +4,12 @@ import warnings
 from time import process_time
 
 import numpy as np
+from inference_peers import ask_with_limits, find_pgmpy_map, find_pgmpy_marginals, find_pyagrum_marginals
 
 from pgmx._ext import _tempering
 from pgmx.inference import TreewidthError, map_assignment, marginals
 from pgmx.inference.approximate.gibbs import copy_tables
+from pgmx.inference.approximate.tree_reweighted import reweight_trees
 
 EXACT_BYTES = 2**33
 #: Restarts of the annealer, and its inverse temperatures in units of a network of couplings of about 1.
@@ -21,12 +23,12 @@ def ask_marginals(problem):
         exact = marginals(problem.potentials, method="exact", memory=EXACT_BYTES)
     except TreewidthError:
         exact = None
-    for method in ("corrected", "loopy", "gibbs"):
+    for method, options in (("corrected", {}), ("loopy", {}), ("loopy", {"damping": 0.5}), ("gibbs", {})):
         before = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = marginals(problem.potentials, method=method)
-        row = {"problem": problem.name, "engine": method, "seconds": process_time() - before}
+            answer = marginals(problem.potentials, method=method, **options)
+        row = {"problem": problem.name, "engine": method, **options, "seconds": process_time() - before}
         estimates = np.array(list(answer.error.values()))
         if exact is not None:
             errors = np.array([np.abs(answer.array(v) - exact.array(v)).max() for v in exact])
@@ -36,6 +38,54 @@ def ask_marginals(problem):
     if exact is not None:
         errors = np.array([np.abs(exact.array(v) - 1 / len(exact.array(v))).max() for v in exact])
         yield {"problem": problem.name, "engine": "uniform", "mean error": float(errors.mean())}
+        before = process_time()
+        beliefs = find_reweighted_marginals(problem.potentials)
+        seconds = process_time() - before
+        errors = np.array([np.abs(beliefs[v] - exact.array(v)).max() for v in exact])
+        yield {
+            "problem": problem.name,
+            "engine": "tree-reweighted",
+            "seconds": seconds,
+            "mean error": float(errors.mean()),
+        }
+
+
+def find_reweighted_marginals(potentials):
+    """Return the distributions of the variables of a connected network by tree-reweighted belief propagation."""
+    beliefs, arrays = reweight_trees(potentials).edge_beliefs, [np.ones(1)] * potentials.n_variables
+    for e, (i, j) in enumerate(potentials.edges.tolist()):
+        cells = beliefs[potentials.edge_offsets[e] : potentials.edge_offsets[e + 1]]
+        table = cells.reshape(potentials.cardinalities[i], potentials.cardinalities[j])
+        arrays[i], arrays[j] = table.sum(axis=1), table.sum(axis=0)
+    return arrays
+
+
+def ask_peers(problem):
+    """Yield a row per engine and question: marginals and most probable states given one observation."""
+    potentials, evidence = problem.potentials, {0: 0}
+    before = process_time()
+    exact = marginals(potentials, evidence, method="exact", memory=EXACT_BYTES)
+    row = {"problem": problem.name, "question": "marginals", "engine": "pgmx"}
+    yield row | {"seconds": process_time() - before}
+    for engine, find in (("pyAgrum", find_pyagrum_marginals), ("pgmpy", find_pgmpy_marginals)):
+        answer, figure = ask_with_limits(find, potentials, evidence)
+        row["engine"] = engine
+        if answer is None:
+            yield row | {"failure": figure}
+        else:
+            error = max(float(np.abs(answer[v] - exact.array(v)).max()) for v in exact)
+            yield row | {"seconds": figure, "largest error": error}
+    before = process_time()
+    best = map_assignment(potentials, evidence, method="exact", memory=EXACT_BYTES)
+    row = {"problem": problem.name, "question": "map", "engine": "pgmx"}
+    yield row | {"seconds": process_time() - before, "score": best.log_value}
+    answer, figure = ask_with_limits(find_pgmpy_map, potentials, evidence)
+    row["engine"] = "pgmpy"
+    if answer is None:
+        yield row | {"failure": figure}
+    else:
+        codes = np.array([{**answer, **evidence}[v] for v in range(potentials.n_variables)])
+        yield row | {"seconds": figure, "score": float(potentials.log_score(codes[:, None])[0])}
 
 
 def ask_map(problem):

@@ -55,6 +55,27 @@ def regular(n, coupling, seed=0):
     return spin_glass(f"3-regular {n}, {coupling}", n, edges, coupling, seed)
 
 
+def sparse(n, n_edges, coupling, seed=0):
+    """Return a random graph of variables with three states, tables of standard deviation `coupling`."""
+    import networkx as nx
+
+    rng = np.random.default_rng(seed)
+    graph = nx.gnm_random_graph(n, n_edges, seed=seed)
+    tables = {tuple(sorted(edge)): rng.normal(size=(3, 3)) * coupling for edge in graph.edges}
+    nodes = rng.normal(size=(n, 3)) * 0.1
+    return Problem(f"random {n} of 3 states, {coupling}", PairwisePotentials.build([3] * n, nodes, tables))
+
+
+def list_fresh_problems(seeds):
+    """Yield networks of each family on which the coverage of marginals' error estimates is checked."""
+    for coupling in (0.25, 0.5, 0.75, 1.0):
+        yield from (grid(10, coupling, seed) for seed in seeds)
+    for coupling in (0.25, 0.5, 1.0):
+        yield from (regular(50, coupling, seed) for seed in seeds)
+    for coupling in (0.5, 1.0):
+        yield from (sparse(60, 90, coupling, seed) for seed in seeds)
+
+
 def learned(name, folder):
     """Return the network that grafting learns from a real table at λ = 0.005."""
     import pandas as pd
