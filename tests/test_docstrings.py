@@ -125,6 +125,7 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
             assert [ast.literal_eval(told[1])] * len(defaults) == defaults
 
 
+@pytest.mark.filterwarnings("ignore::pgmx.estimators.IdentifiabilityWarning")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_documents_what_fit_sets(name):
     from helpers.learning_tables import dependent_frame

@@ -65,7 +65,7 @@ ORDER = {
         "reading",
         "chunks",
     ],
-    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir time_series"],
+    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir switching time_series"],
     "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
         "dag_learner",
@@ -88,8 +88,9 @@ ORDER = {
     ],
     "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
     "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
-    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear", "dense svarm", "enforcing"],
+    "pgmx/estimators/time_series": ["knowledge", "learner problem", "linear sem", "dense svarm", "enforcing"],
     "pgmx/estimators/time_series/svarm": ["path terms", "problem", "learner", "kernel_svarm linear_svarm"],
+    "pgmx/estimators/time_series/sem": ["identifiability inputs", "equations", "tensor_sem tensor_sem_tracker"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": [
         "networks",

@@ -21,7 +21,7 @@ MOST_ERRORS = 20  # of pyright on the package, mode basic
 LEARNERS = [
     thing
     for thing in (getattr(pgmx.estimators, name) for name in pgmx.estimators.__all__)
-    if inspect.isclass(thing) and thing is not BaseStructureLearner
+    if issubclass(thing, BaseStructureLearner) and thing is not BaseStructureLearner
 ]
 
 

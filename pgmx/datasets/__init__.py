@@ -6,6 +6,7 @@
 - `sampling`: forward sampling of Bayesian networks as frames
 - `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
+- `switching`: series of structural equations whose inputs change their powers from window to window
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
@@ -25,10 +26,12 @@ from pgmx.datasets.markov import (
 )
 from pgmx.datasets.reservoir import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
+from pgmx.datasets.switching import SwitchingSeries, kronecker_coefficients, switching_series
 from pgmx.datasets.time_series import gridded_counts, sparse_system
 
 __all__ = [
     "ReservoirRanks",
+    "SwitchingSeries",
     "chain_network",
     "gaussian_chain_network",
     "gaussian_hub_network",
@@ -36,6 +39,7 @@ __all__ = [
     "gaussian_random_network",
     "grid_network",
     "gridded_counts",
+    "kronecker_coefficients",
     "list_networks",
     "load_network",
     "preferential_attachment_network",
@@ -43,5 +47,6 @@ __all__ = [
     "sample",
     "sample_markov_network",
     "sparse_system",
+    "switching_series",
     "tree_network",
 ]

@@ -30,6 +30,9 @@ from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS
+from pgmx.estimators.time_series.sem.identifiability import IdentifiabilityWarning
+from pgmx.estimators.time_series.sem.tensor_sem import TensorSEM
+from pgmx.estimators.time_series.sem.tensor_sem_tracker import TensorSEMTracker
 from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM
 from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 
@@ -48,6 +51,7 @@ __all__ = [
     "GraphicalLasso",
     "GroupLassoMarkovNetwork",
     "HillClimbSearch",
+    "IdentifiabilityWarning",
     "KernelSVARM",
     "LinearSVARM",
     "NeighborhoodLasso",
@@ -56,4 +60,6 @@ __all__ = [
     "SelectedGraph",
     "SimulatedAnnealing",
     "SparsityEnforcingLDS",
+    "TensorSEM",
+    "TensorSEMTracker",
 ]

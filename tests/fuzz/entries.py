@@ -21,6 +21,7 @@ MODULES = (
     "graph_cases",
     "system_cases",
     "series_cases",
+    "equation_cases",
     "file_cases",
     "command_line_cases",
 )

@@ -7,4 +7,5 @@
 - `dense`: linear dynamical systems by least squares
 - `enforcing`: linear dynamical systems of a known structure
 - `svarm`: structural vector autoregressions, linear and with kernels
+- `sem`: structural equations from windows over which the powers of the inputs change
 """

@@ -19,6 +19,9 @@ from helpers.series_learners import (
 )
 from pgmx.estimators import BaseStructureLearner
 
+# the series of these tests have no windows of different power
+pytestmark = pytest.mark.filterwarnings("ignore::pgmx.estimators.IdentifiabilityWarning")
+
 
 @parametrize_with_checks(
     [make_series_learner(cls) for cls, entry in SERIES_LEARNERS.items() if entry.takes_any_width],

@@ -42,6 +42,10 @@ class RecursiveTracker:
         self.columns = np.ascontiguousarray(vectors)
         self.reported = self._read(powers)
 
+    def find_proportional(self) -> np.ndarray:
+        """Return no pair: recursive least squares do not ask."""
+        return np.zeros(self.inverse.shape, dtype=bool)
+
     def _read(self, powers: np.ndarray) -> Coefficients:
         assert self.columns is not None
         values = np.einsum("ij,ijk,ik->i", self.columns, self.slices, self.columns, optimize=True)

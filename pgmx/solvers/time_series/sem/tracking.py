@@ -58,6 +58,11 @@ class LikelihoodTracker:
         if self.settled or not self.restarts:
             self.reported = read_coefficients(self.history, self.point)
 
+    def find_proportional(self) -> np.ndarray:
+        """Return whether each pair of inputs is nearly proportional over the weighted windows, bool (N, N)."""
+        assert self.point is not None
+        return find_proportional(self.history, self.point)
+
     def _append(self, moment, n_rows, powers) -> None:
         weights = np.append(self.history.n_rows * self.forgetting, float(n_rows))
         self.lengths = np.append(self.lengths, float(n_rows))

@@ -1,0 +1,173 @@
+"""Series of structural equations whose inputs change their powers from window to window."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.checks import as_reals, check_natural, is_number
+from pgmx.datasets.random_graphs import make_generator
+
+#: Rows are targets. The scan of the source is damaged: these rows have its density.
+SEED_MATRIX = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]])
+
+
+class SwitchingSeries(NamedTuple):
+    """Rows of structural equations, and what is behind them."""
+
+    #: Rows (M L, N), float64.
+    series: np.ndarray
+    #: Mean squares of the inputs in each window, (M, N).
+    exogenous_power: np.ndarray
+    #: Diagonal of B, (N,).
+    gain: np.ndarray
+
+
+def kronecker_coefficients(
+    n_factors: int = 3, *, weights: tuple[float, float] = (0.2, 0.5), random_state: int | None = 0
+) -> np.ndarray:
+    r"""Draw the coefficients of a Kronecker graph, the repeated product of a binary matrix of four nodes.
+
+    .. math:: S = S_0 \otimes \dots \otimes S_0, \qquad a_{ij} \sim U(w_1 s_{ij}, w_2 s_{ij})
+
+    Parameters
+    ----------
+    n_factors : int, default=3
+        Factors k of N = 4ᵏ nodes, from 1 to 5.
+    weights : tuple of (float, float), default=(0.2, 0.5)
+        Smallest and largest coefficient of an edge, above 0.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    ndarray of float64, shape (N, N)
+        A, ``[target, source]``, zero diagonal, density 2⁻ᵏ.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of its range.
+
+    Notes
+    -----
+    The matrix of the source is damaged in the scan; that used here, 0011/0011/0101/1010, has the density of its graph.
+
+    References
+    ----------
+    Y. Shen (2019), Online and nonlinear learning over networks, thesis, section 4.6.1.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import kronecker_coefficients
+    >>> A = kronecker_coefficients()
+    >>> A.shape, int((A != 0).sum())
+    ((64, 64), 512)
+    """
+    k = check_natural(n_factors, "n_factors", 1)
+    if k > 5:
+        raise ValueError(f"n_factors must be at most 5, for 4**n_factors nodes, got {k}")
+    low, high = _read_range(weights, "weights")
+    matrix = np.ones((1, 1))
+    for _ in range(k):
+        matrix = np.kron(matrix, SEED_MATRIX)
+    return matrix * make_generator(random_state).uniform(low, high, matrix.shape)
+
+
+def switching_series(
+    coef: ArrayLike,
+    n_windows: int,
+    window: int,
+    *,
+    gains: tuple[float, float] = (2.0, 3.0),
+    deviations: tuple[float, float] = (0.5, 3.0),
+    noise: float = 0.1,
+    same_power: bool = False,
+    random_state: int | None = 0,
+) -> SwitchingSeries:
+    r"""Draw series of structural equations with Gaussian inputs whose powers change from window to window.
+
+    .. math:: y_t = A_m y_t + B x_t + e_t, \qquad x_t \sim N(0, \operatorname{diag}(\sigma_m^2)),
+        \quad e_t \sim N(0, \sigma_e^2 I)
+
+    Parameters
+    ----------
+    coef : array_like of float, shape (N, N) or (M, N, N)
+        A, ``[target, source]``, with a zero diagonal, the same in all windows or one for each.
+    n_windows : int
+        Number of windows M, at least 1.
+    window : int
+        Rows L of a window, at least 1.
+    gains : tuple of (float, float), default=(2.0, 3.0)
+        The diagonal of B is drawn uniformly between them.
+    deviations : tuple of (float, float), default=(0.5, 3.0)
+        Standard deviations of the inputs are drawn uniformly between them, one for each input and window.
+    noise : float, default=0.1
+        Standard deviation of e, at least 0.
+    same_power : bool, default=False
+        Whether all inputs of a window have the same standard deviation, as in the source: then no edge is identified.
+    random_state : int or None, default=0
+        A non-negative seed; None draws fresh entropy.
+
+    Returns
+    -------
+    SwitchingSeries
+        Rows, mean squares of the inputs as drawn, and gains.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of its range, or I − A has no inverse.
+
+    References
+    ----------
+    Y. Shen (2019), Online and nonlinear learning over networks, thesis, sections 4.6.1 and 4.6.2.
+
+    Examples
+    --------
+    >>> from pgmx.datasets import kronecker_coefficients, switching_series
+    >>> drawn = switching_series(kronecker_coefficients(2), 5, 200)
+    >>> drawn.series.shape, drawn.exogenous_power.shape
+    ((1000, 16), (5, 16))
+    """
+    n_windows, window = check_natural(n_windows, "n_windows", 1), check_natural(window, "window", 1)
+    matrices = _read_matrices(coef, n_windows)
+    low, high = _read_range(gains, "gains")
+    least, most = _read_range(deviations, "deviations")
+    if not is_number(noise) or noise < 0:
+        raise ValueError(f"noise must be a number of at least 0, got {noise!r}")
+    n = int(matrices.shape[-1])
+    rng = make_generator(random_state)
+    gain = rng.uniform(low, high, n)
+    sigmas = rng.uniform(least, most, (n_windows, 1 if same_power else n)) * np.ones(n)
+    series, powers = np.empty((n_windows, window, n)), np.empty((n_windows, n))
+    for m, sigma in enumerate(sigmas):
+        inputs = rng.standard_normal((window, n)) * sigma
+        powers[m] = (inputs**2).mean(axis=0)
+        driven = inputs * gain + noise * rng.standard_normal((window, n))
+        series[m] = np.linalg.solve(np.eye(n) - matrices[m if len(matrices) > 1 else 0], driven.T).T
+    return SwitchingSeries(series.reshape(-1, n), powers, gain)
+
+
+def _read_range(values: tuple[float, float], name: str) -> tuple[float, float]:
+    ends = np.asarray(values)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not 0.0 < ends[0] <= ends[1] < np.inf:
+        raise ValueError(f"{name} must be two numbers, 0 < smallest <= largest, got {values!r}")
+    return float(ends[0]), float(ends[1])
+
+
+def _read_matrices(coef: ArrayLike, n_windows: int) -> np.ndarray:
+    """Return A as (1, N, N) or (M, N, N)."""
+    matrices = as_reals(coef, "coef").astype(np.float64)
+    matrices = matrices[None] if matrices.ndim == 2 else matrices
+    if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or len(matrices) not in (1, n_windows):
+        raise ValueError(
+            f"coef must have the shape (N, N), or ({n_windows}, N, N) with one matrix per window, got {np.shape(coef)}"
+        )
+    n = matrices.shape[1]
+    if not n or not np.isfinite(matrices).all() or np.einsum("mii->mi", matrices).any():
+        raise ValueError("coef must hold finite numbers for at least one series, with zeros on the diagonal")
+    for m, matrix in enumerate(matrices):
+        if np.linalg.cond(np.eye(n) - matrix) > 1e12:
+            raise ValueError(f"I - coef has no inverse in window {m}: give other coefficients")
+    return matrices

@@ -1,0 +1,41 @@
+"""What the learners of structural equations share: edges at lag 0 by a threshold."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.sem.inputs import EXOGENOUS
+from pgmx.models import TimeSeriesGraph
+
+
+class EquationsLearner(TimeSeriesLearner):
+    """Base of the learners of y = A y + B x; a subclass implements `_rank_edges`."""
+
+    lags = 0
+
+    _parameter_constraints: dict[str, Any] = {
+        **TimeSeriesLearner._parameter_constraints,
+        "exogenous": [StrOptions(set(EXOGENOUS))],
+        "threshold": [Interval(Real, 0, None, closed="left")],
+    }
+
+    threshold: float
+    coef_: Any
+    _scales: np.ndarray
+
+    def _rank_edges(self) -> np.ndarray:
+        """Return a_ij s_j / s_i without its sign: what the threshold is for."""
+        return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths = self._rank_edges()
+        is_edge = strengths > self.threshold
+        tables = [self.coef_ * is_edge], [strengths * is_edge]
+        return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are results, for scikit-learn."""
+        return hasattr(self, "_results")

@@ -1,0 +1,111 @@
+"""What a user gives to learners of structural equations: windows, and powers of the inputs."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pgmx.checks import as_reals, check_natural, check_same_names, join_names
+from pgmx.data.series import Panel
+from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
+
+EXOGENOUS = ("known", "partial", "blind")
+
+
+def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | None) -> list[np.ndarray]:
+    """Return the rows of each window; no window crosses the border of two segments."""
+    lengths = [len(segment) for segment in panel.segments]
+    if window is not None and boundaries is not None:
+        raise ValueError(f"window={window} and boundaries are two ways to say where windows end: give one of them")
+    if boundaries is not None:
+        ends = _read_boundaries(panel, boundaries, lengths)
+    elif window is not None:
+        ends = cut_windows(lengths, window)
+    elif len(lengths) > 1:
+        ends = [np.array([length]) for length in lengths]
+    else:
+        raise ValueError(
+            "neither window nor boundaries is given: give the rows of a window, or the rows with which windows after "
+            "the first begin"
+        )
+    return [
+        segment[start:end]
+        for segment, stops in zip(panel.segments, ends, strict=True)
+        for start, end in pairwise([0, *stops.tolist()])
+    ]
+
+
+def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]) -> list[np.ndarray]:
+    total = sum(lengths)
+    if panel.n_left_out:
+        raise ValueError(
+            f"boundaries count rows, and {panel.n_left_out} rows are left out for missing cells: give window instead"
+        )
+    rows = [check_natural(row, "boundaries", 1) for row in boundaries]
+    if any(b <= a for a, b in pairwise(rows)) or (rows and rows[-1] >= total):
+        raise ValueError(f"boundaries must increase and be below the {total} rows, got {join_names(rows)}")
+    starts = np.cumsum([0, *lengths])
+    inner = np.setdiff1d(rows, starts)
+    return [
+        np.append(inner[(inner > start) & (inner < start + length)] - start, length)
+        for start, length in zip(starts[:-1].tolist(), lengths, strict=True)
+    ]
+
+
+def read_powers(exogenous_power: Any, names: Sequence, n_windows: int, exogenous: str) -> np.ndarray:
+    """Return the powers of the inputs, (M, N), NaN where unknown, or raise about the culprit."""
+    shape = (n_windows, len(names))
+    if exogenous == "blind":
+        if exogenous_power is not None:
+            raise ValueError(
+                "exogenous='blind' takes no exogenous_power: leave it out, or give exogenous='known' or 'partial'"
+            )
+        return np.full(shape, np.nan)
+    if exogenous_power is None:
+        raise ValueError(
+            f"exogenous={exogenous!r} needs exogenous_power, the mean squares of the inputs in each window, shape "
+            f"{shape}: pass it to fit, or give exogenous='blind'"
+        )
+    if hasattr(exogenous_power, "columns"):
+        check_same_names(names, exogenous_power.columns, "the series", "exogenous_power", "columns")
+        exogenous_power = exogenous_power[list(names)]
+    powers = as_reals(exogenous_power, "exogenous_power").astype(np.float64)
+    if powers.ndim == 1 and n_windows == 1:
+        powers = powers[None]
+    if powers.shape != shape:
+        raise ValueError(
+            f"exogenous_power must have the shape {shape}, one row per window and one column per series, got "
+            f"{powers.shape}"
+        )
+    unknown = np.isnan(powers)
+    if unknown.any() and exogenous == "known":
+        m, i = np.argwhere(unknown)[0]
+        raise ValueError(
+            f"exogenous_power is NaN for {names[i]!r} in window {m}: give the number, or exogenous='partial'"
+        )
+    wrong = ~unknown & ~((powers > 0) & np.isfinite(powers))
+    if wrong.any():
+        m, i = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"exogenous_power is {powers[m, i]} for {names[i]!r} in window {m}: powers must be positive and finite; "
+            "NaN stands for an unknown one under exogenous='partial'"
+        )
+    return np.ascontiguousarray(powers)
+
+
+def check_moments(data: SecondMoments, names: Sequence) -> None:
+    """Refuse windows whose second moments leave the likelihood without a maximum."""
+    n = len(names)
+    silent = np.argwhere(~(np.einsum("mii->mi", data.moments) > 0))
+    if len(silent):
+        m, i = silent[0]
+        raise ValueError(f"the series {names[i]!r} is zero throughout window {m}: give longer windows, or leave it out")
+    short = np.flatnonzero((data.n_rows <= n) & np.isnan(data.powers).any(axis=1))
+    if len(short):
+        raise ValueError(
+            f"window {short[0]} has {data.n_rows[short[0]]:.0f} rows for {n} series: powers of inputs are estimated "
+            f"from more than {n} rows; give longer windows, or all powers"
+        )
+    if data.n_rows.sum() <= n:
+        raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")

@@ -1,0 +1,296 @@
+"""Structural equations that change from window to window."""
+
+from collections.abc import Hashable, Mapping
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.checks import check_same_names
+from pgmx.data.series import Panel
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.sem.equations import EquationsLearner
+from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
+from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
+from pgmx.parallel.spread import one_blas_thread
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.sem.moments import SecondMoments
+from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
+from pgmx.solvers.time_series.sem.tracking import LikelihoodTracker
+
+
+class TensorSEMTracker(EquationsLearner):
+    r"""Structural equations that change, followed from window to window.
+
+    .. math:: \max_{W, r} \; \sum_{l \le m} \beta^{m - l} \ell_l(W, r_l)
+
+    with the log-likelihood of `TensorSEM` for each window, W = B⁻¹ (I − A) and forgetting β. Where a window contradicts
+    the equations, all windows before it are forgotten.
+
+    Parameters
+    ----------
+    data : list of DataFrame or of array, optional
+        Windows that ``estimate()`` follows, the oldest first.
+    exogenous : {"known", "partial", "blind"}, default="known"
+        Whether the powers of the inputs are given with each window, some of them, or none.
+    method : {"likelihood", "rls"}, default="likelihood"
+        ``"rls"`` is the source's recursive least squares, which needs all powers and a memory 1 / (1 − β) of more
+        windows than series; it takes no `sweeps` and does not `detect`.
+    forgetting : float, default=0.8
+        Weight β of a window relative to the next, above 0 and at most 1.
+    sweeps : int, default=2
+        Newton sweeps per window; after a restart as many as it takes, up to 20.
+    detect : bool, default=True
+        Whether windows are tested: the inputs W y of a window should be uncorrelated, by χ² of all pairs together and
+        of the largest, each at the level 10⁻⁶.
+    threshold : float, default=0.1
+        What :math:`|a_{ij}| s_j / s_i` exceeds for an edge of ``graph_``, with the root mean squares s of the series
+        in the last window.
+    fit_intercept : bool, default=False
+        Whether the means of each window are subtracted.
+    time_column : hashable, default=None
+        Column of the times.
+    missing : {"error", "drop"}, default="error"
+        Whether rows with missing cells are refused or left out.
+    irregular : {"error", "ignore"}, default="error"
+        Whether an index without a regular step is refused.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64, shape (N, N)
+        A, ``[target, source]``, in the user's units, zero diagonal. After a restart the old A stays until the new one
+        is identifiable and differs by more than its errors, at most 20 windows.
+    gain_ : ndarray of float64, shape (N,)
+        Diagonal of B; 1 for inputs without any known power.
+    exogenous_power_ : ndarray of float64, shape (N,)
+        Powers of the inputs in the window that ``coef_`` was last updated with.
+    restarts_ : list of int
+        Windows, from 0, which contradicted the equations before.
+    is_provisional_ : bool
+        Whether ``coef_`` is that of before the last restart, or, with none so far, not identifiable yet.
+    n_windows_ : int
+        Windows so far.
+    graph_ : TimeSeriesGraph
+        Edges at lag 0, with ``weight`` and ``strength``.
+    variables_ : list
+        Names of the series.
+    n_features_in_ : int
+        Their number N.
+    feature_names_in_ : ndarray of object
+        Their names.
+
+    Raises
+    ------
+    ValueError
+        For a window or powers that do not fit; nothing is changed then.
+
+    Warns
+    -----
+    IdentifiabilityWarning
+        Where inputs are still nearly proportional after 20 windows.
+
+    Notes
+    -----
+    Kept are the second moments of windows of weight above 10⁻³, at most 128, so an update is O(sweeps · windows · N³)
+    and no stream grows. A pickle goes on to the bit. ``"rls"`` keeps N³ numbers and takes O(N³) per window.
+
+    References
+    ----------
+    Y. Shen (2019), Online and nonlinear learning over networks, thesis, section 4.5, algorithm 5b, eqs. 4.26 to 4.34.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import TensorSEMTracker
+    >>> rng = np.random.default_rng(0)
+    >>> A = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.4], [0.3, 0.0, 0.0]])
+    >>> tracker = TensorSEMTracker(exogenous="blind")
+    >>> for m in range(40):
+    ...     if m == 20:
+    ...         A[0, 1] = 0.0
+    ...     inputs = rng.standard_normal((500, 3)) * rng.uniform(0.4, 2.0, 3)
+    ...     tracker = tracker.partial_fit(inputs @ np.linalg.inv(np.eye(3) - A).T)
+    >>> tracker.restarts_
+    [20]
+    >>> tracker.graph_.instantaneous_edges
+    [(('x0', 0), ('x2', 0)), (('x2', 0), ('x1', 0))]
+    """
+
+    _parameter_constraints = {
+        **EquationsLearner._parameter_constraints,
+        "method": [StrOptions({"likelihood", "rls"})],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "sweeps": [Interval(Integral, 1, None, closed="left")],
+        "detect": ["boolean"],
+    }
+
+    _tracker: LikelihoodTracker | RecursiveTracker
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        exogenous: Literal["known", "partial", "blind"] = "known",
+        method: Literal["likelihood", "rls"] = "likelihood",
+        forgetting: float = 0.8,
+        sweeps: int = 2,
+        detect: bool = True,
+        threshold: float = 0.1,
+        fit_intercept: bool = False,
+        time_column: Hashable | None = None,
+        missing: Literal["error", "drop"] = "error",
+        irregular: Literal["error", "ignore"] = "error",
+    ):
+        self.data = data
+        self.exogenous = exogenous
+        self.method = method
+        self.forgetting = forgetting
+        self.sweeps = sweeps
+        self.detect = detect
+        self.threshold = threshold
+        self.fit_intercept = fit_intercept
+        self.time_column = time_column
+        self.missing = missing
+        self.irregular = irregular
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exogenous_power: ArrayLike | None = None,
+    ) -> Self:
+        """Follow the equations through windows, after those of earlier calls are forgotten.
+
+        Parameters
+        ----------
+        X : list or dict of DataFrame or of array, or one of them
+            The windows, the oldest first.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : None
+            Refused: windows have no weights.
+        exogenous_power : array or DataFrame of shape (M, N), optional
+            Mean squares of the inputs in each window.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        self._validate()
+        self._refuse_weights(sample_weight)
+        windows = list(X.values()) if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else [X]
+        if not len(windows):
+            raise ValueError("X holds no windows: give at least one frame")
+        panels = [self._open(window) for window in windows]
+        powers = read_powers(exogenous_power, panels[0].names, len(panels), self.exogenous)
+        for name in ("_tracker", "_results"):
+            self.__dict__.pop(name, None)
+        for panel, power in zip(panels, powers, strict=True):
+            self._take(panel, power)
+        return self
+
+    def partial_fit(self, window: Any, exogenous_power: ArrayLike | None = None) -> Self:
+        """Follow the equations through one more window.
+
+        Parameters
+        ----------
+        window : DataFrame or array of shape (L, N)
+            Rows of the window, the same series each time.
+        exogenous_power : array of shape (N,), optional
+            Mean squares of the inputs in the window, positive; NaN where unknown under ``exogenous="partial"``.
+
+        Returns
+        -------
+        self
+            The learner.
+
+        Raises
+        ------
+        ValueError
+            As the class says.
+        """
+        self._validate()
+        panel = self._open(window)
+        to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has one
+        power = exogenous_power if to_frame is None else to_frame().T
+        self._take(panel, read_powers(power, panel.names, 1, self.exogenous)[0])
+        return self
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
+        raise NotImplementedError("fit and partial_fit take windows one by one")
+
+    def _take(self, panel: Panel, powers: np.ndarray) -> None:
+        """Check a window, then follow the equations through it."""
+        if self.method == "rls" and self.exogenous != "known":
+            raise ValueError(
+                f"method='rls' needs exogenous='known', got {self.exogenous!r}: give all powers, or method='likelihood'"
+            )
+        names, rows = panel.names, np.concatenate(panel.segments)
+        if hasattr(self, "_tracker"):
+            check_same_names(self.variables_, names, "the windows before", "this window", "series")
+            order = [names.index(name) for name in self.variables_]
+            names, rows, powers = tuple(self.variables_), rows[:, order], powers[order]
+        if self.fit_intercept:
+            rows = rows - rows.mean(axis=0)
+        with one_blas_thread():
+            moment = np.ascontiguousarray(rows.T @ rows / len(rows))
+            data = SecondMoments(moment[None], np.array([float(len(rows))]), powers[None])
+            check_moments(data, names)
+            if not hasattr(self, "_tracker"):
+                self._set_names(names)
+                self._tracker = self._make_tracker(len(names))
+            was_settled = self._tracker.settled
+            self._tracker.add(moment, len(rows), np.ascontiguousarray(powers))
+        self._scales = data.scales
+        self._results = {}
+        if self._tracker.settled and not was_settled:
+            warn_of_proportional(self.variables_, self._tracker.find_proportional())
+
+    def _make_tracker(self, n_series: int) -> LikelihoodTracker | RecursiveTracker:
+        if self.method == "rls":
+            return RecursiveTracker(n_series, self.forgetting)
+        return LikelihoodTracker(n_series, self.forgetting, self.sweeps, self.detect)
+
+    # ---- results ----
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """A, ``[target, source]``."""
+        return self._report().matrix
+
+    @property
+    def gain_(self) -> np.ndarray:
+        """Diagonal of B."""
+        return self._report().gains
+
+    @property
+    def exogenous_power_(self) -> np.ndarray:
+        """Powers of the inputs in the newest window behind ``coef_``."""
+        return self._report().powers[-1]
+
+    @property
+    def restarts_(self) -> list[int]:
+        """Windows which contradicted the equations before."""
+        self._require_fit()
+        return list(self._tracker.restarts)
+
+    @property
+    def is_provisional_(self) -> bool:
+        """Whether ``coef_`` is older than the last restart, or not identifiable yet."""
+        self._require_fit()
+        return not self._tracker.settled
+
+    @property
+    def n_windows_(self) -> int:
+        """Windows so far."""
+        self._require_fit()
+        return self._tracker.n_windows
+
+    def _report(self):
+        self._require_fit()
+        assert self._tracker.reported is not None
+        return self._tracker.reported
