@@ -30,6 +30,8 @@ from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS
+from pgmx.estimators.time_series.inducing import SparsityInducingLDS
+from pgmx.estimators.time_series.scalable import ScalableLDS
 from pgmx.estimators.time_series.sem.identifiability import IdentifiabilityWarning
 from pgmx.estimators.time_series.sem.tensor_sem import TensorSEM
 from pgmx.estimators.time_series.sem.tensor_sem_tracker import TensorSEMTracker
@@ -57,9 +59,11 @@ __all__ = [
     "NeighborhoodLasso",
     "Nonparanormal",
     "OnlineEdgeGrafting",
+    "ScalableLDS",
     "SelectedGraph",
     "SimulatedAnnealing",
     "SparsityEnforcingLDS",
+    "SparsityInducingLDS",
     "TensorSEM",
     "TensorSEMTracker",
 ]

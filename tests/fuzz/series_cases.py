@@ -88,3 +88,29 @@ enter_calls(
     {**SVARM_WRONG, "kernels": Wrong(("gaussian", (), ("x",), 3)), "bandwidth": Wrong((0.0, "x")), "max_rank": NATURAL},
     0.5,
 )
+PENALTY = Wrong((0.0, -1.0, np.nan, "x"))
+COUNT = Wrong((0, -1, 1.5, "x"))
+enter_calls(
+    "estimators.SparsityInducingLDS",
+    learn("SparsityInducingLDS"),
+    lambda rng: {**draw_series(rng), "k": 2, "screen": pick(rng, [None, 1, 3])},
+    check_system,
+    {
+        **WRONG,
+        "lam": PENALTY,
+        "lam_ratio": PENALTY,
+        "k": COUNT,
+        "screen": COUNT,
+        "refit": SWITCH,
+        "solver": Wrong(("x", None)),
+    },
+    0.5,
+)
+enter_calls(
+    "estimators.ScalableLDS",
+    learn("ScalableLDS"),
+    lambda rng: {**draw_series(rng), "seed_fraction": 0.5, "solver": pick(rng, ["lasso", "sgd"])},
+    check_system,
+    {**WRONG, "n_seeds": Wrong((0, 99, -1, "x")), "seed_fraction": PENALTY, "k": COUNT, "lam": PENALTY},
+    0.5,
+)

@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.estimators import DenseLDS, KernelSVARM, LinearSVARM, SparsityEnforcingLDS, TensorSEM, TensorSEMTracker
+from pgmx.estimators import (
+    DenseLDS,
+    KernelSVARM,
+    LinearSVARM,
+    ScalableLDS,
+    SparsityEnforcingLDS,
+    SparsityInducingLDS,
+    TensorSEM,
+    TensorSEMTracker,
+)
 
 _WEIGHTS = "rows of a series depend on those before them, so they have no weights"
 #: scikit-learn's checks that cannot hold, each with its reason.
@@ -52,6 +61,8 @@ SERIES_LEARNERS = {
     SparsityEnforcingLDS: SeriesLearner(lambda n: {"structure": np.tri(n)}, FORECASTS, takes_any_width=False),
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
+    SparsityInducingLDS: SeriesLearner(expected_failures=FORECASTS),
+    ScalableLDS: SeriesLearner(lambda n: {"n_seeds": n}, FORECASTS),
 }
 
 every_series_learner = pytest.mark.parametrize("cls", SERIES_LEARNERS, ids=lambda cls: cls.__name__)

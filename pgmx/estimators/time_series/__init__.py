@@ -6,6 +6,9 @@
 - `linear`: what all learners of linear dynamical systems share: units, results, forecasts
 - `dense`: linear dynamical systems by least squares
 - `enforcing`: linear dynamical systems of a known structure
+- `sparse_problem`: a linear problem as the sparse solvers take it: cross-products or rows
+- `inducing`: sparse linear dynamical systems by the lasso
+- `scalable`: sparse linear dynamical systems of very many series, from the parents of a few
 - `svarm`: structural vector autoregressions, linear and with kernels
 - `sem`: structural equations from windows over which the powers of the inputs change
 """

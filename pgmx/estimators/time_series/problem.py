@@ -103,15 +103,17 @@ def split_coefficients(problem: LDSProblem, stacked: np.ndarray) -> LDSSolution:
     )
 
 
-def split_sparse_coefficients(problem: LDSProblem, stacked: csr_array) -> LDSSolution:
-    """Return the solution of sparse coefficients (N, P), predictors in columns."""
+def split_sparse_coefficients(
+    problem: LDSProblem, stacked: csr_array, residuals: np.ndarray | None = None
+) -> LDSSolution:
+    """Return the solution of sparse coefficients (N, P), predictors in columns, and residuals if they are known."""
     n, lagged = problem.n_series, problem.n_lagged
     free = stacked[:, lagged:].toarray()
     return LDSSolution(
         tuple(csr_array(stacked[:, lag * n : (lag + 1) * n]) for lag in range(problem.lags)),
         free[:, : problem.n_exogenous],
         free[:, -1].copy() if problem.has_intercept else np.zeros(n),
-        sum_residuals(problem, stacked.T),
+        sum_residuals(problem, stacked.T) if residuals is None else residuals,
     )
 
 

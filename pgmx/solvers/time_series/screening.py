@@ -8,7 +8,7 @@ from scipy.linalg import lstsq
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
-from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE
+from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, find_violation
 
 #: Most checks of what is left out per target.
 CHECKS = 100
@@ -175,6 +175,19 @@ def fit_rows(rows: Rows, coefs: csr_array) -> csr_array:
         else:
             values[part] = lstsq(chosen.T, y, check_finite=False)[0]
     return csr_array((values, coefs.indices, coefs.indptr), shape=coefs.shape)
+
+
+def measure_row_violation(rows: Rows, coefs: csr_array, lam: float) -> float:
+    """Return the largest violation of the optimality conditions, as `measure_violation` does from cross-products."""
+    largest = 0.0
+    for first in range(0, len(rows.targets), BLOCK):
+        part = coefs[first : first + BLOCK]
+        gradients = (rows.targets[first : first + BLOCK] - part @ rows.predictors) @ rows.predictors.T
+        gradients /= rows.predictors.shape[1]
+        for place in range(len(gradients)):
+            gradients[place, rows.forbidden.get(first + place, NONE)] = 0.0
+        largest = max(largest, find_violation(gradients, part, lam, first, rows.required))
+    return largest
 
 
 def sum_row_residuals(rows: Rows, coefs: csr_array) -> np.ndarray:

@@ -1,17 +1,27 @@
 """Parents of all nodes from those of some: a node that feeds a seed has the parents of two steps of that seed."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from pgmx.solvers.time_series.lagged_lasso import keep_largest
 
 
-def share_parents(one_step: csr_array, two_steps: csr_array, seeds: np.ndarray, n: int, lags: int, k: int) -> csr_array:
+def share_parents(
+    one_step: csr_array,
+    two_steps: csr_array,
+    seeds: np.ndarray,
+    n: int,
+    lags: int,
+    k: int,
+    forbidden: Mapping[int, np.ndarray] | None = None,
+) -> csr_array:
     r"""Return the scores (n, L n) of the parents of all nodes, at most k of each, by algorithm 4 of the source.
 
     .. math:: E_{(j), (u, l')} = \sum_{i \in S: (j, l) \in N_i} |B_{i, (u, l + l')}| / \|B_i\|_1
 
-    Seeds keep the sizes of `one_step` (s, L n), their parents N. `two_steps` (s, (2 L - 1) n) holds B, lags 2 to 2 L.
+    Seeds keep |`one_step`| (s, L n). B is `two_steps` (s, (2 L - 1) n), lags 2 to 2 L. What is forbidden has no score.
     """
     one_step, two_steps = keep_largest(one_step, k, {}), abs(csr_array(two_steps))
     sums = np.asarray(two_steps.sum(axis=1)).ravel()
@@ -26,6 +36,9 @@ def share_parents(one_step: csr_array, two_steps: csr_array, seeds: np.ndarray, 
     is_seed = np.zeros(n, dtype=bool)
     is_seed[seeds] = True
     evidence.data[is_seed[np.repeat(np.arange(n), np.diff(evidence.indptr))]] = 0.0
+    for target, predictors in (forbidden or {}).items():
+        part = slice(evidence.indptr[target], evidence.indptr[target + 1])
+        evidence.data[part][np.isin(evidence.indices[part], predictors)] = 0.0
     evidence.eliminate_zeros()
     evidence.sort_indices()
     others = keep_largest(evidence, k, {})
@@ -33,3 +46,13 @@ def share_parents(one_step: csr_array, two_steps: csr_array, seeds: np.ndarray, 
     order = np.arange(n)
     order[seeds] = n + np.arange(len(seeds))
     return csr_array(vstack([others, abs(one_step)], format="csr")[order])
+
+
+def add_required(scores: csr_array, required: Mapping[int, np.ndarray]) -> csr_array:
+    """Return the scores with 1 in place of those of required predictors, which may be none."""
+    if not required:
+        return scores
+    rows = np.repeat(list(required), [len(predictors) for predictors in required.values()])
+    columns = np.concatenate(list(required.values()))
+    added = csr_array((np.ones(len(rows)), (rows, columns)), shape=scores.shape)
+    return csr_array(scores.maximum(added))

@@ -10,7 +10,7 @@ from pgmx.solvers.time_series.screening import NONE, Rows
 STEPS, LENGTH = 20, 0.5
 
 
-def descend_lasso(rows: Rows, lam: float, seed: np.random.SeedSequence | int) -> np.ndarray:
+def descend_lasso(rows: Rows, lam: float, seed: int | None) -> np.ndarray:
     """Return coefficients (m, p) after 20 p steps from zero.
 
     All targets share the drawn rows. A step is b += γ ((y - b'x) x - λ sign(b)) with γ = 1 / (2 mean ‖x‖²); a random
@@ -31,7 +31,7 @@ def descend_lasso(rows: Rows, lam: float, seed: np.random.SeedSequence | int) ->
     return coefs
 
 
-def _descend(predictors: np.ndarray, targets: np.ndarray, lam: float, seed: np.random.SeedSequence | int) -> np.ndarray:
+def _descend(predictors: np.ndarray, targets: np.ndarray, lam: float, seed: int | None) -> np.ndarray:
     rows = np.ascontiguousarray(predictors.T)
     coefs = np.zeros((len(targets), len(predictors)))
     size = float(np.einsum("ij,ij->", rows, rows)) / len(rows)

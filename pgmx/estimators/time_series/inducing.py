@@ -1,0 +1,232 @@
+"""Sparse linear dynamical systems by the lasso."""
+
+from collections.abc import Collection, Hashable
+from numbers import Integral, Real
+from typing import Any, Literal
+
+from scipy.sparse import csr_array
+
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.estimators.time_series.sparse_problem import (
+    finish,
+    list_knowledge,
+    make_rows,
+    reduce_moments,
+)
+from pgmx.solvers.time_series.lagged_lasso import (
+    find_largest_penalty,
+    fit_support,
+    keep_largest,
+    measure_violation,
+    solve_lasso,
+)
+from pgmx.solvers.time_series.screening import find_candidates, fit_rows, measure_row_violation, solve_screened
+from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
+
+
+class SparsityInducingLDS(LDSLearner):
+    r"""Sparse linear dynamical system: the lasso chooses the parents of every series.
+
+    .. math::
+
+        \min_{A_i} \; \frac{1}{2 T'} \sum_t \Big( x_{it} - \sum_{l=1}^{L} A_{l,i}\, x_{t-l} \Big)^2
+        + \lambda \sum_l \| A_{l,i} \|_1
+
+    for each series i, over the T' rows t whose L rows before are observed. Each series may keep only its k largest
+    coefficients, and these are fitted once more by least squares.
+
+    Parameters
+    ----------
+    data : DataFrame, array, path, iterator of frames, or list or dict of tables, optional
+        What ``estimate()`` learns from; ``fit(X)`` needs none.
+    lags : int, default=1
+        The number of lags L.
+    lam : float, default=None
+        The penalty λ > 0, of the series divided by their standard deviations under `standardize`.
+    lam_ratio : float, default=0.1
+        Without `lam`: λ as a share, at most 1, of the smallest penalty at which there are no edges, ``lam_max_``.
+    k : int, default=None
+        Most parents (series and lag) of a series, those of largest coefficients; all that the lasso finds by default.
+    refit : bool, default=True
+        Whether the coefficients of the chosen parents are those of least squares; else they are the lasso's.
+    screen : int, default=None
+        Solve over this number of best correlations of each series, for so many series that their cross-products, 8 (L
+        n)² bytes, cannot be held. What violates the optimality of the solution joins until nothing does; with `k`,
+        until the k largest stay the same: `kkt_residual_` then tells what is left out.
+    solver : {"lasso", "sgd"}, default="lasso"
+        The exact optimum, or 20 L n stochastic gradient steps, as in [1]_, which need `k`: an approximation that is
+        slower and worse, without a certificate.
+    standardize : bool, default=True
+        Whether the series are divided by their population standard deviations.
+    fit_intercept : bool, default=False
+        Whether there is a constant, which is not penalised.
+    exogenous_columns : list of column names, default=None
+        Columns that are no series: they enter at the time of the predicted row, and are not penalised.
+    seasonal_period : int, default=None
+        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones.
+    required_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges that must be there: they are not penalised, and stay beside the k largest.
+    forbidden_edges : collection of ((source, lag), (target, 0)), default=None
+        Edges whose coefficients are zero.
+    time_column : hashable, default=None
+        Column of the times; else the index of a pandas frame.
+    groups : hashable, default=None
+        Column that tells the series of a panel apart.
+    missing : {"error", "drop"}, default="error"
+        A missing cell raises, or the rows whose lag window has one are left out.
+    irregular : {"error", "ignore"}, default="error"
+        Times that are not regular raise, or rows are taken as equidistant.
+    random_state : int or None, default=0
+        Seed of the rows that "sgd" draws; None draws fresh entropy.
+
+    Attributes
+    ----------
+    coef_ : csr_array of shape (n, n), or tuple of lags + 1 of them for several lags
+        Coefficients ``[target, source]``, of the lags 0 (no entries) to L, in the user's units.
+    lam_, lam_max_ : float
+        The penalty, and the smallest one without any edge but required ones.
+    kkt_residual_ : float
+        Largest violation of the optimality conditions of the lasso, before `k` and `refit`; 0 or about 1e-12 λ but for
+        `screen` with `k`, and "sgd".
+    intercept_ : ndarray of shape (n,)
+        The constants, zeros without `fit_intercept`.
+    exogenous_coef_ : ndarray of shape (n, n_exogenous)
+        Coefficients of the exogenous and then the seasonal columns.
+    noise_covariance_ : ndarray of shape (n, n), or (n,) for more than 2,000 series
+        Covariance of the residuals, or their variances alone; divided by `n_targets_`.
+    model_ : LinearDynamicalSystem
+        The learned system, made on first access.
+    graph_ : TimeSeriesGraph
+        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+    n_targets_ : int
+        Rows that were predicted.
+    n_left_out_ : int
+        Rows that were not, since their lag window has unobserved rows.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the series; the matrix of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn; of the series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unusable data and unknown options. The message names the culprit.
+
+    Notes
+    -----
+    Cost for P = L n predictors and m non-zeros: T' P² for the cross-products, then m P. With `screen` 2 T' P n for the
+    correlations, as much per check, and T' screen² n; memory for three copies of the lagged rows.
+
+    References
+    ----------
+    .. [1] Chaabene, W. (2017). Thesis, Virginia Tech, algorithm 3.
+    .. [2] Fan, J. and Lv, J. (2008). Sure independence screening for ultrahigh dimensional feature space. Journal of
+       the Royal Statistical Society B 70, 849-911.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.datasets import sparse_system
+    >>> A, rng = sparse_system(30, degree=2), np.random.default_rng(0)
+    >>> X = np.zeros((500, 30))
+    >>> for t in range(1, 500):
+    ...     X[t] = A @ X[t - 1] + rng.standard_normal(30)
+    >>> from pgmx.estimators import SparsityInducingLDS
+    >>> learner = SparsityInducingLDS(k=2).fit(X)
+    >>> int(((learner.coef_ != 0).multiply(A != 0)).sum()), learner.coef_.nnz
+    (60, 60)
+    """
+
+    _parameter_constraints = {
+        **LDSLearner._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither"), None],
+        "lam_ratio": [Interval(Real, 0, 1, closed="right")],
+        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "refit": ["boolean"],
+        "screen": [Interval(Integral, 1, None, closed="left"), None],
+        "solver": [StrOptions({"lasso", "sgd"})],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    lam_: float
+    lam_max_: float
+    kkt_residual_: float
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        lags: int = 1,
+        lam: float | None = None,
+        lam_ratio: float = 0.1,
+        k: int | None = None,
+        refit: bool = True,
+        screen: int | None = None,
+        solver: Literal["lasso", "sgd"] = "lasso",
+        standardize: bool = True,
+        fit_intercept: bool = False,
+        exogenous_columns: Collection[Hashable] | None = None,
+        seasonal_period: int | None = None,
+        required_edges: Collection | None = None,
+        forbidden_edges: Collection | None = None,
+        time_column: Hashable | None = None,
+        groups: Hashable | None = None,
+        missing: Literal["error", "drop"] = "error",
+        irregular: Literal["error", "ignore"] = "error",
+        random_state: int | None = 0,
+    ):
+        self.data = data
+        self.lags = lags
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.k = k
+        self.refit = refit
+        self.screen = screen
+        self.solver = solver
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.exogenous_columns = exogenous_columns
+        self.seasonal_period = seasonal_period
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.time_column = time_column
+        self.groups = groups
+        self.missing = missing
+        self.irregular = irregular
+        self.random_state = random_state
+
+    def _reads_pieces(self) -> bool:
+        return self.screen is None and self.solver == "lasso"
+
+    def _solve(self, problem: LDSProblem) -> LDSSolution:
+        if self.solver == "sgd" and self.k is None:
+            raise ValueError('solver="sgd" needs k: no coefficient of its steps is exactly zero')
+        if self.solver == "sgd" or self.screen is not None:
+            return self._solve_rows(problem)
+        reduction, required = reduce_moments(problem), list_knowledge(problem)[1]
+        products = reduction.products
+        self._set_penalty(find_largest_penalty(products.cross, required))
+        coefs = solve_lasso(products, self.lam_, required)
+        self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
+        coefs = keep_largest(coefs, self.k, required)
+        return finish(problem, reduction, fit_support(products, coefs) if self.refit else coefs)
+
+    def _solve_rows(self, problem: LDSProblem) -> LDSSolution:
+        row_problem = make_rows(problem, range(1, self.lags + 1))
+        rows = row_problem.rows
+        if self.solver == "sgd":
+            self._set_penalty(find_candidates(rows, 1)[1])
+            coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))
+            self.kkt_residual_ = measure_row_violation(rows, coefs, self.lam_)
+        else:
+            assert self.screen is not None
+            solution = solve_screened(rows, self.lam, self.lam_ratio, self.screen, self.k)
+            coefs, self.lam_, self.lam_max_, self.kkt_residual_ = solution
+        coefs = keep_largest(coefs, self.k, rows.required)
+        return finish(problem, row_problem, fit_rows(rows, coefs) if self.refit else coefs)
+
+    def _set_penalty(self, largest: float) -> None:
+        self.lam_max_ = largest
+        self.lam_ = self.lam_ratio * largest if self.lam is None else float(self.lam)
