@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from oracles import belief_propagation, group_lasso
-from pgmx.estimators import EdgeGrafting, OnlineEdgeGrafting
+from pgmx.estimators import EdgeGrafting, GroupLassoMarkovNetwork, OnlineEdgeGrafting
 
 LAM, L2, CARDS = 0.005, 0.001, (2,) * 6
 
@@ -23,8 +23,9 @@ def latent_rows():
         EdgeGrafting(batch=True, loss="bethe", lam=LAM, l2=L2),
         EdgeGrafting(loss="bethe", lam=LAM, l2=L2),
         OnlineEdgeGrafting(loss="bethe", lam=LAM, l2=L2),
+        GroupLassoMarkovNetwork(loss="bethe", lam=LAM, l2=L2),
     ],
-    ids=["batch", "one by one", "online"],
+    ids=["batch", "one by one", "online", "working set"],
 )
 def test_the_best_parameters_are_kept(learner):
     rows = latent_rows()

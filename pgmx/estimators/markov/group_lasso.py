@@ -27,7 +27,8 @@ from pgmx.search.edges.exhaustive import WorkingSet
 from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: The first batch of a working set holds so many violators per variable.
+#: The first batch of a working set holds so many violators per variable. Of a loss that is not convex it holds one: where
+#: parameters have to be taken back, there are some between none and too many.
 _FIRST = 3
 
 
@@ -245,7 +246,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self.n_subsamples = n_subsamples
 
     def _source(self, problem, loss, seed):
-        return WorkingSet(problem.count_pairs(), self.tol, max(1, _FIRST * problem.n))
+        return WorkingSet(problem.count_pairs(), self.tol, _FIRST * problem.n if loss.is_convex else 1)
 
     def _validate(self) -> None:
         super()._validate()
