@@ -27,7 +27,7 @@ from pgmx.search.edges.exhaustive import WorkingSet
 from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: The first batch of a working set holds so many violators per variable. Of a loss that is not convex it holds one: where
+#: Violators per variable that the first batch of a working set holds. Of a loss that is not convex it holds one: where
 #: parameters have to be taken back, there are some between none and too many.
 _FIRST = 3
 
