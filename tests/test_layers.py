@@ -86,7 +86,7 @@ ORDER = {
         "learner",
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],
-    "pgmx/estimators/resampling": ["finished resampler", "bootstrap"],
+    "pgmx/estimators/resampling": ["block_bootstrap finished resampler", "bootstrap"],
     "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
     "pgmx/estimators/time_series": [
         "knowledge",
@@ -179,7 +179,7 @@ ORDER = {
     "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent freedom"],
     "pgmx/statistics": ["counts lagged moments ranks", "gaussian pairs"],
     "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],
-    "pgmx/statistics/lagged": ["design", "moments"],
+    "pgmx/statistics/lagged": ["design", "moments", "blocks"],
     "pgmx/statistics/pairs": ["cells", "tables"],
     "pgmx/statistics/ranks": ["columns transforms", "correlation"],
 }

@@ -26,6 +26,7 @@ from pgmx.estimators.markov.feature_grafting import FeatureGrafting, GraftingLig
 from pgmx.estimators.markov.first_hit_grafting import FirstHitEdgeGrafting
 from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork
 from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting
+from pgmx.estimators.resampling.block_bootstrap import BlockBootstrap
 from pgmx.estimators.resampling.bootstrap import BootstrapStructure
 from pgmx.estimators.selection.selected_graph import SelectedGraph
 from pgmx.estimators.time_series.dense import DenseLDS
@@ -43,6 +44,7 @@ __all__ = [
     "BaseStructureLearner",
     "BestChoiceEdgeGrafting",
     "BestFirstSearch",
+    "BlockBootstrap",
     "BootstrapStructure",
     "ChowLiuForest",
     "DenseLDS",

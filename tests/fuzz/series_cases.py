@@ -114,3 +114,19 @@ enter_calls(
     {**WRONG, "n_seeds": Wrong((0, 99, -1, "x")), "seed_fraction": PENALTY, "k": COUNT, "lam": PENALTY},
     0.5,
 )
+enter_calls(
+    "estimators.BlockBootstrap",
+    lambda X, n_resamples, block_length, **options: estimators.BlockBootstrap(
+        estimators.SparsityEnforcingLDS(**options), n_resamples=n_resamples, block_length=block_length
+    ).fit(X),
+    lambda rng: {
+        **draw_structure(rng),
+        "n_resamples": int(rng.integers(1, 20)),
+        "block_length": int(rng.integers(1, 6)),
+    },
+    lambda result, arguments: np.testing.assert_array_equal(
+        result.edge_probability_[1:] > 0, np.broadcast_to(arguments["structure"], result.edge_probability_[1:].shape)
+    ),
+    {"n_resamples": Wrong((0, *NATURAL.values)), "block_length": Wrong((0, 1.5, "x"))},
+    0.3,
+)

@@ -10,6 +10,7 @@ from pgmx.estimators import (
     CLIME,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
+    BlockBootstrap,
     BootstrapStructure,
     ChowLiuForest,
     EdgeGrafting,
@@ -112,6 +113,7 @@ LEARNERS = [
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }
 

@@ -1,0 +1,309 @@
+"""Confidence in edges over (name, lag): a learner of series on many resamples of blocks of rows."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from pgmx.checks import as_reals
+from pgmx.data.series import Panel, open_series
+from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
+from pgmx.estimators.time_series.dense import DenseLDS
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem
+from pgmx.models import TimeSeriesGraph
+from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import one_blas_thread, spread
+from pgmx.runs.progress import ResamplingProgress
+from pgmx.runs.run import ProgressBar, Run
+from pgmx.statistics.lagged import BlockMoments, compute_block_moments
+
+#: Resamples of one task: the cross-products of all blocks are read once for them.
+_TOGETHER = 16
+
+
+class BlockBootstrap(BaseStructureLearner):
+    r"""How sure each edge over (name, lag) is: a learner of series is run on resamples of blocks of rows.
+
+    The rows that are predicted, each with its lag window, are cut into blocks of consecutive ones. Resample b draws as
+    many blocks as there are, with replacement, and gives coefficients :math:`A^{(b)}`. The probability of an edge is
+
+    .. math:: p(j, t - l \to i, t) = \frac1B \sum_b [A^{(b)}_l[i, j] \ne 0].
+
+    Parameters
+    ----------
+    estimator : learner of linear dynamical systems, default=None
+        The learner, with its options; it is cloned and never changed. ``DenseLDS()`` by default, which has all edges:
+        of it the standard errors alone are of use. A penalty that its options leave open is chosen on each resample.
+    block_length : int, default=None
+        Rows per block; None takes the cube root of the number of predicted rows, rounded up.
+    n_resamples : int, default=100
+        Number of resamples B.
+    max_time : float, default=None
+        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, seconds) after some resamples; True ends the run. Its own time is not counted.
+    n_jobs : int, default=None
+        Workers, as in joblib; the result is the same for any number.
+    random_state : int, RandomState, Generator or None, default=0
+        Resample b draws its blocks from ``numpy.random.default_rng([random_state, b])``; of a generator, a seed is
+        drawn first.
+
+    Attributes
+    ----------
+    edge_probability_ : ndarray of shape (lags + 1, n, n)
+        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero.
+    coef_mean_ : ndarray of shape (lags + 1, n, n)
+        Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
+    standard_errors_ : ndarray of shape (lags + 1, n, n)
+        Standard deviations of the coefficients over all resamples, zeros among them, in the user's units.
+    estimator_ : LDSLearner
+        The learner, fitted on all rows.
+    graph_ : TimeSeriesGraph
+        ``consensus_graph()``, made on first access.
+    block_length_ : int
+        Rows per block.
+    n_blocks_ : int
+        Number of blocks; the last of each complete segment may be shorter.
+    n_resamples_ : int
+        Resamples done.
+    converged_, stopped_by_ : bool, str
+        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the series; the matrix of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        As in scikit-learn; of the series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For options out of range, and for whatever the learner does not take; the message names the culprit.
+
+    Notes
+    -----
+    The cross-products of each block are computed once, and those of a resample are sums of them: there is no second
+    pass over the data. Memory: 8 (P² + P n + n²) bytes per block for P = L n predictors. The series are standardised
+    once, by all rows. Blocks should be longer than the time over which the noise is correlated.
+
+    References
+    ----------
+    .. [1] Künsch, H. R. (1989). The jackknife and the bootstrap for general stationary observations. Annals of
+       Statistics 17, 1217-1241, section 2; with blocks that do not overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import BlockBootstrap, SparsityEnforcingLDS
+    >>> rows = np.random.default_rng(0).standard_normal((200, 2))
+    >>> rows[1:, 1] += rows[:-1, 0]
+    >>> boot = BlockBootstrap(SparsityEnforcingLDS(structure=[[0, 0], [1, 0]])).fit(rows)
+    >>> boot.edge_probability_[1].tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    >>> bool(0.05 < boot.standard_errors_[1, 1, 0] < 0.1)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "estimator": [LDSLearner, None],
+        "block_length": [Interval(Integral, 1, None, closed="left"), None],
+        "n_resamples": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "callback": [callable, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    state_names = None  # of discrete variables
+
+    edge_probability_: np.ndarray
+    coef_mean_: np.ndarray
+    standard_errors_: np.ndarray
+    estimator_: LDSLearner
+    block_length_: int
+    n_blocks_: int
+    n_resamples_: int
+    converged_: bool
+    stopped_by_: str
+
+    def __init__(
+        self,
+        estimator: LDSLearner | None = None,
+        *,
+        block_length: int | None = None,
+        n_resamples: int = 100,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[ResamplingProgress], object] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.block_length = block_length
+        self.n_resamples = n_resamples
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def data(self) -> Any:
+        """The data of the estimator; ``estimate()`` learns from them."""
+        return getattr(self.estimator, "data", None)
+
+    @property
+    def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
+        """What a missing cell means to the estimator."""
+        return getattr(self.estimator, "missing", "error")
+
+    def _open(self, X: Any) -> Panel:
+        learner = self._make_learner()
+        learner._validate()
+        opened = learner._open(X)
+        return opened if isinstance(opened, Panel) else open_series(X, **learner._list_series_options())
+
+    def _make_learner(self) -> LDSLearner:
+        return DenseLDS() if self.estimator is None else clone(self.estimator)
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run:
+        learner = self._make_learner()
+        learner._refuse_weights(sample_weight)
+        show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
+        with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
+            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
+            with one_blas_thread():
+                learner._fit(opened, None)
+                problem = learner._make_problem(opened)
+                blocks = self._make_blocks(problem)
+            self._count_edges(blocks, clone(learner), problem, run)
+        self.estimator_, self._results = learner, {}
+        return run
+
+    def _make_blocks(self, problem: LDSProblem) -> BlockMoments:
+        """Return the cross-products of the blocks."""
+        length = ceil(problem.n_targets ** (1 / 3) - 1e-9) if self.block_length is None else int(self.block_length)
+        assert problem.panel is not None
+        blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
+        self.block_length_, self.n_blocks_ = length, len(blocks.sizes)
+        if self.n_blocks_ < 2:
+            raise ValueError(
+                f"block_length={length} makes a single block of {problem.n_targets} predicted rows: give shorter blocks"
+            )
+        return blocks
+
+    def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
+        """Run the resamples and set the results; tasks of some resamples are the same for any number of workers."""
+        seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
+        bare = replace(problem, panel=None)
+        task = _Resamples(learner, bare, int(seed), self.n_resamples, blocks.lags, blocks.n_exogenous)
+        arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
+        n_tasks = -(-self.n_resamples // _TOGETHER)
+        tallies: dict[int, _Tally] = {}
+        with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
+            try:
+                for number, tally in results:
+                    tallies[number] = tally
+                    if run.record(n_iter=sum(one.n_resamples for one in tallies.values())):
+                        break
+            except (Exception, KeyboardInterrupt) as error:  # of one resample: the others are held
+                run.interrupt(error)
+        if not tallies:
+            run.raise_error()
+        self._set_results([tallies[number] for number in sorted(tallies)], problem)
+        self.converged_ = self.n_resamples_ == self.n_resamples
+        self.stopped_by_ = run.conclude(self.converged_, "max_time")
+
+    def _set_results(self, tallies: list["_Tally"], problem: LDSProblem) -> None:
+        done = sum(tally.n_resamples for tally in tallies)
+        counts, sums, squares = (sum(parts) for parts in zip(*(tally[:3] for tally in tallies), strict=True))
+        units = problem.scales[:, None] / problem.scales
+        lagged = np.zeros((3, problem.lags + 1, *units.shape))
+        lagged[0, 1:] = counts / done
+        lagged[1, 1:] = units * sums / np.maximum(counts, 1)
+        lagged[2, 1:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
+        self.edge_probability_, self.coef_mean_, self.standard_errors_ = lagged
+        self.n_resamples_ = done
+
+    def consensus_graph(self, threshold: float = 0.9) -> TimeSeriesGraph:
+        """Return the edges that are probable enough.
+
+        Parameters
+        ----------
+        threshold : float, default=0.9
+            Least probability of an edge, above 0 and at most 1.
+
+        Returns
+        -------
+        TimeSeriesGraph
+            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is no such number.
+        """
+        self._require_fit()
+        if not isinstance(threshold, Real) or not 0 < float(as_reals(threshold, "threshold")) <= 1:
+            raise ValueError(f"threshold must be a share of resamples, above 0 and at most 1, got {threshold!r}")
+        probable = self.edge_probability_ >= float(threshold) - 1e-12
+        confidence = np.where(probable, self.edge_probability_, 0.0)
+        weights = np.where(probable, self.coef_mean_, 0.0)
+        return TimeSeriesGraph.from_coefficients(self.variables_, weights, confidence=confidence)
+
+    @property
+    def graph_(self) -> TimeSeriesGraph:
+        """The consensus graph at the probability 0.9."""
+        return self._make_once("graph", self.consensus_graph)
+
+
+class _Tally(NamedTuple):
+    """Over some resamples, in solved units, (lags, n, n): how often an edge is there, and sums of its coefficients."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    n_resamples: int
+
+
+class _Resamples:
+    """Task of a worker: some resamples, added up."""
+
+    def __init__(
+        self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
+    ) -> None:
+        self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
+        self._lags, self._n_exogenous = lags, n_exogenous
+
+    def __call__(self, arrays: SharedArrays, number: int) -> _Tally:
+        problem, learner = self._problem, clone(self._learner)
+        blocks = BlockMoments(
+            arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
+        )
+        numbers = range(number * _TOGETHER, min((number + 1) * _TOGETHER, self._n_resamples))
+        counts = np.array([draw_counts(self._seed, resample, len(blocks.sizes)) for resample in numbers])
+        shape = (problem.lags, problem.n_series, problem.n_series)
+        tally = _Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape), len(numbers))
+        for moments in blocks.sum(counts):
+            solution = learner._solve(replace(problem, summed=moments))
+            for lag, matrix in enumerate(solution.coefficients):
+                dense = matrix.toarray() if issparse(matrix) else matrix
+                tally.counts[lag] += dense != 0
+                tally.sums[lag] += dense
+                tally.squares[lag] += dense**2
+        return tally
+
+
+def draw_counts(seed: int, resample: int, n_blocks: int) -> np.ndarray:
+    """Return how often a resample holds each block."""
+    blocks = np.random.default_rng([seed, resample]).integers(n_blocks, size=n_blocks)
+    return np.bincount(blocks, minlength=n_blocks)

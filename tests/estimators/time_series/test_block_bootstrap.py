@@ -1,0 +1,109 @@
+"""Resamples of blocks of rows: the same as resampled rows, for any number of workers, and edges that are sure."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from helpers.series_learners import SERIES_LEARNERS, frame_of_system, simulate_system
+from pgmx.estimators import BlockBootstrap, DenseLDS, SparsityEnforcingLDS
+from pgmx.estimators.resampling.block_bootstrap import draw_counts
+
+REASONS = {
+    check: reason
+    for check, reason in SERIES_LEARNERS[DenseLDS].failures.items()
+    if "weight" in check  # there are no forecasts
+}
+
+
+@parametrize_with_checks(
+    [BlockBootstrap(DenseLDS(), n_resamples=2, block_length=1)], expected_failed_checks=lambda estimator: REASONS
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def resample_rows(rows, lags, length, n_resamples, seed, intercept):
+    """Return the coefficients (n_resamples, lags, n, n) of resampled blocks of the design's rows."""
+    n = rows.shape[1]
+    predictors = np.hstack([rows[lags - lag : len(rows) - lag] for lag in range(1, lags + 1)])
+    if intercept:
+        predictors = np.column_stack([predictors, np.ones(len(predictors))])
+    blocks = np.split(np.arange(len(predictors)), np.arange(length, len(predictors), length))
+    coefs = []
+    for number in range(n_resamples):
+        counts = draw_counts(seed, number, len(blocks))
+        chosen = np.concatenate([np.tile(block, count) for block, count in zip(blocks, counts, strict=True)])
+        chosen = chosen.astype(np.int64)
+        coef = np.linalg.lstsq(predictors[chosen], rows[lags:][chosen], rcond=None)[0][: lags * n]
+        coefs.append(coef.reshape(lags, n, n).transpose(0, 2, 1))
+    return np.array(coefs)
+
+
+@pytest.mark.parametrize(("lags", "intercept"), [(1, False), (2, True)])
+def test_resamples_are_those_of_rows(lags, intercept):
+    rows, _ = simulate_system(3, 103, level=10.0 * intercept)
+    learner = DenseLDS(lags=lags, fit_intercept=intercept)
+    boot = BlockBootstrap(learner, block_length=7, n_resamples=20, random_state=5).fit(rows)
+    coefs = resample_rows(rows, lags, 7, 20, 5, intercept)
+    np.testing.assert_allclose(boot.coef_mean_[1:], coefs.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(boot.standard_errors_[1:], coefs.std(axis=0), atol=1e-7)
+    assert (boot.edge_probability_[1:] == 1).all()
+    assert not boot.edge_probability_[0].any()
+    assert (boot.block_length_, boot.n_blocks_, boot.n_resamples_) == (7, -(-(103 - lags) // 7), 20)
+    np.testing.assert_array_equal(boot.estimator_.coef_, learner.fit(rows).coef_)
+
+
+def test_blocks_end_with_their_series():
+    rows, _ = simulate_system(3, 90)
+    boot = BlockBootstrap(DenseLDS(), block_length=10, n_resamples=2).fit([rows[:36], rows[36:]])
+    assert boot.n_blocks_ == 4 + 6
+
+
+def test_the_number_of_workers_does_not_show():
+    frame = frame_of_system(4, 150)
+    boots = [
+        BlockBootstrap(SparsityEnforcingLDS(structure=np.tri(4)), n_resamples=40, n_jobs=n_jobs).fit(frame)
+        for n_jobs in (None, 2)
+    ]
+    for name in ("edge_probability_", "coef_mean_", "standard_errors_"):
+        np.testing.assert_array_equal(getattr(boots[0], name), getattr(boots[1], name))
+    assert boots[0].converged_
+    copied = pickle.loads(pickle.dumps(boots[0]))
+    assert copied.graph_.edges == boots[0].graph_.edges
+
+
+def test_the_consensus_holds_what_is_probable():
+    frame = frame_of_system(4, 150)
+    boot = BlockBootstrap(SparsityEnforcingLDS(structure=np.tri(4)), n_resamples=10).fit(frame)
+    graph = boot.graph_
+    assert graph.number_of_edges() == 10
+    source, target = ("a", 1), ("d", 0)
+    assert graph.edges[source, target]["confidence"] == 1.0
+    assert graph.edges[source, target]["weight"] == pytest.approx(boot.coef_mean_[1, 3, 0])
+    boot.edge_probability_[1, 3, 0] = 0.5
+    assert not boot.consensus_graph(0.6).has_edge(source, target)
+    assert boot.consensus_graph(0.5).edges[source, target]["confidence"] == 0.5
+    for threshold in (0, 1.5, "x", float("nan")):
+        with pytest.raises(ValueError, match="threshold must be"):
+            boot.consensus_graph(threshold)
+
+
+def test_both_faces_and_options():
+    frame = frame_of_system(3, 100)
+    bound = BlockBootstrap(SparsityEnforcingLDS(frame, structure=np.eye(3)), n_resamples=3)
+    assert bound.estimate().edges == bound.graph_.edges
+    copied = clone(bound)
+    assert copied.data is None
+    copied.set_params(n_resamples=2, estimator__lags=2)
+    assert copied.fit(frame).edge_probability_.shape == (3, 3, 3)
+    assert bound.estimator.lags == 1
+    calls = []
+    ended = BlockBootstrap(n_resamples=50, callback=lambda progress: calls.append(progress.n_iter) or True).fit(frame)
+    assert (ended.n_resamples_, ended.stopped_by_, calls) == (16, "callback", [16])
+    with pytest.raises(ValueError, match="single block of 99 predicted rows"):
+        BlockBootstrap(block_length=99).fit(frame)
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        BlockBootstrap().fit(frame, sample_weight=np.ones(100))
