@@ -6,6 +6,7 @@
 - `sampling`: forward sampling of Bayesian networks as frames
 - `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
+- `structural`: series with nonlinear influences, and responses to random inputs
 - `switching`: series of structural equations whose inputs change their powers from window to window
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
@@ -26,11 +27,14 @@ from pgmx.datasets.markov import (
 )
 from pgmx.datasets.reservoir import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
+from pgmx.datasets.structural import KernelResponses, StructuralSeries, kernel_responses, structural_series
 from pgmx.datasets.switching import SwitchingSeries, kronecker_coefficients, switching_series
 from pgmx.datasets.time_series import gridded_counts, sparse_system
 
 __all__ = [
+    "KernelResponses",
     "ReservoirRanks",
+    "StructuralSeries",
     "SwitchingSeries",
     "chain_network",
     "gaussian_chain_network",
@@ -39,6 +43,7 @@ __all__ = [
     "gaussian_random_network",
     "grid_network",
     "gridded_counts",
+    "kernel_responses",
     "kronecker_coefficients",
     "list_networks",
     "load_network",
@@ -47,6 +52,7 @@ __all__ = [
     "sample",
     "sample_markov_network",
     "sparse_system",
+    "structural_series",
     "switching_series",
     "tree_network",
 ]

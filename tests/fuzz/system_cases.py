@@ -58,6 +58,37 @@ enter_calls(
     {"n_rows": NATURAL, "n_columns": NATURAL, "mean_count": Wrong((0, *SCALE.values)), "random_state": SEED},
     0.3,
 )
+SHARE = Wrong((-0.1, 1.5, "x", None))
+enter_calls(
+    "datasets.structural_series",
+    datasets.structural_series,
+    lambda rng: {
+        "n": int(rng.integers(2, 12)),
+        "n_rows": int(rng.integers(1, 60)),
+        "function": pick(rng, ["even", "odd"]),
+    },
+    lambda result, arguments: np.testing.assert_equal(result.series.shape, (arguments["n_rows"], arguments["n"])),
+    {
+        "n": NATURAL,
+        "n_rows": NATURAL,
+        "edge_probability": SHARE,
+        "noise": Wrong((0, *SCALE.values)),
+        "random_state": SEED,
+    },
+    0.3,
+)
+enter_calls(
+    "datasets.kernel_responses",
+    datasets.kernel_responses,
+    lambda rng: {
+        "n": int(rng.integers(2, 12)),
+        "n_rows": int(rng.integers(2, 60)),
+        "kernel": pick(rng, ["gaussian", "poly2", "linear"]),
+    },
+    lambda result, arguments: np.testing.assert_equal(result.responses.shape, (arguments["n_rows"], arguments["n"])),
+    {"n": NATURAL, "n_rows": NATURAL, "kernel": Wrong(("x", None)), "edge_probability": SHARE, "random_state": SEED},
+    0.3,
+)
 for _name in ("coefficient_error", "structure_recall"):
     enter_calls(
         f"metrics.{_name}",

@@ -40,6 +40,8 @@ RESULTS = {
     ),
     *(
         "EdgeCurve",
+        "KernelResponses",
+        "StructuralSeries",
         "EdgeDifferences",
         "EliminationPlan",
         "Frame",

@@ -1,0 +1,193 @@
+"""Structural vector autoregressions: speed beside the source's set-up, size, and the tables and figures of the source.
+
+``python tests/benchmarks/svarm.py speed|size|eier|curves|directions`` prints one table each; CPU seconds with one
+thread of BLAS. TIME_SERIES.md holds the figures.
+"""
+
+import argparse
+import resource
+import sys
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from oracles.svarm import ThesisADMM
+from pgmx.datasets import kernel_responses, structural_series
+from pgmx.estimators import KernelSVARM, LinearSVARM
+from pgmx.metrics import edge_curve
+from pgmx.solvers.time_series.svarm.admm import SharedADMM
+from pgmx.solvers.time_series.svarm.blocks import build_blocks
+from pgmx.solvers.time_series.svarm.descent import solve_path
+from pgmx.solvers.time_series.svarm.kernels import make_kernel
+from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+
+RATIOS = (0.3, 0.1, 0.03, 0.01, 0.003)  # penalties of the protocol, of which the best counts
+FIGURES = {  # of the facts: kernel, snr: (linear, kernel) at T / N = 2, 5, 10, 20
+    ("poly2", 10.0): ((23.4, 14.1), (16.1, 3.9), (9.9, 0.92), (5.4, 0.26)),
+    ("poly2", 20.0): ((22.2, 8.3), (14.5, 0.53), (8.9, 0.0), (4.9, 0.0)),
+    ("gaussian", 10.0): ((22.6, 14.1), (13.6, 2.4), (9.2, 0.53), (None, None)),
+    ("gaussian", 20.0): ((None, None),) * 4,
+}
+
+
+def pose(rows, lags, kernel, responses=None):
+    """Return the problem of standardised series, or of responses to inputs, in which no node explains itself."""
+    blocks = build_blocks([rows], lags, [(make_kernel(kernel, 1.0), kernel)])
+    targets = rows[lags:] if responses is None else responses / responses.std(axis=0)
+    targets = np.ascontiguousarray((targets - targets.mean(axis=0)).T)
+    is_own = (blocks.lags == 0) & (blocks.sources == np.arange(len(targets))[:, None])
+    return GroupLassoProblem(blocks.columns, blocks.starts, targets, ~is_own), blocks
+
+
+def speed(seed=0):
+    """Compare one iteration and a whole fit with algorithm 6b as it is written: N = 20, T = 50, one lag."""
+    series = structural_series(20, 50, edge_probability=0.1, random_state=seed).series
+    z = (series - series.mean(axis=0)) / series.std(axis=0)
+    problem, _ = pose(z, 1, "gaussian")
+    lam = 0.3 * problem.lam_max
+    shared = SharedADMM(problem, lam)
+    began = process_time()
+    for _ in range(200):
+        shared.iterate()
+    ours = (process_time() - began) / 200
+    fits = {}
+    for solver in ("descent", "admm"):
+        KernelSVARM(lam=lam, solver=solver).fit(series)
+        began = process_time()
+        for _ in range(5):
+            learner = KernelSVARM(lam=lam, solver=solver).fit(series)
+        fits[solver] = (process_time() - began) / 5
+        print(f"{solver}: objective {learner.objective_:.8f}, gap {learner.dual_gap_ / learner.objective_:.1e}")
+    began = process_time()
+    thesis = ThesisADMM(z)
+    set_up = process_time() - began
+    began = process_time()
+    for _ in range(3):
+        thesis.iterate(lam)
+    theirs = (process_time() - began) / 3
+    n_iter = 3
+    while n_iter < 60:
+        thesis.iterate(lam)
+        n_iter += 1
+    upper, lower = thesis.bounds(lam).T
+    print(f"algorithm 6b: set-up {set_up:.2f} s, iteration {theirs * 1e3:.1f} ms")
+    print(f"after {n_iter} iterations: gap {(upper - lower).sum() / upper.sum():.1e}, objective {upper.sum():.6f}")
+    print(f"shared iteration {ours * 1e3:.3f} ms: {theirs / ours:.0f} times as fast")
+    for solver, seconds in fits.items():
+        whole = set_up + n_iter * theirs
+        print(
+            f"whole fit by {solver} {seconds:.4f} s: {set_up / seconds:.0f} times as fast as the set-up, "
+            f"{whole / seconds:.0f} times with its iterations"
+        )
+
+
+def size(seed=0):
+    """Print CPU seconds and memory of the two large problems of the target."""
+    series = structural_series(60, 200, edge_probability=0.04, random_state=seed).series
+    began = process_time()
+    learner = KernelSVARM().fit(series)
+    print(f"N = 60, T = 200, lam_max / 10: {process_time() - began:.2f} CPU s, converged {learner.converged_}")
+    series = structural_series(200, 1000, edge_probability=0.01, random_state=seed).series
+    for name, rows in (("even functions", series), ("noise", np.random.default_rng(seed).standard_normal((1000, 200)))):
+        began = process_time()
+        learner = KernelSVARM(lags=3, max_rank=15, tol=1e-4)
+        path = learner.path(rows, n_lams=10, lam_min_ratio=0.3)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        gap = (path.dual_gaps / path.objectives).max()
+        print(
+            f"N = 200, L = 3, T = 1,000, path of ten, {name}: {process_time() - began:.1f} CPU s, {memory:.2f} GB, "
+            f"gap {gap:.1e}, {path.n_edges[-1]} edges",
+            flush=True,
+        )
+
+
+def compute_error(strengths, truth):
+    """Return the smallest share of wrong pairs over all thresholds, in per cent."""
+    off = ~np.eye(len(truth), dtype=bool)
+    order = np.argsort(-strengths[off], kind="stable")
+    edges, values = truth[off][order], strengths[off][order]
+    wrong = edges.sum() - np.cumsum(edges) + np.cumsum(~edges)
+    is_end = np.append(values[1:] < values[:-1], True) & (values > 0)
+    return 100.0 * min([edges.sum(), *wrong[is_end]]) / off.sum()
+
+
+def measure_protocol(kernel, snr, n_rows, used, seed, n=20):
+    """Return the error of one draw of the protocol, with the best penalty of five."""
+    inputs, responses, truth = kernel_responses(n, n_rows, kernel=kernel, snr=snr, random_state=seed)
+    problem, blocks = pose(inputs, 0, used, responses)
+    errors = []
+    for estimates in solve_path(problem, problem.lam_max * np.array(RATIOS), tol=1e-4, max_iter=100_000):
+        strengths = np.zeros((n, n))
+        strengths[:, blocks.sources] = problem.measure_blocks(estimates.coefficients)
+        errors.append(compute_error(strengths, truth))
+    return min(errors)
+
+
+def eier(seeds=4):
+    """Print the edge identification error rates of section 5.6.1 beside the facts."""
+    print("| kernel, SNR | T/N = 2: linear / kernel | 5 | 10 | 20 |\n|---|---|---|---|---|")
+    for (kernel, snr), facts in FIGURES.items():
+        cells = []
+        for ratio, fact in zip((2, 5, 10, 20), facts, strict=True):
+            means = [
+                np.mean([measure_protocol(kernel, snr, 20 * ratio, used, seed) for seed in range(seeds)])
+                for used in ("linear", kernel)
+            ]
+            known = " / ".join("-" if value is None else f"{value}" for value in fact)
+            cells.append(f"{means[0]:.1f} / {means[1]:.2f} ({known})")
+        print(f"| {kernel}, {snr:.0f} dB | {' | '.join(cells)} |", flush=True)
+
+
+def curves(seeds=5):
+    """Print areas under the receiver operating characteristic of lagged edges, N = 10."""
+    learners = {
+        "KernelSVARM": KernelSVARM(),
+        "KernelSVARM, linear and poly2": KernelSVARM(kernels=("linear", "poly2")),
+        "LinearSVARM": LinearSVARM(),
+        "least squares, |t|": None,
+    }
+    cases = [("even", 200), ("even", 800), ("odd", 200), ("linear", 200)]
+    print("| learner | " + " | ".join(f"{function}, T = {rows}" for function, rows in cases) + " |")
+    print("|---|" + "---|" * len(cases))
+    for name, learner in learners.items():
+        cells = []
+        for function, n_rows in cases:
+            areas = []
+            for seed in range(seeds):
+                series, coef = structural_series(10, n_rows, function=function, random_state=seed)
+                strengths = measure_t(series) if learner is None else learner.fit(series).strengths_[1]
+                areas.append(edge_curve(strengths, coef[1]).area)
+            cells.append(f"{np.mean(areas):.3f}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def measure_t(series):
+    """Return |t| of the coefficients of a VAR(1)."""
+    x = np.column_stack([series[:-1], np.ones(len(series) - 1)])
+    coef = np.linalg.lstsq(x, series[1:], rcond=None)[0]
+    residual = ((series[1:] - x @ coef) ** 2).sum(axis=0) / (len(x) - x.shape[1])
+    spread = np.sqrt(np.linalg.inv(x.T @ x).diagonal()[:-1, None] * residual)
+    return np.abs(coef[:-1] / spread).T
+
+
+def directions(seeds=20):
+    """Print the share of instantaneous edges whose direction is right, T = 800."""
+    for function in ("even", "odd", "linear"):
+        right, edges = 0, 0
+        for seed in range(seeds):
+            series, coef = structural_series(10, 800, function=function, random_state=seed)
+            strengths = KernelSVARM().fit(series).strengths_[0]
+            for target, source in np.argwhere(coef[0]):
+                edges += 1
+                right += strengths[target, source] > strengths[source, target]
+        print(f"{function}: {right / edges:.3f} of {edges} directions right")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", choices=["speed", "size", "eier", "curves", "directions"])
+    with threadpool_limits(1):
+        globals()[parser.parse_args().table]()
