@@ -5,6 +5,7 @@ companion matrix. Sparse coefficients stay sparse: only strongly connected parts
 """
 
 from math import log
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,6 +16,8 @@ from pgmx.models.time_series.coefficients import Matrix
 
 #: Widest companion matrix whose eigenvalues are computed densely.
 _DENSE = 600
+#: Share of entries above which responses are dense arrays.
+_FULL = 0.05
 #: Products with the companion matrix after which its growth is taken for the spectral radius.
 _POWERS = 2000
 
@@ -74,10 +77,11 @@ def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
     operator = LinearOperator((n * lags, n * lags), matvec=multiply, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(n * lags)
     try:
-        largest = eigs(operator, k=2, which="LM", v0=start, maxiter=100, tol=1e-10, return_eigenvectors=False)
+        # Ten in a wide basis: those of a large random graph lie so close together that of two the largest is missed.
+        largest = eigs(operator, k=10, ncv=80, v0=start, maxiter=60, tol=1e-6, return_eigenvectors=False)
         return float(np.abs(largest).max())
-    except ArpackNoConvergence:
-        return _estimate_growth(multiply, start)
+    except ArpackNoConvergence as error:
+        return float(max(_estimate_growth(multiply, start), np.abs(error.eigenvalues).max(initial=0.0)))
 
 
 def _estimate_growth(multiply, state: np.ndarray) -> float:
@@ -123,20 +127,39 @@ def compute_responses(matrices: tuple[Matrix, ...], steps: int, impulses: np.nda
 def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, steps: int, width=256) -> np.ndarray:
     """Return (steps, n): variances of the errors of forecasts 1 to `steps` ahead, ``diag(sum_j R_j Q R_j')``.
 
-    The responses R_j are computed for `width` targets at a time, from the transposes. The noise is a covariance
-    (n, n) or variances (n,).
+    The responses R_j are computed for `width` targets at a time, from the transposes, sparse as long as most of their
+    entries are zero. The noise is a covariance (n, n) or variances (n,).
     """
-    n, transposes = matrices[0].shape[0], tuple(matrix.T for matrix in matrices)
+    n, lags = matrices[0].shape[0], len(matrices)
+    transposes = tuple(matrix.T if isinstance(matrix, np.ndarray) else csr_array(matrix.T) for matrix in matrices)
     increments = np.empty((steps, n))
     for start in range(0, n, width):
         stop = min(start + width, n)
-        unit = np.zeros((n, stop - start))
-        unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
-        rows: list[np.ndarray] = [unit]
+        targets = np.arange(start, stop)
+        entries = (np.ones(len(targets)), (targets, targets - start))
+        rows: list[Any] = [csr_array(entries, shape=(n, len(targets)))]
+        if isinstance(matrices[0], np.ndarray):
+            rows = [rows[0].toarray()]
         for step in range(steps):
-            spread = noise[:, None] * rows[-1] if noise.ndim == 1 else noise @ rows[-1]
-            increments[step, start:stop] = np.einsum("ij,ij->j", rows[-1], spread)
-            rows = rows[-len(matrices) :]
+            increments[step, start:stop] = _weigh_columns(rows[-1], noise)
             if step + 1 < steps:
-                rows.append(np.sum([a @ row for a, row in zip(transposes, reversed(rows), strict=False)], axis=0))
+                rows = rows[-lags:]
+                following = transposes[0] @ rows[-1]
+                for transpose, row in zip(transposes[1:], reversed(rows[:-1]), strict=False):
+                    following = following + transpose @ row
+                rows.append(_make_dense_if_full(following))
     return np.cumsum(increments, axis=0)
+
+
+def _weigh_columns(columns: Any, noise: np.ndarray) -> np.ndarray:
+    """Return c' Q c of each column c."""
+    if noise.ndim == 1:
+        return noise @ (columns**2 if isinstance(columns, np.ndarray) else columns.power(2))
+    columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
+    return np.einsum("ij,ij->j", columns, noise @ columns)
+
+
+def _make_dense_if_full(columns: Any) -> Any:
+    if isinstance(columns, np.ndarray) or columns.nnz <= _FULL * columns.shape[0] * columns.shape[1]:
+        return columns
+    return columns.toarray()

@@ -157,9 +157,10 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     def spectral_radius(self) -> float:
         """Largest absolute eigenvalue of the companion matrix, computed once.
 
-        Where all parts of the graph that hold cycles have at most 600 rows (lags counted) it is exact; else from the
-        implicitly restarted Arnoldi iteration on products with the coefficients, to about ten digits; where this does
-        not converge (many eigenvalues of one size), from the growth over 2,000 products, to about three.
+        Where all parts of the graph that hold cycles have at most 600 rows (lags counted) it is exact. For larger ones
+        the implicitly restarted Arnoldi iteration on products with the coefficients seeks the ten largest eigenvalues:
+        in large random graphs it may miss one that exceeds them by a thousandth. Where it does not converge (many
+        eigenvalues of one size) the growth over 2,000 products is taken, to about three digits.
         """
         if "radius" not in self._cache:
             self._cache["radius"] = compute_spectral_radius(self._matrices)
