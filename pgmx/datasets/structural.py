@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -213,6 +213,6 @@ def kernel_responses(
     return KernelResponses(inputs, signals + scales * rng.standard_normal((n_rows, n)), truth)
 
 
-def _check_share(value: object, name: str) -> None:
+def _check_share(value: Any, name: str) -> None:
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be between 0 and 1, got {value!r}")

@@ -66,6 +66,16 @@ class Panel:
         segments = tuple(read_only(np.ascontiguousarray(segment[:, order])) for segment in self.segments)
         return replace(self, names=names, segments=segments)
 
+    def crop(self, n_rows: int) -> "Panel":
+        """Return the panel without the first rows of each segment; segments that end before are left out."""
+        pairs = [
+            (segment[n_rows:], exogenous[n_rows:])
+            for segment, exogenous in zip(self.segments, self.exogenous, strict=True)
+            if len(segment) > n_rows
+        ]
+        segments, exogenous = zip(*pairs, strict=True)
+        return replace(self, segments=segments, exogenous=exogenous)
+
     def rescale(self, scales: np.ndarray | None, means: np.ndarray | None = None) -> "Panel":
         """Return the series less their means, if given, divided by the scales; exogenous columns stay."""
         segments = []

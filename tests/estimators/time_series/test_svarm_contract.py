@@ -78,3 +78,36 @@ def test_degrees_of_freedom_of_single_columns_are_their_number():
 def test_errors_of_paths(options, message):
     with pytest.raises(ValueError, match=message):
         LinearSVARM().path(simulate(30), **options)
+
+
+# ---- selection ----
+
+
+@pytest.mark.parametrize("criterion", ["aic", "bic"])
+def test_selection_finds_the_order(criterion):
+    rows = simulate(400)
+    learner = KernelSVARM(instantaneous=False)
+    chosen = learner.select(rows, criterion=criterion, lags=[1, 2, 3], n_lams=8)
+    assert chosen.lags == 2
+    assert learner.lags == 1
+    assert learner.lam is None
+    assert chosen.lam_ == pytest.approx(chosen.path_.lams[chosen.path_.selected])
+    truth = np.stack([np.roll(np.eye(5), 1, axis=0), np.roll(np.eye(5), 2, axis=0)])
+    assert (chosen.strengths_[1:][truth > 0] > 0).all()
+    assert chosen.fitted_values(rows).shape == (398, 5)
+
+
+def test_orders_are_compared_on_the_same_rows():
+    rows = simulate(120)
+    chosen = KernelSVARM(instantaneous=False).select(rows, lags=[1, 2], n_lams=4)
+    one = KernelSVARM(instantaneous=False).path(rows[1:], n_lams=4, criterion="bic")
+    two = KernelSVARM(instantaneous=False, lags=2).path(rows, n_lams=4, criterion="bic")
+    assert two.bic.min() < one.bic.min()
+    assert chosen.lags == 2
+    np.testing.assert_allclose(chosen.path_.bic, two.bic)
+
+
+@pytest.mark.parametrize("options", [{"criterion": "ebic"}, {"lags": []}, {"lags": [0]}])
+def test_errors_of_selections(options):
+    with pytest.raises(ValueError, match="criterion|lags"):
+        LinearSVARM().select(simulate(30), **options)

@@ -4,10 +4,11 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,8 @@ from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel
+
+CRITERIA = ("aic", "bic")
 
 
 class SVARMLearner(TimeSeriesLearner):
@@ -62,6 +65,7 @@ class SVARMLearner(TimeSeriesLearner):
     means_: np.ndarray
     scales_: np.ndarray
     noise_variance_: np.ndarray
+    path_: SVARMPath
 
     _terms: AdditiveTerms
     _exogenous_names: tuple
@@ -170,15 +174,21 @@ class SVARMLearner(TimeSeriesLearner):
             For unusable data, options and penalties.
         """
         self._validate()
-        if criterion not in (None, "aic", "bic"):
+        return self._learn_path(self._open(X), lams, n_lams, lam_min_ratio, criterion)
+
+    def _learn_path(
+        self, panel: Panel, lams: Sequence[float] | None, n_lams: int, lam_min_ratio: float, criterion: str | None
+    ) -> SVARMPath:
+        """Return the path of a panel."""
+        if criterion not in (None, *CRITERIA):
             raise ValueError(f"criterion must be 'aic', 'bic' or None, got {criterion!r}")
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
-        panel = self._open(X)
         run = Run(SolverProgress, max_time=self.max_time)
         with one_blas_thread():
-            problem = type(self)(**self.get_params(deep=False))._pose(panel)
+            learner = clone(self)
+            problem = learner._pose(panel)
             largest = problem.lam_max
             if lams is None:
                 penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
@@ -190,8 +200,9 @@ class SVARMLearner(TimeSeriesLearner):
             criteria = np.full((len(estimates), 2), np.nan)
             if criterion is not None:
                 criteria[:] = [problem.compute_criteria(estimate) for estimate in estimates]
+                criteria += 2.0 * problem.n_targets * np.log(learner.scales_).sum()
         self._warn_unless_converged(estimates)
-        chosen = criteria[:, ("aic", "bic").index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
+        chosen = criteria[:, CRITERIA.index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
         return SVARMPath(
             names=tuple(panel.names),
             lams=penalties,
@@ -203,6 +214,78 @@ class SVARMLearner(TimeSeriesLearner):
             bic=criteria[:, 1],
             selected=best_position(chosen),
         )
+
+    def select(
+        self,
+        X: Any,
+        *,
+        criterion: str = "bic",
+        lags: Sequence[int] | None = None,
+        n_lams: int = 10,
+        lam_min_ratio: float = 0.1,
+    ) -> Self:
+        r"""Return a learner fitted with the penalty and the order that a criterion chooses.
+
+        .. math:: T' \sum_j \ln(\|r_j\|^2 / T') + c \sum_j \mathrm{df}_j, \qquad c = 2 \text{ or } \ln T'
+
+        with the residuals r of the T' targets that the largest order has, and the degrees of freedom df of the group
+        lasso. The learner itself is not changed; `SelectedGraph` does the same.
+
+        Parameters
+        ----------
+        X : frame, array, path, or list or dict of them
+            As for ``fit``.
+        criterion : {"bic", "aic"}, default="bic"
+            What is minimised.
+        lags : sequence of int, optional
+            Orders to compare, by default that of the learner.
+        n_lams : int, default=10
+            Penalties of the path of each order, in equal ratios from `lam_max` down.
+        lam_min_ratio : float, default=0.1
+            The smallest penalty as a share of `lam_max`.
+
+        Returns
+        -------
+        learner
+            Of the same class, fitted, with the chosen `lags` and `lam`, and the attribute `path_` of its order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For unusable data and options.
+
+        References
+        ----------
+        .. [1] Vaiter, S., Deledalle, C., Peyré, G., Fadili, J. and Dossal, C. (2012). The degrees of freedom of the
+           group lasso. ICML workshop on sparsity, dictionaries and projections.
+        """
+        self._validate()
+        orders = sorted({check_natural(order, "each of lags", 1) for order in ([self.lags] if lags is None else lags)})
+        if not orders:
+            raise ValueError("lags is empty: give at least one order")
+        panel = clone(self).set_params(lags=orders[-1])._open(X)
+        return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
+
+    def _select(self, panel: Panel, criterion: str, orders: list[int], n_lams: int, lam_min_ratio: float) -> Self:
+        """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
+        if criterion not in CRITERIA:
+            raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
+        best = None
+        for order in orders:
+            # all orders explain the same rows
+            learner = clone(self).set_params(lags=order)
+            path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion)
+            value = float(getattr(path, criterion)[path.selected])
+            if best is None or value < best[0]:
+                best = value, learner, path
+        assert best is not None
+        _, learner, path = best
+        learner.set_params(lam=float(path.lams[path.selected]))
+        run = learner._fit(panel, None)
+        learner.path_ = path
+        if run is not None:
+            run.raise_error()
+        return learner
 
     # ---- results ----
 
