@@ -87,7 +87,7 @@ ORDER = {
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],
     "pgmx/estimators/resampling": ["block_bootstrap finished resampler", "bootstrap"],
-    "pgmx/estimators/selection": ["solved_paths", "criteria", "selected_graph"],
+    "pgmx/estimators/selection": ["series_path solved_paths", "criteria", "selected_graph"],
     "pgmx/estimators/time_series": [
         "knowledge",
         "learner problem",

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from pgmx.checks import as_reals
-from pgmx.data.series import Panel, open_series
+from pgmx.data.series import Panel
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.linear import LDSLearner
@@ -169,8 +169,7 @@ class BlockBootstrap(BaseStructureLearner):
     def _open(self, X: Any) -> Panel:
         learner = self._make_learner()
         learner._validate()
-        opened = learner._open(X)
-        return opened if isinstance(opened, Panel) else open_series(X, **learner._list_series_options())
+        return learner._open_panel(X)
 
     def _make_learner(self) -> LDSLearner:
         return DenseLDS() if self.estimator is None else clone(self.estimator)

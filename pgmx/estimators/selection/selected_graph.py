@@ -6,9 +6,13 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
 
+import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from pgmx.checks import caller_level
+from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
@@ -17,7 +21,10 @@ from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
+from pgmx.estimators.selection.series_path import SeriesChoice, SeriesPath, select_penalty
 from pgmx.estimators.selection.solved_paths import SolvedPaths
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -39,10 +46,12 @@ class SelectedGraph(WrappingLearner):
     Parameters
     ----------
     estimator : learner, default=None
-        GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Its
-        `lam` and `lam_ratio` are not used.
+        GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Or
+        SparsityInducingLDS, of series. Its `lam` and `lam_ratio` are not used.
     selection : {"ebic", "cv", "stars"}, default="ebic"
-        What is compared; see above.
+        What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
+        \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
+        `n_folds` origins, learned from all rows before it.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -148,8 +157,10 @@ class SelectedGraph(WrappingLearner):
     False
     """
 
+    path_: GaussianPath | SeriesPath
+
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [ContinuousLearner, None],
+        "estimator": [ContinuousLearner, LDSLearner, None],
         "selection": [StrOptions(set(CRITERIA))],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -168,7 +179,7 @@ class SelectedGraph(WrappingLearner):
 
     def __init__(
         self,
-        estimator: ContinuousLearner | None = None,
+        estimator: ContinuousLearner | LDSLearner | None = None,
         *,
         selection: Literal["ebic", "cv", "stars"] = "ebic",
         n_lams: int = 20,
@@ -201,11 +212,73 @@ class SelectedGraph(WrappingLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _inner_learner(self) -> ContinuousLearner:
+    def _inner_learner(self) -> Any:
         return GraphicalLasso() if self.estimator is None else self.estimator
 
     def _open(self, X):
-        return self._inner_learner()._open(X)
+        learner = self._inner_learner()
+        return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
+
+    def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
+        if isinstance(opened, Panel):
+            return self._fit_series(opened, sample_weight)
+        return super()._fit(opened, sample_weight)
+
+    def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
+        """Choose the penalty of a linear dynamical system, and learn it with that."""
+        learner = clone(self._inner_learner())
+        learner._refuse_weights(sample_weight)
+        if self.checkpoint is not None:
+            raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
+        show = self.show_progress and config.SHOW_PROGRESS
+        with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            with one_blas_thread():
+                choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
+                lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
+                path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
+        self._warn_of_end(path, run)
+        learner.set_params(lam=float(path.lams[path.selected]))
+        learner._fit(panel, None)
+        self.estimator_, self.path_, self._results = learner, path, {}
+        self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
+        self.stopped_by_ = run.stopped_by or "converged"
+        self.converged_, self.history_ = self.stopped_by_ == "converged", run.history
+        return run
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """The learned graph: over (name, lag) for series, else with partial correlations as ``weight``."""
+        return self.estimator_.graph_ if self._is_of_series() else super().graph_
+
+    @property
+    def model_(self) -> Any:
+        """The learned system of series, else the Gaussian network."""
+        return self.estimator_.model_ if self._is_of_series() else super().model_
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean log-likelihood of rows, in nats; of series each row given the rows before it.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features)
+            Rows with the columns that were learned from.
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        float
+            That of the estimator.
+        """
+        return self.estimator_.score(X) if self._is_of_series() else super().score(X)
+
+    def _is_of_series(self) -> bool:
+        return isinstance(getattr(self, "estimator_", None), LDSLearner)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are results, for scikit-learn."""
+        return hasattr(self, "_estimate") or self._is_of_series()
 
     def _read(self, opened, sample_weight) -> GaussianSample:
         return self._inner_learner()._read(opened, sample_weight)
@@ -282,7 +355,12 @@ class SelectedGraph(WrappingLearner):
                 break
             path.estimates.extend(solve(f"path from {len(path)}", more))
             path.criterion, path.selected = criterion.choose(path.estimates)
-        if path.at_end and path.n_edges[-1] < n_pairs and not run.is_over():
+        if path.n_edges[-1] < n_pairs:
+            self._warn_of_end(path, run)
+
+    def _warn_of_end(self, path: GaussianPath | SeriesPath, run: Run) -> None:
+        """Warn where the smallest penalty of a path was chosen, and not for lack of time."""
+        if path.at_end and not run.is_over():
             warnings.warn(
                 f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a smaller one may be better. "
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",

@@ -95,12 +95,15 @@ class TimeSeriesLearner(BaseStructureLearner):
         return super().fit(X, y, sample_weight)
 
     def _open(self, X: Any) -> Any:
+        if (is_path(X) or is_iterator(X)) and self._reads_pieces():
+            return SeriesChunks(X, **self._list_series_options())
+        return self._open_panel(X)
+
+    def _open_panel(self, X: Any) -> Panel:
+        """Return the series in memory."""
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             check_array(X, ensure_all_finite="allow-nan" if self.missing == "drop" else True, estimator=self)
-        options = self._list_series_options()
-        if (is_path(X) or is_iterator(X)) and self._reads_pieces():
-            return SeriesChunks(X, **options)
-        return open_series(X, **options)
+        return open_series(X, **self._list_series_options())
 
     def _reads_pieces(self) -> bool:
         """Return whether `_fit` takes `SeriesChunks` as well; else files and iterators are read into memory."""

@@ -71,6 +71,8 @@ def test_the_number_of_workers_does_not_show():
     for name in ("edge_probability_", "coef_mean_", "standard_errors_"):
         np.testing.assert_array_equal(getattr(boots[0], name), getattr(boots[1], name))
     assert boots[0].converged_
+    pieces = clone(boots[0]).fit(iter([frame[:40], frame[40:]]))
+    np.testing.assert_array_equal(pieces.coef_mean_, boots[0].coef_mean_)
     copied = pickle.loads(pickle.dumps(boots[0]))
     assert copied.graph_.edges == boots[0].graph_.edges
 

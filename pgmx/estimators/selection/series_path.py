@@ -1,0 +1,183 @@
+"""The penalty of a linear dynamical system, chosen from a path by EBIC or by errors behind a rolling origin."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from pgmx.data.series import Panel
+from pgmx.estimators.paths import PenaltyPath, best_position
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.models import TimeSeriesGraph
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.least_squares import sum_squares
+from pgmx.statistics.lagged import LaggedMoments, compute_block_moments
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesPath(PenaltyPath):
+    """Linear dynamical systems along a path of descending penalties, edges (m, 3) as lag, target, source.
+
+    `criterion` has the EBIC, or the mean squared error of forecasts by one row in units of the solver, per penalty.
+    """
+
+    names: tuple
+    lags: int
+    lam_max: float
+    lams: np.ndarray
+    edges: tuple[np.ndarray, ...]
+    criterion: np.ndarray
+    selected: int
+
+    def __len__(self) -> int:
+        return len(self.lams)
+
+    def _names(self) -> tuple:
+        return self.names
+
+    def _edges(self, k: int) -> np.ndarray:
+        return self.edges[k]
+
+    def graph(self, k: int) -> nx.Graph:
+        """Return the graph over (name, lag) under the k-th penalty, without weights."""
+        graph = TimeSeriesGraph()
+        graph.add_nodes_from((name, lag) for lag in range(self.lags + 1) for name in self.names)
+        graph.add_edges_from(
+            ((self.names[source], lag), (self.names[target], 0)) for lag, target, source in self.edges[k].tolist()
+        )
+        return graph
+
+
+class SeriesChoice:
+    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv"."""
+
+    def __init__(self, learner: LDSLearner, panel: Panel, selection: str, gamma: float, n_folds: int):
+        name = type(learner).__name__
+        if "lam" not in learner.get_params():
+            raise ValueError(f"{name} has no penalty to choose: give SparsityInducingLDS")
+        if not learner._reads_pieces():
+            raise ValueError(f"SelectedGraph takes {name} with solver='lasso' and screen=None")
+        if selection == "stars":
+            raise ValueError("selection='stars' draws rows, which those of a series cannot be: choose 'ebic' or 'cv'")
+        self._learner, self._gamma, self._selection = learner, gamma, selection
+        self._problem: LDSProblem = learner._make_problem(panel)
+        _ = self._problem.moments
+        self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
+        self.lam_max = self._find_largest()
+        self._edges: list[np.ndarray] = []
+        self._criterion: list[float] = []
+        self._lams: list[float] = []
+
+    def _find_largest(self) -> float:
+        learner: Any = clone(self._learner).set_params(lam=None, lam_ratio=1.0)
+        learner._solve(self._problem)
+        return learner.lam_max_
+
+    def extend(self, lams: np.ndarray, run: Run) -> SeriesPath:
+        """Return the path with further penalties, smaller than those before."""
+        for lam in lams.tolist():
+            if self._lams and run.is_over():
+                break
+            solution = self._solve(self._problem, lam, self._selection == "ebic")
+            edges = list_edges(solution)
+            self._lams.append(lam)
+            self._edges.append(edges)
+            value = self._compute_ebic(solution, len(edges)) if not self._folds else self._compute_error(lam)
+            self._criterion.append(value)
+            run.record(objective=value, n_edges=len(edges))
+        problem, criterion = self._problem, np.array(self._criterion)
+        return SeriesPath(
+            problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
+            best_position(criterion),
+        )  # fmt: skip
+
+    def _solve(self, problem: LDSProblem, lam: float, refit: bool) -> LDSSolution:
+        options = {"lam": lam, "refit": True} if refit else {"lam": lam}
+        return clone(self._learner).set_params(**options)._solve(problem)
+
+    def _compute_ebic(self, solution: LDSSolution, n_edges: int) -> float:
+        """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares over the edges."""
+        count, squares = self._problem.n_targets, solution.residual_gram
+        squares = squares if squares.ndim == 1 else squares.diagonal()
+        fit = count * float(np.log(np.maximum(squares / count, 1e-300)).sum())
+        return fit + n_edges * (log(count) + 2 * self._gamma * log(self._problem.n_lagged))
+
+    def _compute_error(self, lam: float) -> float:
+        total, count = 0.0, 0
+        for before, after in self._folds:
+            solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
+            stacked = stack_coefficients(solution, self._problem.has_intercept)
+            squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
+            total, count = total + float(np.trace(squares)), count + after.n_targets * len(squares)
+        return total / count
+
+
+def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
+    """Return, per fold, the moments of all rows before an origin and of the rows up to the next one.
+
+    Each segment is cut into n_folds + 1 parts; the k-th origin of all of them is that of fold k.
+    """
+    assert problem.panel is not None
+    panel, parts = problem.panel, [[] for _ in range(n_folds + 1)]  # type: tuple[Panel, list[list[LaggedMoments]]]
+    for rows, exogenous in zip(panel.segments, panel.exogenous, strict=True):
+        n_targets = len(rows) - problem.lags
+        if n_targets < 1:
+            continue
+        alone = replace(panel, segments=(rows,), exogenous=(exogenous,))
+        length = -(-n_targets // (n_folds + 1))
+        blocks = compute_block_moments(alone, problem.lags, length, intercept=problem.has_intercept)
+        for number, moments in enumerate(blocks.sum(np.eye(len(blocks.sizes), dtype=np.int64))):
+            parts[number].append(moments)
+    if not all(parts):
+        raise ValueError(f"n_folds={n_folds} needs at least {n_folds + 1} predicted rows in a series: give fewer folds")
+    sums = [_sum(part) for part in parts]
+    return [(_sum(sums[: k + 1]), sums[k + 1]) for k in range(n_folds)]
+
+
+def _sum(parts: list[LaggedMoments]) -> LaggedMoments:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def list_edges(solution: LDSSolution) -> np.ndarray:
+    """Return the edges, int64 (m, 3): lag, target, source."""
+    parts = []
+    for lag, matrix in enumerate(solution.coefficients, start=1):
+        targets, sources = csr_array(matrix).nonzero()
+        parts.append(np.column_stack([np.full(len(targets), lag), targets, sources]))
+    return np.concatenate(parts).astype(np.int64)
+
+
+def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
+    """Return all coefficients (P, N) as one dense array, predictors in rows, those of the constant last."""
+    parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
+    return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
+
+
+def select_penalty(
+    choice: SeriesChoice,
+    lams: np.ndarray,
+    run: Run,
+    extend: Callable[[np.ndarray], np.ndarray],
+    most: int,
+    least: float,
+) -> SeriesPath:
+    """Return a path that is extended, `most` times, while its smallest penalty is chosen; no penalty below `least`."""
+    path = choice.extend(lams, run)
+    for _ in range(most):
+        if not path.at_end or run.is_over():
+            break
+        longer = extend(path.lams)
+        more = longer[longer >= least][len(path) :]
+        if not len(more):
+            break
+        path = choice.extend(more, run)
+    return path

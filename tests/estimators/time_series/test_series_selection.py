@@ -1,0 +1,86 @@
+"""SelectedGraph over series: EBIC and errors behind a rolling origin against plain recomputations."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from helpers.series_learners import frame_of_system
+from pgmx.datasets import sparse_system
+from pgmx.estimators import DenseLDS, SelectedGraph, SparsityInducingLDS
+
+
+def sparse_rows(n=12, n_times=400, seed=0):
+    """Return rows of a sparse system, and its coefficients."""
+    rng, coef = np.random.default_rng(seed), sparse_system(n, degree=2, radius=0.8, random_state=seed).toarray()
+    rows = np.zeros((n_times, n))
+    for t in range(1, n_times):
+        rows[t] = coef @ rows[t - 1] + rng.standard_normal(n)
+    return rows, coef
+
+
+def test_ebic_is_that_of_least_squares_over_the_edges():
+    rows, coef = sparse_rows()
+    selected = SelectedGraph(SparsityInducingLDS(), gamma=0.5).fit(rows)
+    np.testing.assert_array_equal(selected.estimator_.coef_.toarray() != 0, coef != 0)
+    path, scaled = selected.path_, rows / rows.std(axis=0)
+    for k in (3, path.selected, len(path) - 1):
+        value = 0.0
+        for target in range(12):
+            sources = path.edges[k][path.edges[k][:, 1] == target, 2]
+            solution = np.linalg.lstsq(scaled[:-1, sources], scaled[1:, target], rcond=None)[0]
+            residuals = scaled[1:, target] - scaled[:-1, sources] @ solution
+            value += 399 * np.log(residuals @ residuals / 399)
+        value += len(path.edges[k]) * (np.log(399) + 2 * 0.5 * np.log(12))
+        assert path.criterion[k] == pytest.approx(value, rel=1e-9)
+    assert path.criterion[path.selected] == path.criterion.min()
+    assert path.n_edges[path.selected] == selected.graph_.number_of_edges() == 24
+    assert path.graph(path.selected).edges == selected.graph_.edges
+    assert selected.lam_ == path.lams[path.selected]
+
+
+def test_errors_are_those_of_the_parts_behind_each_origin():
+    rows, coef = sparse_rows(seed=1)
+    learner = SparsityInducingLDS(standardize=False, refit=False, fit_intercept=True)
+    selected = SelectedGraph(learner, selection="cv", n_folds=3).fit(rows + 2)
+    origins, shifted = [100, 200, 300, 399], rows + 2
+    for k in (5, selected.path_.selected):
+        errors = []
+        for before, after in pairwise(origins):
+            fitted = clone(learner).set_params(lam=float(selected.path_.lams[k])).fit(shifted[: before + 1])
+            means = fitted.intercept_ + shifted[before:after] @ fitted.coef_.toarray().T
+            errors.append((shifted[before + 1 : after + 1] - means) ** 2)
+        assert selected.path_.criterion[k] == pytest.approx(np.concatenate(errors).mean(), rel=1e-8)
+    assert (selected.estimator_.coef_.toarray()[coef != 0] != 0).all()
+
+
+def test_results_are_those_of_the_chosen_learner():
+    rows, _ = sparse_rows(6, 200)
+    frame = pd.DataFrame(rows, columns=list("abcdef"), index=pd.date_range("2020-01-01", periods=200))
+    selected = SelectedGraph(SparsityInducingLDS(frame, lags=2))
+    assert selected.estimate() is selected.graph_
+    same = SparsityInducingLDS(lags=2, lam=selected.lam_).fit(frame)
+    assert same.graph_.edges == selected.graph_.edges
+    assert selected.score(frame) == same.score(frame)
+    assert selected.model_ is selected.estimator_.model_
+    assert selected.variables_ == list("abcdef")
+    assert len(selected.history_["objective"]) == len(selected.path_)
+    pieces = clone(selected).fit(iter([frame[:50], frame[50:]]))
+    assert pieces.graph_.edges == selected.graph_.edges
+
+
+@pytest.mark.parametrize(
+    ("selected", "message"),
+    [
+        (SelectedGraph(DenseLDS()), "DenseLDS has no penalty"),
+        (SelectedGraph(SparsityInducingLDS(screen=2)), "screen=None"),
+        (SelectedGraph(SparsityInducingLDS(), selection="stars"), "choose 'ebic' or 'cv'"),
+        (SelectedGraph(SparsityInducingLDS(), selection="cv", n_folds=99), "n_folds=99 needs at least 100"),
+        (SelectedGraph(SparsityInducingLDS(), checkpoint="x.npz"), "checkpoint is for Gaussian"),
+    ],
+)
+def test_faults(selected, message):
+    with pytest.raises(ValueError, match=message):
+        selected.fit(frame_of_system(3, 60))
