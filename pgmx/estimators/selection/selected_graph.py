@@ -1,7 +1,7 @@
 """A Gaussian graphical model whose penalty is chosen from a path."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +23,11 @@ from pgmx.estimators.paths import path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
 from pgmx.estimators.selection.series_path import SeriesChoice, SeriesPath, select_penalty
 from pgmx.estimators.selection.solved_paths import SolvedPaths
+from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.path import SVARMPath
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
@@ -47,11 +51,12 @@ class SelectedGraph(WrappingLearner):
     ----------
     estimator : learner, default=None
         GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Or
-        SparsityInducingLDS, of series. Its `lam` and `lam_ratio` are not used.
-    selection : {"ebic", "cv", "stars"}, default="ebic"
+        SparsityInducingLDS, LinearSVARM or KernelSVARM, of series. Its `lam` and `lam_ratio` are not used.
+    selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
         What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
         \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
-        `n_folds` origins, learned from all rows before it.
+        `n_folds` origins, learned from all rows before it. ``"aic"`` and ``"bic"`` are for structural vector
+        autoregressions alone, and all that they have; see their method `select`.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -64,6 +69,8 @@ class SelectedGraph(WrappingLearner):
         Of ``"stars"``: subsamples of 10 √n rows, without replacement.
     stability : float, default=0.05
         Of ``"stars"``: largest instability of the edges.
+    lags : sequence of int, default=None
+        Of ``"aic"`` and ``"bic"``: orders to compare, in place of that of the estimator.
     max_time : float, default=None
         Seconds after which the choice is made from the estimates so far.
     checkpoint : path-like, default=None
@@ -157,17 +164,18 @@ class SelectedGraph(WrappingLearner):
     False
     """
 
-    path_: GaussianPath | SeriesPath
+    path_: GaussianPath | SeriesPath | SVARMPath
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [ContinuousLearner, LDSLearner, None],
-        "selection": [StrOptions(set(CRITERIA))],
+        "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, None],
+        "selection": [StrOptions({*CRITERIA, *SVARM_CRITERIA})],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
         "stability": [Interval(Real, 0, 0.5, closed="both")],
+        "lags": ["array-like", None],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "checkpoint": [str, Path, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
@@ -179,15 +187,16 @@ class SelectedGraph(WrappingLearner):
 
     def __init__(
         self,
-        estimator: ContinuousLearner | LDSLearner | None = None,
+        estimator: ContinuousLearner | LDSLearner | SVARMLearner | None = None,
         *,
-        selection: Literal["ebic", "cv", "stars"] = "ebic",
+        selection: Literal["ebic", "cv", "stars", "aic", "bic"] = "ebic",
         n_lams: int = 20,
         lam_min_ratio: float = 0.1,
         gamma: float = 0.5,
         n_folds: int = 5,
         n_subsamples: int = 20,
         stability: float = 0.05,
+        lags: Sequence[int] | None = None,
         max_time: float | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: float = 60.0,
@@ -204,6 +213,7 @@ class SelectedGraph(WrappingLearner):
         self.n_folds = n_folds
         self.n_subsamples = n_subsamples
         self.stability = stability
+        self.lags = lags
         self.max_time = max_time
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
@@ -217,6 +227,14 @@ class SelectedGraph(WrappingLearner):
 
     def _open(self, X):
         learner = self._inner_learner()
+        is_structural = isinstance(learner, SVARMLearner)
+        if is_structural != (self.selection in SVARM_CRITERIA):
+            names = "aic, bic" if is_structural else ", ".join(CRITERIA)
+            raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
+        if is_structural:
+            return clone(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
+        if self.lags is not None:
+            raise ValueError(f"lags is for LinearSVARM and KernelSVARM, not for {type(learner).__name__}: leave it out")
         return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
 
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
@@ -228,6 +246,8 @@ class SelectedGraph(WrappingLearner):
         """Choose the penalty of a linear dynamical system, and learn it with that."""
         learner = clone(self._inner_learner())
         learner._refuse_weights(sample_weight)
+        if isinstance(learner, SVARMLearner):
+            return self._fit_structural(learner, panel)
         if self.checkpoint is not None:
             raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
         show = self.show_progress and config.SHOW_PROGRESS
@@ -244,6 +264,21 @@ class SelectedGraph(WrappingLearner):
         self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
         self.converged_, self.history_ = self.stopped_by_ == "converged", run.history
+        return run
+
+    def _fit_structural(self, learner: SVARMLearner, panel: Panel) -> Run:
+        """Choose the penalty and the order of a structural vector autoregression, and learn it with these."""
+        for name, default in (("checkpoint", None), ("callback", None), ("max_time", None)):
+            if getattr(self, name) != default:
+                raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
+        run = Run(SolverProgress)
+        orders = learner._read_orders(self.lags)
+        chosen = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
+        self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
+        self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
+        self.history_ = run.history
+        self._warn_of_end(chosen.path_, run)
+        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_), chosen.converged_
         return run
 
     @property
@@ -274,7 +309,7 @@ class SelectedGraph(WrappingLearner):
         return self.estimator_.score(X) if self._is_of_series() else super().score(X)
 
     def _is_of_series(self) -> bool:
-        return isinstance(getattr(self, "estimator_", None), LDSLearner)
+        return isinstance(getattr(self, "estimator_", None), TimeSeriesLearner)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are results, for scikit-learn."""
@@ -358,7 +393,7 @@ class SelectedGraph(WrappingLearner):
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)
 
-    def _warn_of_end(self, path: GaussianPath | SeriesPath, run: Run) -> None:
+    def _warn_of_end(self, path: GaussianPath | SeriesPath | SVARMPath, run: Run) -> None:
         """Warn where the smallest penalty of a path was chosen, and not for lack of time."""
         if path.at_end and not run.is_over():
             warnings.warn(

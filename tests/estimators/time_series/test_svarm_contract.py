@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgmx.estimators import KernelSVARM, LinearSVARM
+from pgmx.estimators import KernelSVARM, LinearSVARM, SelectedGraph
 from pgmx.metrics import edge_curve
 
 
@@ -111,3 +111,30 @@ def test_orders_are_compared_on_the_same_rows():
 def test_errors_of_selections(options):
     with pytest.raises(ValueError, match="criterion|lags"):
         LinearSVARM().select(simulate(30), **options)
+
+
+def test_selected_graph_is_the_selection_of_the_learner():
+    rows = simulate(300)
+    learner = KernelSVARM(instantaneous=False)
+    selected = SelectedGraph(learner, selection="bic", lags=[1, 2], n_lams=8).fit(rows)
+    chosen = learner.select(rows, lags=[1, 2], n_lams=8)
+    assert selected.estimator_.lags == chosen.lags == 2
+    assert selected.lam_ == chosen.lam_
+    assert set(selected.graph_.edges()) == set(chosen.graph_.edges())
+    assert selected.score(rows) == pytest.approx(chosen.score(rows))
+    np.testing.assert_array_equal(selected.path_.bic, chosen.path_.bic)
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (SelectedGraph(KernelSVARM()), "aic, bic"),
+        (SelectedGraph(selection="bic"), "ebic"),
+        (SelectedGraph(lags=[1]), "lags is for"),
+        (SelectedGraph(LinearSVARM(), selection="aic", lags=[0]), "lags"),
+        (SelectedGraph(LinearSVARM(), selection="aic", max_time=1.0), "max_time"),
+    ],
+)
+def test_errors_of_selected_graph(selection, message):
+    with pytest.raises(ValueError, match=message):
+        selection.fit(simulate(40))

@@ -260,11 +260,16 @@ class SVARMLearner(TimeSeriesLearner):
            group lasso. ICML workshop on sparsity, dictionaries and projections.
         """
         self._validate()
+        orders = self._read_orders(lags)
+        panel = clone(self).set_params(lags=orders[-1])._open(X)
+        return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
+
+    def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
+        """Return the orders to compare, ascending."""
         orders = sorted({check_natural(order, "each of lags", 1) for order in ([self.lags] if lags is None else lags)})
         if not orders:
             raise ValueError("lags is empty: give at least one order")
-        panel = clone(self).set_params(lags=orders[-1])._open(X)
-        return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
+        return orders
 
     def _select(self, panel: Panel, criterion: str, orders: list[int], n_lams: int, lam_min_ratio: float) -> Self:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
