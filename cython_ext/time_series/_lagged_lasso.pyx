@@ -5,7 +5,8 @@ Problem: every target i has the lasso of _inner_lasso.pxd on one symmetric M, he
     minimise 1/2 b' M b - s_i' b + lam ||b||_1
 
 With M = X'X / T and s_i = X'y_i / T that is ||y_i - X b||^2 / 2T + lam ||b||_1, less a constant.
-Algorithm: the active sets of _inner_lasso.pxd; what is never to enter has NaN in s_i, which violates nothing.
+Algorithm: the active sets of _inner_lasso.pxd, from the penalty at which all is zero down to lam in steps, so that few
+variables join that do not stay; what is never to enter has NaN in s_i, which violates nothing.
 `descend` is the stochastic subgradient descent of algorithm 3 of the reference on half the square, from zero.
 Reference: Chaabene (2017), thesis, Virginia Tech, section 2.1.3.
 Cost: k p per target with k non-zeros; `descend`: 4 p per step and target.
@@ -19,11 +20,15 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from _dense cimport pgmx_axpy, pgmx_dot, select_dense_level
+from _dense cimport pgmx_abs_max, pgmx_axpy, pgmx_dot, select_dense_level
 from _inner_lasso cimport Lasso, Rows, fit_column, fit_neighbors, free_lasso, open_lasso
 from _sparse_rows cimport Sparse, append, sort_support
 
 select_dense_level()
+
+# Each penalty on the way to lam as a share of the one before, and the violation that is left there as a share of it.
+cdef double SHRINK = 0.6
+cdef double COARSE = 1e-3
 
 
 def lasso_rows(
@@ -43,6 +48,7 @@ def lasso_rows(
     cdef Rows rows
     cdef Sparse solutions
     cdef bint settled = False, enough
+    cdef double level
     solutions.at, solutions.values, solutions.n, solutions.capacity = NULL, NULL, 0, 0
     counts_made, solved_made = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.uint8)
     cdef int64_t[::1] counts = counts_made
@@ -53,9 +59,20 @@ def lasso_rows(
         for i in range(m):
             if not enough:
                 break
-            # variable p, beyond all others, is the one that fit_column excludes
-            taken = fit_column(&z, &rows, &S[i, 0], p, lam, slack, max_rounds, NULL, NULL, 0, &settled)
-            enough = taken >= 0
+            z.n_nonzero = 0
+            level = pgmx_abs_max(&S[i, 0], p)  # NaN counts as not large
+            while True:
+                level = max(lam, SHRINK * level)
+                memcpy(z.found, z.support, z.n_nonzero * sizeof(int))
+                memcpy(z.trial, z.weight, z.n_nonzero * sizeof(double))
+                # variable p, beyond all others, is the one that fit_column excludes
+                taken = fit_column(
+                    &z, &rows, &S[i, 0], p, level, slack if level <= lam else COARSE * level, max_rounds,
+                    z.found, z.trial, z.n_nonzero, &settled
+                )
+                enough = taken >= 0
+                if not enough or level <= lam:
+                    break
             if enough:
                 sort_support(&z)
                 counts[i], solved[i] = z.n_nonzero, settled
