@@ -43,7 +43,7 @@ ORDER = {
         "commands",
     ],
     "pgmx/cli/inputs": ["knowledge paths", "networks sources"],
-    "pgmx/cli/learn": ["query", "bayesian gaussian markov", "command"],
+    "pgmx/cli/learn": ["query", "bayesian gaussian markov series", "command"],
     "pgmx/data": [
         "errors table",
         "recode",

@@ -36,11 +36,12 @@ def main(context):
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @click.argument("source")
-@shared.method_option(gaussian=True)
+@shared.method_option(numeric=True)
 @shared.learner_options
 @shared.prior_options
 @shared.markov_options
 @shared.gaussian_options
+@shared.series_options
 @shared.knowledge_options
 @shared.data_options
 @shared.file_option(
@@ -57,7 +58,8 @@ def main(context):
     "--out",
     "Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
     "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
-    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network).",
+    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz (the linear "
+    "dynamical system), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(
@@ -67,7 +69,7 @@ def main(context):
 )
 @shared.quiet_option
 def learn(source, **options):
-    """Learn a Bayesian network, a Markov network or a Gaussian graph.
+    """Learn a Bayesian network, a Markov network, a Gaussian graph or the graph of a time series.
 
     SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
@@ -75,14 +77,15 @@ def learn(source, **options):
 
     Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
-    Gaussian graph the same with partial correlations, and one prediction. A bundled network is sampled first and the
+    Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
+    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the
     result compared with it (a Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and
     NAME.svg are written into the working directory.
 
-    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime and neighborhood
-    take integers and floats for numbers, and nothing else. Results go to standard output, progress (on a terminal) and
-    errors to standard error. Exit status: 0 done, 2 bad usage or bad data, 130 interrupted (Ctrl-C): the best
-    result so far is reported and written then.
+    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
+    and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard
+    output, progress (on a terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data, 130
+    interrupted (Ctrl-C): the best result so far is reported and written then.
 
     \b
     Examples:
@@ -96,6 +99,7 @@ def learn(source, **options):
       pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
       pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
       pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
+      pgmx learn sales.csv --method lds --lags 2 --time-column month --intercept --out sales.npz --plot sales.svg
 
     \b
     An edge file names two columns of the table per line (a first line "from,to" is skipped):
@@ -124,7 +128,7 @@ def learn(source, **options):
     type=click.FloatRange(min=0, max=1, min_open=True),
     help="Share of the resamples that must have an edge. Default: estimated from the shares of all edges.",
 )
-@shared.method_option(gaussian=False)
+@shared.method_option(numeric=False)
 @shared.learner_options
 @shared.markov_options
 @shared.knowledge_options

@@ -10,6 +10,7 @@ from pgmx.cli.methods import (
     MARKOV_METHODS,
     METHODS,
     SCORE_TRANSFORMS,
+    SERIES_METHODS,
     methods_of,
 )
 
@@ -17,7 +18,7 @@ from pgmx.cli.methods import (
 _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
 
 #: By what each family chooses a penalty.
-_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv")}
+_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "series": ()}
 
 #: Names of scores by the weight that a forest calls them.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
@@ -36,6 +37,8 @@ def check_method(options: dict) -> None:
         _check_markov(options)
     if method in GAUSSIAN_METHODS:
         _check_gaussian(options)
+    if method in SERIES_METHODS:
+        _check_series(options)
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options.get("equivalent_sample_size") is not None and options.get("pseudo_counts") is not None:
@@ -75,6 +78,17 @@ def _check_gaussian(options: dict) -> None:
         )
 
 
+def _check_series(options: dict) -> None:
+    _check_penalty(options, "series")
+    for choice in ("category", "pairwise"):
+        _check_missing(options, choice, "error, drop")
+    method = options["method"]
+    if options["n_jobs"] is not None:
+        raise ValueError(f"--n-jobs is not for --method {method}, which takes one core: leave it out")
+    if method == "tensor-sem" and options["window"] is None:
+        raise ValueError("--method tensor-sem needs --window, the number of rows with inputs of one power each")
+
+
 def _check_penalty(options: dict, family: str) -> None:
     if options["lam"] is not None and options["lam_ratio"] is not None:
         raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
@@ -108,6 +122,8 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
     show = {"show_progress": watched and sys.stderr.isatty()}
     if method in GAUSSIAN_METHODS:
         return _gaussian_learner(options, show)
+    if method in SERIES_METHODS:
+        return _series_learner(options)
     arguments = {**_parameters(options), **knowledge, "missing": options["missing"]}
     if method in FORESTS:
         if options["score"] is not None:
@@ -161,3 +177,14 @@ def _gaussian_learner(options: dict, show: dict):
         **n_jobs,
         **ends,
     )
+
+
+def _series_learner(options: dict):
+    from pgmx import estimators
+
+    method, arguments = options["method"], _parameters(options)
+    if method in ("lds", "scalable-lds"):
+        arguments["random_state"] = options["random_state"]
+    if method == "tensor-sem":
+        arguments["exogenous"] = "blind" if options["exogenous_power"] is None else "partial"
+    return getattr(estimators, METHODS[method])(**arguments, missing=options["missing"])

@@ -18,11 +18,14 @@ MARKOV_METHODS = {
     "group-lasso": "GroupLassoMarkovNetwork",
 }
 GAUSSIAN_METHODS = {"glasso": "GraphicalLasso", "clime": "CLIME", "neighborhood": "NeighborhoodLasso"}
+LDS_METHODS = {"dense-lds": "DenseLDS", "lds": "SparsityInducingLDS", "scalable-lds": "ScalableLDS"}
+SVARM_METHODS = {"svarm": "LinearSVARM", "kernel-svarm": "KernelSVARM"}
+SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM"}
 BAYESIAN_METHODS = {**SEARCHES, **FORESTS}
 UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
 
 #: Class in `pgmx.estimators` of each method.
-METHODS = {**BAYESIAN_METHODS, **UNDIRECTED_METHODS}
+METHODS = {**BAYESIAN_METHODS, **UNDIRECTED_METHODS, **SERIES_METHODS}
 
 #: Transforms of ranks that each need whole columns, so that cells may not be missing pair by pair.
 SCORE_TRANSFORMS = ("shrinkage", "truncation")
@@ -50,7 +53,7 @@ LEARNER_OPTIONS = {
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],
-    "max_time": [Parameter([*SEARCHES, *FORESTS, *UNDIRECTED_METHODS], "max_time")],
+    "max_time": [Parameter([*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, *SVARM_METHODS], "max_time")],
     "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],
@@ -62,9 +65,9 @@ LEARNER_OPTIONS = {
     "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
     "equivalent_sample_size": [Parameter(BAYESIAN_METHODS, "equivalent_sample_size")],
     "pseudo_counts": [Parameter(BAYESIAN_METHODS, "pseudo_counts")],
-    "lam": [Parameter(UNDIRECTED_METHODS, "lam")],
+    "lam": [Parameter([*UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS], "lam")],
     "lam_ratio": [
-        Parameter(MARKOV_METHODS, "lam_ratio", 0.1),
+        Parameter([*MARKOV_METHODS, "lds", *SVARM_METHODS], "lam_ratio", 0.1),
         Parameter(GAUSSIAN_METHODS, "lam_ratio", 0.3, scope="Gaussian graphs"),
     ],
     "l2": [Parameter(MARKOV_METHODS, "l2", 0.001)],
@@ -79,6 +82,15 @@ LEARNER_OPTIONS = {
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
     "solver": [Parameter(["clime"], "solver", "auto")],
+    "lags": [Parameter([*LDS_METHODS, *SVARM_METHODS], "lags", 1)],
+    "time_column": [Parameter(SERIES_METHODS, "time_column")],
+    "irregular": [Parameter(SERIES_METHODS, "irregular", "error")],
+    "intercept": [Parameter([*LDS_METHODS, "tensor-sem"], "fit_intercept", False, text="none")],
+    "k": [Parameter(["lds"], "k"), Parameter(["scalable-lds"], "k", 10, scope="scalable-lds")],
+    "screen": [Parameter(["lds"], "screen")],
+    "seeds": [Parameter(["scalable-lds"], "n_seeds", text="a fifth of the series")],
+    "window": [Parameter(["tensor-sem"], "window")],
+    "exogenous_power": [Parameter(["tensor-sem"])],
 }
 
 
@@ -96,6 +108,8 @@ def default_text(option: str) -> str:
 
 def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
     """Return the values of --missing that let missing cells in, for a method."""
+    if method in SERIES_METHODS:
+        return ("drop",)
     if method in GAUSSIAN_METHODS:
         return ("drop",) if nonparanormal in SCORE_TRANSFORMS else ("drop", "pairwise")
     return ("drop", "category") if method in MARKOV_METHODS else ("drop", "category", "pairwise")

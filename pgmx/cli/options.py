@@ -10,6 +10,7 @@ from pgmx.cli.methods import (
     LAM_MIN_RATIO,
     MARKOV_METHODS,
     SCORE_TRANSFORMS,
+    SERIES_METHODS,
     default_text,
 )
 
@@ -57,16 +58,21 @@ data_options = join_options(
 )
 
 
-def method_option(*, gaussian: bool):
-    """Return the option that names the method, with or without those for Gaussian graphs."""
-    numbers = " glasso, clime and neighborhood learn Gaussian graphs: of numbers." if gaussian else ""
+def method_option(*, numeric: bool):
+    """Return the option that names the method, with or without those that learn from numbers alone."""
+    numbers = (
+        " glasso, clime and neighborhood learn Gaussian graphs: of numbers. dense-lds, lds, scalable-lds, svarm, "
+        "kernel-svarm and tensor-sem learn from time series: rows of numbers, oldest first."
+    )
+    more = [*GAUSSIAN_METHODS, *SERIES_METHODS] if numeric else []
     return click.option(
         "--method",
-        type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *(GAUSSIAN_METHODS if gaussian else ())]),
+        type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *more]),
         default="hill-climb",
         show_default=True,
         help="Bayesian networks: searches (hill-climb, annealing, best-first), the best forest (chow-liu), a forest "
-        "below a class variable (tan). The others learn Markov networks, whose edges have no direction." + numbers,
+        "below a class variable (tan). The others learn Markov networks, whose edges have no direction."
+        + (numbers if numeric else ""),
     )
 
 
@@ -115,7 +121,8 @@ markov_options = join_options(
         "X",
         _NOT_NEGATIVE,
         "Networks without directions: penalty of the edges (Markov networks: nats per row; Gaussian graphs: of "
-        "correlations). Default: --lam-ratio of the least one without edges.",
+        "correlations); also of lds, scalable-lds, svarm and kernel-svarm. Default: --lam-ratio of the least one "
+        "without edges; scalable-lds: about the largest correlation of independent series.",
     ),
     _learner_option(
         "--lam-ratio", "X", _NOT_NEGATIVE, "The same as a share of the least one that leaves out all edges."
@@ -164,6 +171,40 @@ gaussian_options = join_options(
         None,
         ["auto", "homotopy", "admm"],
         "clime: the exact path, iterations, or whichever is faster.",
+    ),
+)
+
+#: How the graph of a time series is learned.
+series_options = join_options(
+    _learner_option(
+        "--time-column", "NAME", None, "Time series: the column of the times. Without it rows are equidistant."
+    ),
+    _learner_option("--lags", "L", _POSITIVE, "Time series: rows before a row that may act on it."),
+    _learner_option(
+        "--irregular",
+        None,
+        ["error", "ignore"],
+        "Time series: refuse times that are not regular, or take their rows as equidistant.",
+    ),
+    click.option(
+        "--intercept",
+        is_flag=True,
+        default=None,
+        help="Linear dynamical systems, tensor-sem: add a constant, for series that do not vary about zero."
+        + default_text("intercept"),
+    ),
+    _learner_option("--k", "N", _POSITIVE, "lds, scalable-lds: at most N parents of a series."),
+    _learner_option(
+        "--screen", "N", _POSITIVE, "lds: try first the N most correlated parents of a series; for thousands of series."
+    ),
+    _learner_option("--seeds", "N", _POSITIVE, "scalable-lds: N series whose parents are learned by the lasso."),
+    _learner_option(
+        "--window", "N", click.IntRange(min=2), "tensor-sem: rows over which the inputs of the series keep their power."
+    ),
+    file_option(
+        "--exogenous-power",
+        "tensor-sem: table of the mean squares of the inputs, a row per window and a column per series, with empty "
+        "cells where unknown. Default: all are unknown.",
     ),
 )
 

@@ -104,11 +104,14 @@ def save_figure(figure, path) -> None:
     click.echo(f"wrote {path}")
 
 
-def fit_timed(learner, data) -> float:
-    """Fit a learner; return the seconds that it took. Ctrl-C leaves the best result so far, if there is one."""
+def fit_timed(learner, data, **known) -> float:
+    """Fit a learner, to what is `known` beside the data; return the seconds that it took.
+
+    Ctrl-C leaves the best result so far, if there is one.
+    """
     start = time.perf_counter()
     try:
-        learner.fit(data)
+        learner.fit(data, **known)
     except KeyboardInterrupt:
         if getattr(learner, "stopped_by_", "") != "interrupt":
             raise

@@ -21,8 +21,9 @@ PARAMETERS = [
 #: Options of ``pgmx learn`` that all methods share, or that no learner takes.
 COMMON = {"method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "quiet"}
 
-#: What the command sets by itself: progress is for terminals, and a forest without a root has no directions.
-OWN = {"show_progress", "return_type"}
+#: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and inputs of
+#: which no file tells are unknown.
+OWN = {"show_progress", "return_type", "exogenous"}
 
 
 def signature_default(learner, parameter):

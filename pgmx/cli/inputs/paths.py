@@ -11,6 +11,7 @@ NETWORK_SUFFIXES = (".bif", ".xmlbif")
 GRAPH_SUFFIXES = (".graphml", ".json")
 MARKOV_SUFFIXES = (".uai", ".npz", ".json", ".graphml")
 GAUSSIAN_SUFFIXES = (".npz", ".json", ".graphml")
+SYSTEM_SUFFIXES = (".npz", *GRAPH_SUFFIXES)
 
 
 class Source(NamedTuple):

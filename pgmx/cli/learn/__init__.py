@@ -4,5 +4,6 @@
 - `bayesian`: Bayesian networks: learn, report, ask, write
 - `gaussian`: Gaussian graphs: learn, report, predict, write
 - `markov`: Markov networks: learn, report, ask, write
+- `series`: graphs of time series: learn, report, write
 - `command`: what runs first: check the options, load the data, call one of these families
 """

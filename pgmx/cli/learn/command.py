@@ -7,20 +7,21 @@ from pgmx.cli.inputs.paths import (
     GRAPH_SUFFIXES,
     MARKOV_SUFFIXES,
     NETWORK_SUFFIXES,
+    SYSTEM_SUFFIXES,
     check_targets,
     check_writable,
 )
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method
-from pgmx.cli.methods import GAUSSIAN_METHODS, MARKOV_METHODS
+from pgmx.cli.methods import GAUSSIAN_METHODS, LDS_METHODS, MARKOV_METHODS, SERIES_METHODS
 from pgmx.cli.report import Targets
 
 
 def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **options) -> None:
     """Do what the command line asks; the options are those of `pgmx.cli.commands.learn`."""
     targets = Targets(out, plot, options["plot_history"])
-    if options["method"] in GAUSSIAN_METHODS:
-        _run_gaussian(source, options, targets, quiet)
+    if options["method"] in (*GAUSSIAN_METHODS, *SERIES_METHODS):
+        _run_numeric(source, options, targets, quiet)
         return
     markov = options["method"] in MARKOV_METHODS
     suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
@@ -43,15 +44,29 @@ def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **opti
         learn_bayesian(where, data, knowledge, options, targets, quiet)
 
 
-def _run_gaussian(source: str, options: dict, targets: Targets, quiet: bool) -> None:
-    from pgmx.cli.learn.gaussian import learn_gaussian
-
-    check_targets(targets.out, targets.plot, GAUSSIAN_SUFFIXES, targets.history)
+def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> None:
+    method = options["method"]
+    suffixes: tuple[str, ...] = GAUSSIAN_SUFFIXES
+    if method in SERIES_METHODS:
+        suffixes = SYSTEM_SUFFIXES if method in LDS_METHODS else GRAPH_SUFFIXES
+        if targets.out is not None and targets.out.suffix.lower() == ".npz" and method not in LDS_METHODS:
+            raise ValueError(
+                f"--out {targets.out}: .npz holds linear dynamical systems, which --method {method} does not learn: "
+                f"write the graph, {' or '.join(GRAPH_SUFFIXES)}, or choose one of {', '.join(LDS_METHODS)}"
+            )
+    check_targets(targets.out, targets.plot, suffixes, targets.history)
     check_method(options)
     where = open_source(source, options["rows"])
     if where.path is None:
         raise ValueError(
-            f"--method {options['method']} learns from columns of numbers, and {where.name} is a bundled network of "
-            "states: give a file of data"
+            f"--method {method} learns from columns of numbers, and {where.name} is a bundled network of states: give "
+            "a file of data"
         )
-    learn_gaussian(where, options, targets, quiet)
+    if method in SERIES_METHODS:
+        from pgmx.cli.learn.series import learn_series
+
+        learn_series(where, options, targets, quiet)
+    else:
+        from pgmx.cli.learn.gaussian import learn_gaussian
+
+        learn_gaussian(where, options, targets, quiet)

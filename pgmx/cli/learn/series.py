@@ -1,0 +1,144 @@
+"""The work of ``pgmx learn`` for time series: learn, report, write."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pgmx.cli import report
+from pgmx.cli.inputs.paths import Source
+from pgmx.cli.learners import make_learner
+from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS
+
+_line = partial(report.line, width=report.LABEL_WIDTH)
+
+#: Edges that are listed; files hold all of them.
+MOST_EDGES = 40
+
+#: Up to this many variables and edges of its summary a graph is drawn on a circle, a larger one as heat maps.
+_MOST_NODES, _MOST_LINKS = 30, 150
+
+#: Options of the command by the parameters of learners that errors name.
+_OPTIONS = {"missing": "--missing"} | {
+    parameter.name: f"--{option.replace('_', '-')}"
+    for option in ("time_column", "irregular", "lags", "k", "screen", "seeds", "window", "max_time", "lam", "lam_ratio")
+    for parameter in LEARNER_OPTIONS[option]
+}
+
+
+def learn_series(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
+    """Learn the graph of a time series from a file, and report and write what was learned."""
+    known = {}
+    if options["exogenous_power"] is not None:
+        known["exogenous_power"] = _read_powers(options["exogenous_power"])
+    learner = make_learner(options, {})
+    with warnings.catch_warnings(), spelling_options(options["time_column"]):
+        # The report says it in words of this command.
+        warnings.filterwarnings("ignore", ".* stopped at a duality gap", UserWarning)
+        seconds = report.fit_timed(learner, where.path, **known)
+    method = options["method"]
+    _report(where, learner, method, seconds)
+    # The two coefficients of an edge without a direction differ, its strength is one number.
+    attribute, column = ("strength", "strength") if method in SVARM_METHODS else ("weight", "coefficient")
+    rows = [] if quiet else _list_edges(learner.graph_, attribute)
+    if rows:
+        report.strength_lines(rows, (column,), MOST_EDGES)
+    _write(learner, targets)
+
+
+@contextmanager
+def spelling_options(time_column: str | None) -> Iterator[None]:
+    """Turn the parameters that an error names, such as ``missing='drop'``, into the options of the command."""
+    try:
+        yield
+    except ValueError as error:
+        if hasattr(error, "with_option"):  # of missing cells; the console turns it
+            raise
+        text = _spell_options(str(error))
+        if time_column is None and " hold states or text" in text:
+            text += "; a column of times is named by --time-column"
+        raise ValueError(text) from error
+
+
+def _spell_options(text: str) -> str:
+    """Return a text with the options of the command for parameters of learners."""
+    names = "|".join(sorted(_OPTIONS, key=len, reverse=True))
+    text = re.sub(rf"\b({names})=(?:'([^']*)'|(\S*?))(?=[\s,;:.)]|$)", _spell_match, text)
+    return re.sub(r"\btime_column\b", "--time-column", text)
+
+
+def _spell_match(match: re.Match) -> str:
+    return f"{_OPTIONS[match[1]]} {match[2] or match[3] or ''}".rstrip()
+
+
+def _read_powers(path: Path) -> Any:
+    from pgmx.data.files.readers import read_whole
+
+    if not path.exists():
+        raise ValueError(f"--exogenous-power {path}: no such file")
+    return read_whole(path)
+
+
+def _report(where: Source, learner: Any, method: str, seconds: float) -> None:
+    windows = getattr(learner, "window_lengths_", None)
+    n_rows = learner.n_targets_ if windows is None else int(windows.sum())
+    kind = "with all lags before them" if windows is None else f"in {len(windows)} windows"
+    dropped = f", {learner.n_left_out_} left out" if learner.n_left_out_ else ""
+    _line("data", f"{where.name}: {n_rows} rows {kind}{dropped}, {len(learner.variables_)} variables")
+    lags = "" if windows is not None else " (1 lag)" if learner.lags == 1 else f" ({learner.lags} lags)"
+    _line("method", f"{method}{lags}")
+    if hasattr(learner, "objective_"):
+        _line("objective", f"{learner.objective_:.6f}")
+    if hasattr(learner, "dual_gap_"):
+        ending = "converged" if learner.converged_ else "stopped before convergence"
+        _line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({ending})")
+    if hasattr(learner, "lam_max_"):
+        _line("lam", report.penalty_text(learner, None))
+    elif hasattr(learner, "lam_"):
+        _line("lam", f"{learner.lam_:.6g}")
+    graph = learner.graph_
+    n_present = sum(1 if graph.edges[edge].get("undirected") else 2 for edge in graph.instantaneous_edges) // 2
+    n_lagged = len(graph.lagged_edges)
+    _line("edges", f"{n_lagged + n_present} ({n_lagged} lagged, {n_present} instantaneous)")
+    if method in LDS_METHODS:
+        system = learner.model_
+        _line("radius", f"{system.spectral_radius:.4f} ({'stable' if system.is_stable() else 'not stable'})")
+    _line("seconds", f"{seconds:.3f}")
+
+
+def _list_edges(graph: Any, attribute: str) -> list[tuple[str, float]]:
+    """Return the edges as text, with their number; those without a direction once."""
+    rows = []
+    for (source, lag), (target, _), numbers in graph.edges(data=True):
+        if not numbers.get("undirected"):
+            past = f"@t-{lag}" if lag else ""
+            rows.append((f"{source}{past} -> {target}", numbers[attribute]))
+        elif (str(source), repr(source)) < (str(target), repr(target)):
+            rows.append((f"{source} -- {target}", numbers[attribute]))
+    return rows
+
+
+def _write(learner: Any, targets: report.Targets) -> None:
+    if targets.out is not None or targets.plot is not None:
+        click.echo()
+    if targets.out is not None:
+        from pgmx.models import save_model
+
+        model = learner.model_ if targets.out.suffix.lower() == ".npz" else learner.graph_
+        click.echo(f"wrote {save_model(model, targets.out)}")
+    if targets.plot is not None:
+        _draw(learner.graph_, targets.plot)
+
+
+def _draw(graph: Any, path: Path) -> None:
+    from pgmx.plotting import plot_adjacency, plot_summary_graph
+
+    if len(graph.names) <= _MOST_NODES and graph.summary_graph().number_of_edges() <= _MOST_LINKS:
+        report.save_figure(plot_summary_graph(graph).figure, path)
+    else:
+        report.save_figure(plot_adjacency(graph), path)

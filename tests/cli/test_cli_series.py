@@ -1,0 +1,160 @@
+"""``pgmx learn`` for time series."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.command_line import done, refused
+from pgmx.estimators import DenseLDS, SparsityInducingLDS
+from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph, read_model
+
+COEF = np.array([[0.7, 0.0, 0.0], [-0.6, 0.5, 0.0], [0.0, 0.0, 0.3]])
+NAMES = ["rain", "river", "wind"]
+MONTHLY = ("--time-column", "month")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    system = LinearDynamicalSystem(NAMES, COEF, noise_covariance=np.ones(3))
+    return system.simulate(400, random_state=1).set_axis(pd.date_range("1990-01-01", periods=400, freq="MS"))
+
+
+@pytest.fixture
+def table(rows, tmp_path):
+    path = tmp_path / "series.csv"
+    rows.to_csv(path, index_label="month")
+    return path
+
+
+def edges(text):
+    found = re.findall(r"^(\S+ (?:->|--) \S+) +(-?\d+\.\d{3})$", text, re.M)
+    return {edge: float(number) for edge, number in found}
+
+
+def printed(name, text):
+    return re.search(rf"^{name} +(.*)$", text, re.M)[1]
+
+
+def test_systems_are_those_of_the_learners(table, rows):
+    for method, learner in (("dense-lds", DenseLDS(lags=2)), ("lds", SparsityInducingLDS(lags=2, lam_ratio=0.2))):
+        options = ("--lam-ratio", 0.2) if method == "lds" else ()
+        text = done("learn", table, *MONTHLY, "--method", method, "--lags", 2, *options, "--out", "m.npz")
+        assert "data      series: 398 rows with all lags before them, 3 variables\n" in text
+        assert text.endswith("wrote m.npz\n")
+        system, expected = read_model("m.npz"), learner.fit(rows).model_
+        np.testing.assert_allclose(
+            system.to_networkx().to_arrays(), expected.to_networkx().to_arrays(), rtol=1e-9, atol=1e-12
+        )
+        assert len(edges(text)) == system.to_networkx().number_of_edges()
+        assert printed("radius", text) == f"{expected.spectral_radius:.4f} (stable)"
+
+
+def test_constants_and_numbers_of_parents_are_options(table, rows):
+    (rows + 100.0).to_csv("high.csv", index=False)
+    done("learn", "high.csv", "--method", "lds", "--k", 1, "--intercept", "--out", "m.npz")
+    system = read_model("m.npz")
+    expected = SparsityInducingLDS(k=1, fit_intercept=True).fit(rows + 100.0)
+    np.testing.assert_allclose(system.intercept, expected.intercept_, rtol=1e-9)
+    assert system.to_networkx().number_of_edges() <= 3
+
+
+@pytest.mark.parametrize("method", ["dense-lds", "lds", "scalable-lds", "svarm", "kernel-svarm"])
+def test_every_method_writes_a_graph_and_a_picture(method, table, workdir):
+    options = ("--seeds", 3, "--k", 2) if method == "scalable-lds" else ()
+    for suffix in ("json", "graphml"):
+        options = (*options, "--out", f"g.{suffix}", "--plot", "g.svg")
+        text = done("learn", table, *MONTHLY, "--method", method, *options)
+        assert printed("method", text) == f"{method} (1 lag)"
+        assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river"} <= set(edges(text))
+        sizes = [abs(number) for number in edges(text).values()]
+        assert sizes == sorted(sizes, reverse=True)
+        graph = read_model(workdir / f"g.{suffix}")
+        assert isinstance(graph, TimeSeriesGraph)
+        assert graph.has_edge(("rain", 1), ("river", 0))
+        assert text.endswith(f"\nwrote g.{suffix}\nwrote g.svg\n")
+        ElementTree.parse(workdir / "g.svg")
+
+
+def test_instantaneous_edges_without_direction_are_listed_once(table):
+    text = done("learn", table, *MONTHLY, "--method", "svarm", "--lam-ratio", 0.01, "--out", "g.json")
+    graph = read_model("g.json")
+    n_lagged, n_present = len(graph.lagged_edges), len(graph.instantaneous_edges) // 2
+    assert n_present > 0
+    assert printed("edges", text) == f"{n_lagged + n_present} ({n_lagged} lagged, {n_present} instantaneous)"
+    assert sum(" -- " in edge for edge in edges(text)) == n_present
+    assert not edges(done("learn", table, *MONTHLY, "--method", "svarm", "-q"))
+
+
+def test_equations_are_learned_from_windows_with_known_inputs_or_without():
+    rng = np.random.default_rng(2)
+    powers = rng.uniform(0.5, 4.0, (8, 3))
+    mixed = np.linalg.inv(np.eye(3) - np.array([[0.0, 0.6, 0.0], [0.0, 0.0, -0.5], [0.0, 0.0, 0.0]]))
+    inputs = rng.standard_normal((8, 300, 3)) * np.sqrt(powers)[:, None]
+    pd.DataFrame((inputs @ mixed.T).reshape(-1, 3), columns=list("abc")).to_csv("switching.csv", index=False)
+    pd.DataFrame(powers, columns=list("abc")).to_csv("powers.csv", index=False)
+    options = ("learn", "switching.csv", "--method", "tensor-sem", "--window", 300)
+    for more in ((), ("--exogenous-power", "powers.csv")):
+        text = done(*options, *more)
+        assert "data      switching: 2400 rows in 8 windows, 3 variables\n" in text
+        assert {"b -> a", "c -> b"} <= set(edges(text)) <= {"b -> a", "c -> b", "c -> a", "a -> b", "b -> c", "a -> c"}
+        assert edges(text)["b -> a"] == pytest.approx(0.6, abs=0.1)
+    pd.DataFrame(powers, columns=list("abd")).to_csv("powers.csv", index=False)
+    assert "'d'" in refused(*options, "--exogenous-power", "powers.csv")
+    assert "no such file" in refused(*options, "--exogenous-power", "none.csv")
+
+
+def test_large_graphs_are_drawn_as_heat_maps(workdir):
+    wide = pd.DataFrame(np.random.default_rng(1).normal(size=(80, 32)), columns=[f"x{v}" for v in range(32)])
+    wide.to_csv("wide.csv", index=False)
+    text = done("learn", "wide.csv", "--method", "dense-lds", "--plot", "wide.png")
+    assert len(edges(text)) == 40
+    assert "\n... and 984 weaker ones\n" in text
+    assert (workdir / "wide.png").stat().st_size > 1000
+
+
+def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, table):
+    command = ("learn", "bent.csv", "--method", "lds", *MONTHLY)
+    rows.iloc[::-1].to_csv("bent.csv", index_label="month")
+    assert "the times do not increase: 2023-03-01" in refused(*command)
+    rows.drop(index=rows.index[7]).to_csv("bent.csv", index_label="month")
+    message = refused(*command)
+    assert "--irregular ignore" in message
+    assert "--missing drop" in message
+    assert "397 rows with all lags before them, 2 left out" in done(*command, "--missing", "drop")
+    assert "398 rows with all lags before them, 3 variables" in done(*command, "--irregular", "ignore")
+    rows.assign(rain=rows["rain"].where(rows["rain"] < 2)).to_csv("bent.csv", index_label="month")
+    assert "column(s) 'rain': pass --missing drop" in refused(*command)
+    assert "--time-column names 'year', which is no column" in refused(
+        "learn", table, "--method", "lds", "--time-column", "year"
+    )
+    assert refused("learn", table, "--method", "lds").endswith("; a column of times is named by --time-column\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("svarm", "--out", "m.npz"), "--out m.npz: .npz holds linear dynamical systems, which --method svarm does"),
+        (("lds", "--out", "m.bif"), "--out m.bif: the suffix must be one of .npz, .graphml, .json"),
+        (("lds", "--window", 5), "--window is for --method tensor-sem, not for lds"),
+        (("hill-climb", "--lags", 2), "--lags is for --method dense-lds, lds, scalable-lds, svarm, kernel-svarm, not"),
+        (("glasso", "--time-column", "t"), "--time-column is for --method dense-lds"),
+        (("dense-lds", "--lam", 1), "--lam is for --method best-choice"),
+        (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
+        (("lds", "--missing", "pairwise"), "--missing pairwise is not for --method lds: choose one of error, drop"),
+        (("lds", "--n-jobs", 2), "--n-jobs is not for --method lds"),
+        (("lds", "--required", "e.csv"), "--required is for --method hill-climb"),
+        (("lds", "--lags", 0), "Invalid value for '--lags'"),
+        (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 502"),
+        (("tensor-sem",), "--method tensor-sem needs --window"),
+    ],
+)
+def test_wrong_options_are_refused(arguments, message, table):
+    assert message in refused("learn", table, "--method", *arguments)
+
+
+def test_states_are_no_series():
+    assert "alarm is a bundled network of states" in refused("learn", "alarm", "--method", "lds")
+    assert "no such file: none.csv" in refused("learn", "none.csv", "--method", "dense-lds")
