@@ -22,12 +22,13 @@ def complaints(notebook):
 
 
 def test_there_are_tutorials():
-    assert [path.stem for path in TUTORIALS][:5] == [
+    assert [path.stem for path in TUTORIALS][:6] == [
         "01_bayesian_network",
         "02_knowledge_and_confidence",
         "03_five_million_rows",
         "04_markov_network",
         "05_gaussian_graphical_models",
+        "06_time_series",
     ]
 
 

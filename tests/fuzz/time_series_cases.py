@@ -157,7 +157,7 @@ enter_calls(
 def draw_windows(rng: np.random.Generator) -> Arguments:
     """Return a series and the borders of windows."""
     rows = pd.DataFrame(rng.normal(size=(40, 3)), columns=draw_names(rng, 3))
-    return {"series": rows, "learner": GraphicalLasso(lam=0.1), "boundaries": [0, 20, 40]}
+    return {"series": rows, "learner": GraphicalLasso(lam=0.1), "boundaries": [20]}
 
 
 def check_windows(table: Any, arguments: Arguments) -> None:
@@ -172,8 +172,8 @@ enter_calls(
     draw_windows,
     check_windows,
     {
-        "series": Wrong((None, [[1.0]], lambda rows: rows.iloc[:30]), ("boundaries",)),
-        "boundaries": Wrong(([], [0], [5, 3], [0, 41], 0, "x", 41)),
+        "series": Wrong((None, [[1.0]], lambda rows: rows.iloc[:15]), ("boundaries",)),
+        "boundaries": Wrong(([20, 20], [5, 3], [0, 41], 0, "x", 41)),
     },
 )
 

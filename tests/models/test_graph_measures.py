@@ -72,14 +72,15 @@ def test_windows(kind):
     assert table["clustering"].tolist() == [1.0, 0.0, 0.0] and table["diameter"].tolist() == [1, 1, 0]
     assert not hasattr(learner, "graph_")
     assert measures_by_window(series, learner, 10).equals(table)
-    assert len(measures_by_window(series, learner, 12)) == 2
+    assert measures_by_window(series, learner, [10, 20]).equals(table)
+    assert measures_by_window(series, learner, 12).index.tolist() == [(0, 12), (12, 30)]
     graphs = graphs_by_window(series, learner, 10)
     assert [graph.number_of_edges() for graph in graphs] == [3, 2, 0]
 
 
-@pytest.mark.parametrize("boundaries", [[0], [0, 0], [10, 5], [0, 31], 40])
+@pytest.mark.parametrize("boundaries", [[0, 0], [10, 5], [0, 31], [31], 40])
 def test_boundaries_that_are_refused(boundaries):
-    with pytest.raises(ValueError, match="boundaries must be two or more increasing positions from 0 to 30"):
+    with pytest.raises(ValueError, match="boundaries must be increasing positions between 0 and 30"):
         measures_by_window(np.zeros((30, 2)), LargeMeans(), boundaries)
 
 

@@ -78,8 +78,8 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     >>> system.is_stable()
     True
     >>> system.predict([4.0, 2.0], steps=2)
-    array([[2.  , 2.  ],
-           [1.  , 1.5 ]])
+    array([[2. , 2. ],
+           [1. , 1.5]])
     """
 
     _writers = SYSTEM_WRITERS

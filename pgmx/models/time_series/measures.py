@@ -95,9 +95,9 @@ def graphs_by_window(series: Any, learner: Any, boundaries: int | Sequence[int])
     learner : learner of pgmx
         Whatever has `fit` and then a `graph_`; a clone is fitted to each window, the learner itself is not changed.
     boundaries : int or sequence of int
-        The rows at which windows begin and end: b + 1 increasing positions for b windows, ``[0, 200, 400]`` for the
-        rows 0 to 199 and 200 to 399. An integer is the length of windows that follow one another from row 0; rows that
-        do not fill the last are left out.
+        Rows with which the windows after the first begin, increasing: ``[200, 400]`` for three windows, the rows 0 to
+        199, 200 to 399 and all from 400 on (0 and T may be given too). An integer is the length of the windows; rows
+        beyond the last whole window belong to that one.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int
     >>> from pgmx.estimators import DenseLDS
     >>> from pgmx.models import LinearDynamicalSystem, measures_by_window
     >>> system = LinearDynamicalSystem(["a", "b"], [[0.5, 0.0], [0.5, 0.5]], noise_covariance=[1.0, 1.0])
-    >>> measures_by_window(system.simulate(300), DenseLDS(), [0, 100, 300])["n_edges"].tolist()
+    >>> measures_by_window(system.simulate(300), DenseLDS(), [100])["n_edges"].tolist()
     [2, 2]
     """
     rows, places = [], []
@@ -174,13 +174,15 @@ def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int
     n_rows = series.shape[0]
     if isinstance(boundaries, int | np.integer):
         width = check_natural(boundaries, "boundaries", 1)
-        bounds = list(range(0, n_rows + 1, width))
+        starts = list(range(0, n_rows - width + 1, width))
     else:
-        bounds = [check_natural(bound, "each of boundaries", 0) for bound in boundaries]
-    if len(bounds) < 2 or any(stop <= start for start, stop in pairwise(bounds)) or bounds[-1] > n_rows:
+        starts = [check_natural(bound, "each of boundaries", 0) for bound in boundaries]
+        starts = starts if starts[:1] == [0] else [0, *starts]
+    bounds = starts if starts[-1:] == [n_rows] else [*starts, n_rows]
+    if len(bounds) < 2 or any(stop <= start for start, stop in pairwise(bounds)):
         raise ValueError(
-            f"boundaries must be two or more increasing positions from 0 to {n_rows}, the number of rows; got "
-            f"{boundaries!r:.200}"
+            f"boundaries must be increasing positions between 0 and {n_rows}, the number of rows, or the length of "
+            f"windows; got {boundaries!r:.200}"
         )
     take = series.iloc.__getitem__ if isinstance(series, pd.DataFrame) else series.__getitem__
     return [((start, stop), take(slice(start, stop))) for start, stop in pairwise(bounds)]

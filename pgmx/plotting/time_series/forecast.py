@@ -68,7 +68,7 @@ def plot_forecast(
     >>> from pgmx.models import LinearDynamicalSystem
     >>> from pgmx.plotting import plot_forecast
     >>> system = LinearDynamicalSystem(["rain", "river"], [[0.5, 0.0], [0.25, 0.5]], noise_covariance=[1.0, 0.25])
-    >>> [ax.get_title() for ax in plot_forecast(system, system.simulate(100)).axes]
+    >>> [ax.get_title(loc="left") for ax in plot_forecast(system, system.simulate(100)).axes]
     ['rain', 'river']
     """
     system = read_system(system)
