@@ -18,6 +18,7 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.models import TimeSeriesGraph
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import one_blas_thread, spread
@@ -39,8 +40,9 @@ class BlockBootstrap(BaseStructureLearner):
 
     Parameters
     ----------
-    estimator : learner of linear dynamical systems, default=None
-        The learner, with its options; it is cloned and never changed. ``DenseLDS()`` by default, which has all edges:
+    estimator : learner of linear dynamical systems, LinearSVARM or KernelSVARM, default=None
+        The learner, with its options; it is cloned and never changed. Of KernelSVARM, strengths take the place of
+        coefficients. ``DenseLDS()`` by default, which has all edges:
         of it the standard errors alone are of use. A penalty that its options leave open is chosen on each resample.
     block_length : int, default=None
         Rows per block; None takes the cube root of the number of predicted rows, rounded up.
@@ -113,7 +115,7 @@ class BlockBootstrap(BaseStructureLearner):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "estimator": [LDSLearner, None],
+        "estimator": [LDSLearner, SVARMLearner, None],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -128,7 +130,7 @@ class BlockBootstrap(BaseStructureLearner):
     edge_probability_: np.ndarray
     coef_mean_: np.ndarray
     standard_errors_: np.ndarray
-    estimator_: LDSLearner
+    estimator_: LDSLearner | SVARMLearner
     block_length_: int
     n_blocks_: int
     n_resamples_: int
@@ -137,7 +139,7 @@ class BlockBootstrap(BaseStructureLearner):
 
     def __init__(
         self,
-        estimator: LDSLearner | None = None,
+        estimator: LDSLearner | SVARMLearner | None = None,
         *,
         block_length: int | None = None,
         n_resamples: int = 100,
@@ -171,7 +173,7 @@ class BlockBootstrap(BaseStructureLearner):
         learner._validate()
         return learner._open_panel(X)
 
-    def _make_learner(self) -> LDSLearner:
+    def _make_learner(self) -> Any:
         return DenseLDS() if self.estimator is None else clone(self.estimator)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run:
@@ -180,6 +182,11 @@ class BlockBootstrap(BaseStructureLearner):
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
+            if isinstance(learner, SVARMLearner):
+                learner._fit(opened, None)
+                self._count_structural(opened, clone(learner), run)
+                self.estimator_, self._results = learner, {}
+                return run
             with one_blas_thread():
                 learner._fit(opened, None)
                 problem = learner._make_problem(opened)
@@ -190,22 +197,58 @@ class BlockBootstrap(BaseStructureLearner):
 
     def _make_blocks(self, problem: LDSProblem) -> BlockMoments:
         """Return the cross-products of the blocks."""
-        length = ceil(problem.n_targets ** (1 / 3) - 1e-9) if self.block_length is None else int(self.block_length)
+        length = self._choose_length(problem.n_targets)
         assert problem.panel is not None
         blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
-        self.block_length_, self.n_blocks_ = length, len(blocks.sizes)
-        if self.n_blocks_ < 2:
-            raise ValueError(
-                f"block_length={length} makes a single block of {problem.n_targets} predicted rows: give shorter blocks"
-            )
+        self._check_number(len(blocks.sizes), problem.n_targets)
         return blocks
+
+    def _choose_length(self, n_targets: int) -> int:
+        length = ceil(n_targets ** (1 / 3) - 1e-9) if self.block_length is None else int(self.block_length)
+        self.block_length_ = length
+        return length
+
+    def _check_number(self, n_blocks: int, n_targets: int) -> None:
+        self.n_blocks_ = n_blocks
+        if n_blocks < 2:
+            raise ValueError(
+                f"block_length={self.block_length_} makes a single block of {n_targets} predicted rows: give shorter "
+                "blocks"
+            )
 
     def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
         """Run the resamples and set the results; tasks of some resamples are the same for any number of workers."""
-        seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
         bare = replace(problem, panel=None)
-        task = _Resamples(learner, bare, int(seed), self.n_resamples, blocks.lags, blocks.n_exogenous)
+        task = _Resamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
         arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
+        units = problem.scales[:, None] / problem.scales
+        self._set_results(self._run_tasks(task, arrays, run), units, first=1)
+
+    def _draw_seed(self) -> int:
+        return int(
+            self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
+        )
+
+    def _count_structural(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
+        """Run the resamples of a structural vector autoregression: panels of blocks with their lag windows."""
+        lags = learner.lags
+        n_targets = panel.count_targets(lags)
+        length = self._choose_length(n_targets)
+        pieces = [
+            (rows[begin : begin + length + lags], exogenous[begin : begin + length + lags])
+            for rows, exogenous in zip(panel.segments, panel.exogenous, strict=True)
+            for begin in range(0, len(rows) - lags, length)
+        ]
+        self._check_number(len(pieces), n_targets)
+        ends = np.cumsum([len(rows) for rows, _ in pieces])
+        rows, exogenous = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        bare = replace(panel, segments=(), exogenous=())
+        task = _StructuralResamples(learner, bare, self._draw_seed(), self.n_resamples)
+        tallies = self._run_tasks(task, SharedArrays(rows=rows, exogenous=exogenous, ends=ends), run)
+        self._set_results(tallies, np.ones((panel.n_series, panel.n_series)), first=0)
+
+    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list["_Tally"]:
+        """Return what the tasks have added up, in their order, and end the run."""
         n_tasks = -(-self.n_resamples // _TOGETHER)
         tallies: dict[int, _Tally] = {}
         with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
@@ -218,18 +261,19 @@ class BlockBootstrap(BaseStructureLearner):
                 run.interrupt(error)
         if not tallies:
             run.raise_error()
-        self._set_results([tallies[number] for number in sorted(tallies)], problem)
-        self.converged_ = self.n_resamples_ == self.n_resamples
+        ordered = [tallies[number] for number in sorted(tallies)]
+        self.converged_ = sum(tally.n_resamples for tally in ordered) == self.n_resamples
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
+        return ordered
 
-    def _set_results(self, tallies: list["_Tally"], problem: LDSProblem) -> None:
+    def _set_results(self, tallies: list["_Tally"], units: np.ndarray, first: int) -> None:
+        """Set the results of the lags from `first` on."""
         done = sum(tally.n_resamples for tally in tallies)
         counts, sums, squares = (sum(parts) for parts in zip(*(tally[:3] for tally in tallies), strict=True))
-        units = problem.scales[:, None] / problem.scales
-        lagged = np.zeros((3, problem.lags + 1, *units.shape))
-        lagged[0, 1:] = counts / done
-        lagged[1, 1:] = units * sums / np.maximum(counts, 1)
-        lagged[2, 1:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
+        lagged = np.zeros((3, first + tallies[0].counts.shape[0], *units.shape))
+        lagged[0, first:] = counts / done
+        lagged[1, first:] = units * sums / np.maximum(counts, 1)
+        lagged[2, first:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
         self.edge_probability_, self.coef_mean_, self.standard_errors_ = lagged
         self.n_resamples_ = done
 
@@ -257,7 +301,12 @@ class BlockBootstrap(BaseStructureLearner):
         probable = self.edge_probability_ >= float(threshold) - 1e-12
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)
-        return TimeSeriesGraph.from_coefficients(self.variables_, weights, confidence=confidence)
+        if not isinstance(self.estimator_, SVARMLearner):
+            return TimeSeriesGraph.from_coefficients(self.variables_, weights, confidence=confidence)
+        values = {"coefs": weights} if hasattr(self.estimator_, "coef_") else {"coefs": None, "strengths": weights}
+        return TimeSeriesGraph.from_coefficients(
+            self.variables_, **values, confidence=confidence, undirected_instantaneous=self.estimator_.instantaneous
+        )
 
     @property
     def graph_(self) -> TimeSeriesGraph:
@@ -299,6 +348,33 @@ class _Resamples:
                 tally.counts[lag] += dense != 0
                 tally.sums[lag] += dense
                 tally.squares[lag] += dense**2
+        return tally
+
+
+class _StructuralResamples:
+    """Task of a worker: some resamples of a structural vector autoregression, added up."""
+
+    def __init__(self, learner: SVARMLearner, panel: Panel, seed: int, n_resamples: int) -> None:
+        self._learner, self._panel, self._seed, self._n_resamples = learner, panel, seed, n_resamples
+
+    def __call__(self, arrays: SharedArrays, number: int) -> _Tally:
+        n, lags = self._panel.n_series, self._learner.lags
+        begins = np.concatenate([[0], arrays.ends[:-1]])
+        numbers = range(number * _TOGETHER, min((number + 1) * _TOGETHER, self._n_resamples))
+        shape = (lags + 1, n, n)
+        tally = _Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape), len(numbers))
+        for resample in numbers:
+            counts = draw_counts(self._seed, resample, len(begins))
+            blocks = np.repeat(np.arange(len(begins)), counts)
+            spans = [slice(begins[block], arrays.ends[block]) for block in blocks]
+            segments = tuple(arrays.rows[span] for span in spans)
+            exogenous = tuple(arrays.exogenous[span] for span in spans)
+            learner: Any = clone(self._learner)
+            learner._fit(replace(self._panel, segments=segments, exogenous=exogenous), None)
+            values = getattr(learner, "coef_", learner.strengths_)
+            tally.counts[:] += values != 0
+            tally.sums[:] += values
+            tally.squares[:] += values**2
         return tally
 
 
