@@ -42,8 +42,8 @@ class BlockBootstrap(BaseStructureLearner):
     ----------
     estimator : learner of linear dynamical systems, LinearSVARM or KernelSVARM, default=None
         The learner, with its options; it is cloned and never changed. Of KernelSVARM, strengths take the place of
-        coefficients. ``DenseLDS()`` by default, which has all edges:
-        of it the standard errors alone are of use. A penalty that its options leave open is chosen on each resample.
+        coefficients. ``DenseLDS()`` by default, which has all edges: of it the standard errors alone are of use. A
+        penalty that its options leave open is chosen on each resample.
     block_length : int, default=None
         Rows per block; None takes the cube root of the number of predicted rows, rounded up.
     n_resamples : int, default=100

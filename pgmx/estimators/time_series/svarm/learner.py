@@ -275,16 +275,13 @@ class SVARMLearner(TimeSeriesLearner):
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
         if criterion not in CRITERIA:
             raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
-        best = None
+        choices = []
         for order in orders:
             # all orders explain the same rows
             learner = clone(self).set_params(lags=order)
             path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion)
-            value = float(getattr(path, criterion)[path.selected])
-            if best is None or value < best[0]:
-                best = value, learner, path
-        assert best is not None
-        _, learner, path = best
+            choices.append((float(getattr(path, criterion)[path.selected]), learner, path))
+        _, learner, path = min(choices, key=lambda choice: choice[0])
         learner.set_params(lam=float(path.lams[path.selected]))
         run = learner._fit(panel, None)
         learner.path_ = path
