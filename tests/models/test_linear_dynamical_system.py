@@ -125,13 +125,13 @@ def test_simulated_rows_have_the_stationary_moments():
     noise[:3, :3] = system.noise_covariance
     expected = solve_discrete_lyapunov(companion(coefs), noise)
     assert np.allclose(compute_stationary_covariance(companion(coefs), system.noise_covariance), expected, rtol=1e-9)
-    rows = system.simulate(60_000)
+    rows = system.simulate(20_000)
     assert list(rows.columns) == list(system.names)
     scale = np.sqrt(np.outer(expected.diagonal()[:3], expected.diagonal()[:3]))
-    assert np.abs(rows.cov().to_numpy() - expected[:3, :3]).max() < 0.05 * scale.max()
+    assert np.abs(rows.cov().to_numpy() - expected[:3, :3]).max() < 0.06 * scale.max()
     values = rows.to_numpy()
-    means = np.array([forecast(coefs, system.intercept, values[t - 2 : t], 1)[0] for t in range(2, 2002)])
-    assert np.abs(np.cov((values[2:2002] - means).T) - system.noise_covariance).max() < 0.5
+    means = np.array([forecast(coefs, system.intercept, values[t - 2 : t], 1)[0] for t in range(2, 1002)])
+    assert np.abs(np.cov((values[2:1002] - means).T) - system.noise_covariance).max() < 0.5
 
 
 def test_simulation_repeats_and_takes_a_start():
