@@ -39,7 +39,7 @@ ORDER = {
         "options learners report",
         "inputs",
         "learn",
-        "evaluate infer resample",
+        "evaluate forecast infer resample",
         "commands",
     ],
     "pgmx/cli/inputs": ["knowledge paths", "networks sources"],

@@ -159,6 +159,30 @@ def bootstrap(source, **options):
         run(source, **options)
 
 
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Forecast a time series.")
+@click.argument("model")
+@click.argument("source")
+@click.option(
+    "--steps", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Rows to forecast."
+)
+@click.option("--time-column", metavar="NAME", help="The column of times. Default: rows are numbered.")
+@shared.file_option("--out", "Write the forecasts there (.csv), and not to standard output.")
+def forecast(model, source, **options):
+    """Forecast the rows that follow a time series.
+
+    MODEL is a file that "pgmx learn --method dense-lds, lds or scalable-lds --out model.npz" wrote; SOURCE is a table
+    as there, of which the last rows count. The means of the next rows are printed as CSV.
+
+    \b
+    Examples:
+      pgmx forecast model.npz series.csv --steps 12 --time-column day
+    """  # noqa: D301 (as above)
+    with user_errors(missing=()):
+        from pgmx.cli.forecast import forecast as run
+
+        run(model, source, **options)
+
+
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
 @click.argument("model")
 @click.argument("source")

@@ -1,0 +1,50 @@
+"""``pgmx forecast``."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.command_line import done, refused
+from helpers.series_learners import frame_of_system
+from pgmx.estimators import DenseLDS
+from pgmx.models import save_model
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A series of days, and the model learned from it, in files."""
+    path, frame = tmp_path / "series.csv", frame_of_system(4, 150).rename_axis("day")
+    frame.to_csv(path)
+    learner = DenseLDS(lags=2, fit_intercept=True).fit(frame)
+    save_model(learner.model_, "model.npz")
+    save_model(learner.graph_, "graph.json")
+    return path
+
+
+def test_forecasts_are_those_of_the_learner(table):
+    text = done("forecast", "model.npz", table, "--steps", 3, "--time-column", "day")
+    printed = pd.read_csv(io.StringIO(text), index_col="day", parse_dates=True)
+    frame = pd.read_csv(table, index_col="day", parse_dates=True)
+    expected = DenseLDS(lags=2, fit_intercept=True).fit(frame).predict(frame, 3)
+    np.testing.assert_allclose(printed, expected, rtol=1e-9)
+    assert list(printed.index) == list(expected.index)
+    assert "wrote later.csv" in done("forecast", "model.npz", table, "--time-column", "day", "--out", "later.csv")
+    np.testing.assert_allclose(pd.read_csv("later.csv", index_col="day"), expected[:1], rtol=1e-9)
+
+
+def test_a_model_that_learn_wrote_forecasts_rows_without_times():
+    frame = frame_of_system(3, 60)
+    frame.to_csv("plain.csv", index=False)
+    done("learn", "plain.csv", "--method", "dense-lds", "--quiet", "--out", "plain.npz")
+    printed = pd.read_csv(io.StringIO(done("forecast", "plain.npz", "plain.csv", "--steps", 2)), index_col="row")
+    assert list(printed.index) == [60, 61]
+    np.testing.assert_allclose(printed, DenseLDS().fit(frame).predict(frame, 2), rtol=1e-9)
+
+
+def test_faults(table):
+    assert "no model of a time series" in refused("forecast", "graph.json", table)
+    assert "is no column" in refused("forecast", "model.npz", table, "--time-column", "hour")
+    assert "suffix must be .csv" in refused("forecast", "model.npz", table, "--out", "later.txt")
+    assert "day" in refused("forecast", "model.npz", table)
