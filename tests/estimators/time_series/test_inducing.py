@@ -7,7 +7,7 @@ from sklearn.linear_model import Lasso
 
 from helpers.linear_series import draw_series, draw_sparse_series
 from pgmx.estimators import DenseLDS, SparsityInducingLDS
-from pgmx.metrics import structure_recall
+from pgmx.metrics import coefficient_error, prediction_error, structure_recall
 
 
 def stack(learner):
@@ -164,3 +164,24 @@ def test_several_lags_are_recovered():
     coefs = [np.diag(np.full(6, 0.3)), np.diag(rng.uniform(-0.5, 0.5, 5), k=1)]
     learner = SparsityInducingLDS(lags=2, lam=0.08).fit(draw_series(coefs, 3000))
     np.testing.assert_allclose(stack(learner), np.hstack(coefs), atol=0.1)
+
+
+def test_pieces_give_what_the_whole_gives():
+    rows, _ = draw_sparse_series(n=10)
+    frame = pd.DataFrame(rows, columns=[f"s{i}" for i in range(10)])
+    for options in ({"lags": 2, "lam": 0.1}, {"lam": 0.1, "refit": False, "fit_intercept": True}):
+        whole = SparsityInducingLDS(**options).fit(frame)
+        parts = (frame.iloc[first : first + 90].reset_index(drop=True) for first in range(0, 400, 90))
+        pieces = SparsityInducingLDS(**options).fit(parts)
+        np.testing.assert_allclose(stack(pieces), stack(whole), atol=1e-10)
+        np.testing.assert_allclose(pieces.noise_covariance_, whole.noise_covariance_, atol=1e-9)
+        assert pieces.lam_max_ == pytest.approx(whole.lam_max_, rel=1e-10)
+
+
+def test_metrics_take_learners_and_their_models():
+    rows, coef = draw_sparse_series(n=10)
+    learner = SparsityInducingLDS(fit_intercept=True).fit(rows)
+    errors = [prediction_error(thing, rows) for thing in (learner, learner.model_)]
+    assert errors[0] == pytest.approx(errors[1], rel=1e-12)
+    assert errors[0] < 1
+    assert coefficient_error(learner, coef) == pytest.approx(coefficient_error(learner.model_, coef), rel=1e-12)
