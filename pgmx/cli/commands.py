@@ -28,6 +28,10 @@ def main(context):
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
+      pgmx learn sales.csv --method lds --time-column month --out sales.npz
+                                              which series act on which, how many rows later
+      pgmx forecast sales.npz sales.csv --steps 12 --time-column month
+                                              the rows that follow
       pgmx learn --help                       all options
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
@@ -59,7 +63,7 @@ def main(context):
     "Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
     "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
     "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz (the linear "
-    "dynamical system), .json or .graphml (the graph).",
+    "dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(
@@ -157,30 +161,6 @@ def bootstrap(source, **options):
         from pgmx.cli.resample import run
 
         run(source, **options)
-
-
-@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Forecast a time series.")
-@click.argument("model")
-@click.argument("source")
-@click.option(
-    "--steps", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Rows to forecast."
-)
-@click.option("--time-column", metavar="NAME", help="The column of times. Default: rows are numbered.")
-@shared.file_option("--out", "Write the forecasts there (.csv), and not to standard output.")
-def forecast(model, source, **options):
-    """Forecast the rows that follow a time series.
-
-    MODEL is a file that "pgmx learn --method dense-lds, lds or scalable-lds --out model.npz" wrote; SOURCE is a table
-    as there, of which the last rows count. The means of the next rows are printed as CSV.
-
-    \b
-    Examples:
-      pgmx forecast model.npz series.csv --steps 12 --time-column day
-    """  # noqa: D301 (as above)
-    with user_errors(missing=()):
-        from pgmx.cli.forecast import forecast as run
-
-        run(model, source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
@@ -283,3 +263,45 @@ def infer(model, **options):
         from pgmx.cli.infer import infer as run
 
         run(model, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Forecast a time series.")
+@click.argument("model")
+@click.argument("source")
+@click.option(
+    "--steps",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Rows to forecast.",
+)
+@click.option(
+    "--time-column", metavar="NAME", help="The column of the times, which the forecast continues. Default: row numbers."
+)
+@click.option(
+    "--coverage",
+    metavar="SHARE",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    help="Add the bounds of intervals, each of which holds its value with this probability.",
+)
+@shared.file_option("--out", "Write the table there instead of printing it: .csv.")
+def forecast(model, source, **options):
+    """Forecast the rows that follow a time series.
+
+    MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds.
+    SOURCE is a CSV or Parquet file of the series, oldest row first; the forecast follows its last rows, as many as the
+    model has lags.
+
+    Printed is CSV, a row per step: its time, and the mean of each series. Times that are not regular are not continued:
+    steps are numbered 1, 2, ... then.
+
+    \b
+    Examples:
+      pgmx forecast sales.npz sales.csv --steps 24 --time-column month
+      pgmx forecast sales.npz later.csv --coverage 0.9 --out forecast.csv
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.forecast import forecast as run
+
+        run(model, source, **options)

@@ -1,36 +1,109 @@
-"""The work of ``pgmx forecast``: the rows that follow a series, by a model of it."""
+"""The work of ``pgmx forecast``: the rows that follow a time series, from a linear dynamical system."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgmx.cli.inputs.paths import check_writable
 
-def forecast(model: str, source: str, *, steps: int, time_column: str | None, out: Path | None) -> None:
-    """Print or write the forecasts as CSV; the options are those of `pgmx.cli.commands.forecast`."""
-    from pgmx.atomic import replace_file
-    from pgmx.data import read_table
-    from pgmx.data.series import SeriesOptions, read_history
-    from pgmx.models import LinearDynamicalSystem, read_model
+if TYPE_CHECKING:
+    import pandas as pd
 
-    if out is not None and out.suffix.lower() != ".csv":
-        raise ValueError(f"--out {out}: the suffix must be .csv")
-    system = read_model(Path(model))
-    if not isinstance(system, LinearDynamicalSystem):
-        raise ValueError(f"{model} holds no model of a time series: write one by pgmx learn --method lds --out")
-    if system.exogenous_names:
-        raise ValueError(f"{model} has exogenous columns, whose future is unknown here: use predict() in Python")
-    frame = read_table(source)
-    if time_column is not None and time_column not in frame:
-        raise ValueError(f"--time-column {time_column} is no column of {source}: {', '.join(map(str, frame.columns))}")
-    rows = read_history(frame, system.names, SeriesOptions(system.lags, time_column=time_column))
-    known = {str(name): name for name in system.names}
-    means: Any = system.predict(rows.rename(columns=lambda name: known.get(str(name), name)), steps)
-    means.index.name = time_column or "row"
-    text = means.to_csv(lineterminator="\n")
+
+def forecast(
+    model: str, source: str, *, steps: int, time_column: str | None, coverage: float | None, out: Path | None
+) -> None:
+    """Forecast the rows after those of a file, and print or write them as CSV."""
+    if out is not None:
+        if out.suffix.lower() != ".csv":
+            raise ValueError(f"--out {out}: the suffix must be .csv")
+        check_writable(out, "--out")
+    system = _read_system(Path(model))
+    history = _read_history(Path(source), system, time_column)
+    table = _forecast(system, history, steps, coverage, model)
+    text = table.to_csv(index_label=table.index.name, lineterminator="\n")
     if out is None:
         click.echo(text, nl=False)
         return
+    from pgmx.atomic import replace_file
+
     with replace_file(out) as part:
         part.write_text(text, encoding="utf-8")
     click.echo(f"wrote {out}")
+
+
+def _read_system(path: Path) -> Any:
+    from pgmx.models import LinearDynamicalSystem, read_model
+
+    if not path.exists():
+        raise ValueError(f"no such file: {path}")
+    remedy = "give what pgmx learn --method dense-lds, lds or scalable-lds writes with --out MODEL.npz"
+    if path.suffix.lower() != ".npz":
+        raise ValueError(f"{path} holds no model of a time series (.npz): {remedy}")
+    system = read_model(path)
+    if not isinstance(system, LinearDynamicalSystem):
+        raise ValueError(f"{path} holds a {type(system).__name__}, which does not forecast: {remedy}")
+    if system.exogenous_names:
+        columns = ", ".join(map(repr, system.exogenous_names))
+        raise ValueError(
+            f"{path} has the exogenous columns {columns}, whose later rows this command does not take: call "
+            "LinearDynamicalSystem.predict(history, steps, exogenous=...)"
+        )
+    return system
+
+
+def _read_history(path: Path, system: Any, time_column: str | None) -> "pd.DataFrame":
+    """Return the rows of the series of a system, labelled by their times, or by their numbers from 0."""
+    import pandas as pd
+
+    from pgmx.cli.learn.gaussian import with_names_of
+    from pgmx.data.files.readers import read_whole
+    from pgmx.data.series.time_index import make_labels, read_times
+
+    if not path.exists():
+        raise ValueError(f"no such file or folder: {path}")
+    table = read_whole(path)
+    rows = with_names_of(system, table)
+    absent = [str(name) for name in system.names if name not in rows.columns]
+    if absent:
+        raise ValueError(f"{path} lacks the series {', '.join(map(repr, absent))}: give a column for each of the model")
+    if not rows.columns.is_unique:
+        raise ValueError(f"{path} has two columns of the same name: rename one of them")
+    labels: pd.Index = pd.RangeIndex(len(rows), name="row")
+    if time_column is not None:
+        if time_column not in table.columns:
+            raise ValueError(
+                f"--time-column {time_column} is no column of {path}: its columns are "
+                f"{', '.join(map(repr, map(str, table.columns)))}"
+            )
+        labels = make_labels(table[time_column].array, f" of {path}").set_names(time_column)
+        read_times(labels, irregular="ignore", missing="error", where=f" of {path}")  # they must increase
+    others = [str(name) for name in rows if name not in system.names and name != time_column]
+    if others:
+        raise ValueError(
+            f"column(s) {', '.join(map(repr, others))} of {path} are no series of the model: leave them out, or name a "
+            "column of times by --time-column"
+        )
+    return rows[list(system.names)].set_axis(labels, axis=0)
+
+
+def _forecast(system: Any, history: "pd.DataFrame", steps: int, coverage: float | None, model: str) -> "pd.DataFrame":
+    """Return the forecasts, with the bounds of their intervals behind each series where `coverage` is given."""
+    import pandas as pd
+
+    from pgmx.models.time_series.history import continue_index
+
+    last = history.iloc[-system.lags :]
+    index = continue_index(history.index, steps)  # of all rows: a frequency is inferred from three at least
+    means = system.predict(last, steps)
+    names = {name: str(name) for name in system.names}
+    if coverage is None:
+        return means.set_axis(index, axis=0).rename(columns=names)
+    if system.noise_covariance is None:
+        raise ValueError(f"--coverage {coverage:g} needs the noise of the system, which {model} lacks: leave it out")
+    lower, upper = system.predict_interval(last, steps, coverage)
+    columns: dict[str, pd.Series] = {}
+    for name, text in names.items():
+        columns |= {text: means[name], f"{text} lower": lower[name], f"{text} upper": upper[name]}
+    return pd.DataFrame(columns).set_axis(index, axis=0)
