@@ -85,8 +85,9 @@ class LikelihoodTracker:
         if not self.settled:
             rows = sweep_rows(history, rows, 1)
         point = evaluate(history, rows)
+        memory: list = []
         for _ in range(self.sweeps if self.settled else MOST_SWEEPS):
-            point, gain = sweep_pairs(history, point)
+            point, gain = sweep_pairs(history, point, memory)
             if gain <= TOLERANCE:
                 break
         self.converged = gain <= TOLERANCE
