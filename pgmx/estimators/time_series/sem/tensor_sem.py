@@ -118,14 +118,15 @@ class TensorSEM(EquationsLearner):
     Notes
     -----
     With W = B⁻¹ (I − A) the log-likelihood per row is :math:`\log|\det W| - \tfrac12 \sum_m p_m \sum_i (\log r_{mi} +
-    w_i' R_m w_i / r_{mi})`. Two sweeps set each row to its optimum, with the inverse of W by Sherman and Morrison; then
-    Newton steps for all pairs of rows, O(M N³) each. Unknown powers are the diagonal of W R W'; the order of unknown
+    w_i' R_m w_i / r_{mi})`. A sweep sets each row to its optimum, O(N⁴ + M N³), with the inverse of W by Sherman and
+    Morrison; then Newton steps for all pairs of rows with L-BFGS corrections, O(M N³) each.
+    Unknown powers are the diagonal of W R W'; the order of unknown
     inputs is the assignment of the largest product of the diagonal of W. Local optima are possible. Standard errors
     hold under noise beside the inputs, which the powers do not count.
 
     The source's generator, with one power for all inputs of a window, is not identifiable; its closed form needs
     M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood, known or blind, against 79 % by the closed
-    form and 5 % by alternating least squares (``tests/benchmarks/TIME_SERIES.md``).
+    form and 6 % by alternating least squares, with powers known (``tests/benchmarks/TIME_SERIES.md``).
 
     References
     ----------

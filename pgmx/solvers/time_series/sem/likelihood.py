@@ -16,8 +16,8 @@ BLOCK = 16
 LEAST_CURVATURE = 1e-3
 #: Steps by which the Hessian of the pairs is corrected.
 MOST_STEPS = 8
-#: Sufficient increase of the line search, and the shortest of its steps.
-INCREASE, SHORTEST = 1e-4, 1e-6
+#: Sufficient increase of the line search, by what it divides its steps, and the shortest of them.
+INCREASE, SHORTER, SHORTEST = 1e-4, 5.0, 1e-6
 #: Likelihoods per row that differ by no more than rounding.
 SAME_LIKELIHOOD = 1e-9
 #: Most changes of the assignment of inputs to series; each is kept only if the likelihood does not fall.
@@ -124,7 +124,7 @@ def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = No
         least = point.log_likelihood + INCREASE * length * gain - 1e-13 * abs(point.log_likelihood)
         if new.log_likelihood >= least:
             break
-        length /= 2
+        length /= SHORTER
         if length < SHORTEST:
             return point, 0.0
     if memory is not None:
@@ -161,7 +161,8 @@ def pair_curvatures(data: SecondMoments, point: Separation) -> np.ndarray:
 
 
 def _climb(data: SecondMoments, rows: np.ndarray, tol: float, max_iter: int) -> Optimum:
-    point, memory = evaluate(data, rows), []
+    point = evaluate(data, rows)
+    memory: list = []
     for n_iter in range(1, max_iter + 1):
         point, gain = sweep_pairs(data, point, memory)
         if gain <= tol:

@@ -20,7 +20,7 @@ LEAST_WEIGHT, MOST_WINDOWS = 1e-3, 128
 #: Chance of a false restart in a window, for each of the two tests.
 LEVEL = 1e-6
 #: Most sweeps per window until the equations are settled, and the gain of the likelihood per row at which they end.
-MOST_SWEEPS, TOLERANCE = 20, 1e-9
+MOST_SWEEPS, TOLERANCE = 12, 1e-9
 #: Windows after a restart at which the new equations replace the old ones, even if inputs are still proportional.
 PATIENCE = 20
 
@@ -44,7 +44,8 @@ class LikelihoodTracker:
 
     def add(self, moment: np.ndarray, n_rows: int, powers: np.ndarray) -> None:
         """Take one more window: its second moments (N, N), its rows, and the powers of its inputs (N,), NaN unknown."""
-        if self.detect and self.settled and self._is_contradicted(moment, n_rows):
+        contradicted = self.detect and len(self.lengths) > 0 and self._is_contradicted(moment, n_rows)
+        if self.settled and contradicted:
             self.restarts.append(self.n_windows)
             self.history = SecondMoments(*(part[:0] for part in self.history))
             self.lengths = self.lengths[:0]
@@ -54,7 +55,8 @@ class LikelihoodTracker:
         self._sweep()
         assert self.point is not None
         if not self.settled:
-            self.settled = len(self.lengths) >= PATIENCE or (self.converged and self._is_better())
+            agrees = self.converged and not contradicted
+            self.settled = len(self.lengths) >= PATIENCE or (agrees and self._is_better())
         if self.settled or not self.restarts:
             self.reported = read_coefficients(self.history, self.point)
 
