@@ -176,3 +176,13 @@ def test_pieces_have_the_segments_of_the_whole(lags):
         np.testing.assert_allclose(chunks.columns.scales(), whole.scales(), rtol=1e-13)
     with pytest.raises(ValueError, match="were read before"):
         next(chunks.read())
+
+
+def test_pieces_of_a_frame_without_labels_are_one_series():
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    for bounds in ([5], [1, 4, 9]):
+        pieces = [frame.iloc[piece] for piece in np.split(np.arange(12), bounds)]
+        chunks = SeriesChunks(iter(pieces), lags=2)
+        windows = [segment[t - 2 : t + 1] for segment, _ in chunks.read() for t in range(2, len(segment))]
+        np.testing.assert_array_equal(windows, [ROWS[t - 2 : t + 1] for t in range(2, 12)])
+        assert (chunks.n_rows, chunks.n_left_out) == (12, 0)

@@ -75,6 +75,9 @@ class SegmentReader:
         if rows.labels is None or not len(rows.values):
             return self._last + 1 + np.arange(len(rows.values))
         labels, n_before = rows.labels, 0
+        if self._labels is None and self.n_rows:  # rows without labels are labelled by their numbers
+            self._labels = pd.RangeIndex(max(self.n_rows - _LABELS_BEFORE, 0), self.n_rows)
+            self.index = self.find_index()
         if self._labels is not None:
             labels, n_before = self._labels.append(labels), len(self._labels)
         options = self._options
