@@ -157,11 +157,13 @@ cdef class BetheFit:
 
     def set_values(self, const double[::1] nodes, const double[::1] tables):
         """Replace all parameters, cut as in all steps, and queue all variables; messages stay as a start."""
-        cdef Py_ssize_t cells = self.cell_at[self.m]
+        cdef Py_ssize_t cells = self.cell_at[self.m], k
         self._arrays["node_w"][:] = np.clip(nodes, -LARGEST, LARGEST)
         self._arrays["edge_w"][:cells] = np.clip(tables, -LARGEST, LARGEST)
-        self._arrays["edge_t"][:cells] = np.exp(self._arrays["edge_w"][:cells])
-        np.asarray(self.node_t)[:] = np.exp(self._arrays["node_w"])
+        for k in range(cells):              # as steps do it, for other exponentials differ in the last bit
+            self.edge_t[k] = exp(self.edge_w[k])
+        for k in range(self.node_w.shape[0]):
+            self.node_t[k] = exp(self.node_w[k])
         self.enqueue_all()
 
     def reset_messages(self):
@@ -358,17 +360,37 @@ cdef class BetheFit:
 
     def settle_messages(self, double tol, Py_ssize_t max_visits):
         """Settle messages with all parameters held; what waited for a visit goes on waiting; return the visits."""
-        waiting = np.flatnonzero(np.asarray(self.queued))
-        stale, drift = np.array(self.stale), np.array(self.drift)
+        waiting, stale = np.flatnonzero(np.asarray(self.queued)), np.array(self.stale)
+        self.drift[:] = 0.0
         self.enqueue_all()
         visits = self.settle(tol, max_visits, False)
-        while self.queue_length:
-            self.queue_length -= 1
-            self.queued[self.queue[(self.queue_first + self.queue_length) % self.n]] = False
+        self.clear_queue()
         # What moved now was not followed by the parameters yet.
-        np.asarray(self.stale)[:] = stale + np.asarray(self.drift) - drift
+        np.asarray(self.stale)[:] = stale + np.asarray(self.drift)
         self.enqueue_some(waiting, INFINITY)
         return visits
+
+    cdef void clear_queue(self) noexcept nogil:
+        self.queue_first = self.queue_length = 0
+        self.queued[:] = False
+
+    def state(self):
+        """Return the messages, what moved at each variable since its visit, and which are queued, for `restore`.
+
+        Products are those of the messages after `log_partition`, the queue is in order after `settle_messages`.
+        """
+        messages = self._arrays["messages"][:self.message_at[2 * self.m]].copy()
+        return {"messages": messages, "stale": np.array(self.stale), "is_queued": np.array(self.queued, dtype=bool)}
+
+    def restore(self, const double[::1] messages, const double[::1] stale, is_queued):
+        """Go on from a `state` of the same edges and parameters."""
+        cdef Py_ssize_t v
+        self._arrays["messages"][:self.message_at[2 * self.m]] = messages
+        self.stale[:] = stale
+        self.clear_queue()
+        self.enqueue_some(np.flatnonzero(is_queued), INFINITY)
+        for v in range(self.n):
+            self.gather(v)
 
     def log_partition(self):
         """Return Bethe's log-partition in the current messages."""

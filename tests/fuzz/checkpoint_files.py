@@ -35,6 +35,10 @@ GRAFTINGS = {
     ),
 }
 LEARNERS = {**SEARCHES, **GRAFTINGS}
+UNDER_BETHE = {
+    "bethe": lambda **options: EdgeGrafting(loss="bethe", lam=0.02, l2=0.1, show_progress=False, **options),
+    "bethe light": lambda **options: GraftingLight(loss="bethe", lam=0.02, l2=0.1, show_progress=False, **options),
+}
 
 
 def other_arrays(array):

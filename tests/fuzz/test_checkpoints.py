@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz import tamper
 from tests.fuzz.array_fields import ArrayFields
-from tests.fuzz.checkpoint_files import DATA, LEARNERS, LIMIT, SEARCHES, check, list_changes, stop_halfway
+from tests.fuzz.checkpoint_files import DATA, LEARNERS, LIMIT, SEARCHES, UNDER_BETHE, check, list_changes, stop_halfway
 from tests.helpers.processes import run_in_child
 
 
@@ -50,9 +50,18 @@ def run(make, folder, *, sign, every, moment=0.5):
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
 
 
-@pytest.mark.parametrize(("name", "every"), [("thorough", 29), ("edges", 67)])  # of all: `test_every_change`
+@pytest.mark.parametrize(
+    ("name", "every"),  # of all: `test_every_change`
+    [
+        ("thorough", 29),
+        ("edges", 67),
+        ("bethe", 83),
+        pytest.param("bethe", 5, marks=pytest.mark.slow),
+        pytest.param("bethe light", 13, marks=pytest.mark.slow),
+    ],
+)
 def test_some_changes(tmp_path, name, every):
-    counts = run(LEARNERS[name], tmp_path, sign=True, every=every)
+    counts = run({**LEARNERS, **UNDER_BETHE}[name], tmp_path, sign=True, every=every)
     assert counts["refused"] > 3
 
 

@@ -78,8 +78,8 @@ class MarkovLearner(MarkovResults):
     at zero, and is then not in the graph; inactive pairs were found to pass where `converged_`. `held_out` is
     measured whenever the edges have grown by 2 %, and the clock stands still for it. `n_tables_` may exceed the pairs
     tested by a stream, some being scored ahead. ``pgmpy.config.SHOW_PROGRESS`` can turn off the progress bar too.
-    A run goes on from its checkpoint to the same network to the last bit, under Bethe's loss to rounding: messages are
-    not stored.
+    A run goes on from its checkpoint to the same network to the last bit; under Bethe's loss the checkpoint holds the
+    messages and the parameters that the run passed through too.
     """
 
     _parameter_constraints: dict[str, Any] = {

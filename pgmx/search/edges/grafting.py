@@ -115,6 +115,7 @@ class Grafting:
 
     def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
         part = snapshot.take_part("loss_")
+        iterates = None if self.loss.is_convex else snapshot.take_part("iterates_")
         snapshot.check_names(("n_iter", "n_active", "n_idle", "n_presses", "objective"))
         edges = part.pairs("edges", self.loss.n_variables)
         if is_candidate is not None:
@@ -129,9 +130,10 @@ class Grafting:
         most = np.prod(self.loss.cardinalities[edges], axis=1).sum() if self.loss.is_feature_wise else len(edges)
         self.n_active = snapshot.integer("n_active", len(edges), int(most))
         objective = snapshot.number("objective")
-        if self.loss.is_convex:  # else it depends on messages too
-            slack, expected = SLACK * max(1.0, abs(objective)), self.loss.objective()
-            snapshot.check(abs(objective - expected) <= slack, f"objective={objective}, but it is {expected}")
+        slack, expected = SLACK * max(1.0, abs(objective)), self.loss.objective()
+        snapshot.check(abs(objective - expected) <= slack, f"objective={objective}, but it is {expected}")
+        if iterates is not None:
+            self._iterates = Iterates.from_state(self.loss, iterates, expected + slack)
 
     def graft(self) -> str:
         """Run rounds until something ends them, and return what: "converged", "max_edges", "max_time", "callback", ...
@@ -139,7 +141,8 @@ class Grafting:
         "unsettled" means that a loss which is not convex did not converge. It may be called again after λ has become
         smaller.
         """
-        self._iterates = None if self.loss.is_convex else Iterates(self.loss)
+        if self._iterates is None and not self.loss.is_convex:
+            self._iterates = Iterates(self.loss)
         reason = ""
         with self.run.catch_interrupt():
             if not self.run.n_rows:
@@ -157,8 +160,8 @@ class Grafting:
             reason = "interrupt"
         elif self._iterates is not None and not self._iterates.return_to_best():
             reason = "unsettled"
-        self._n_idle = self._n_presses = 0  # for the next penalty
         self.run.add_row(**self._figures())
+        self._n_idle, self._n_presses, self._iterates = 0, 0, None  # for the next penalty
         return reason
 
     def _do_round(self) -> str:
@@ -214,10 +217,12 @@ class Grafting:
             return
         source = {f"source_{name}": value for name, value in self.source.state().items()}
         loss = {f"loss_{name}": value for name, value in self.loss.state().items()}
+        passed = {} if self._iterates is None else self._iterates.state()
+        iterates = {f"iterates_{name}": value for name, value in passed.items()}
         counts = {
             "n_iter": self.n_iter,
             "n_active": self.n_active,
             "n_idle": self._n_idle,
             "n_presses": self._n_presses,
         }
-        self._store.save({**counts, "objective": self.loss.objective(), **source, **loss})
+        self._store.save({**counts, "objective": self.loss.objective(), **source, **loss, **iterates})

@@ -1,10 +1,12 @@
 """The parameters that a run on a loss which is not convex passed through, and the return to the best of them."""
 
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
-from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+from pgmx.runs.snapshot import Snapshot
+from pgmx.solvers.markov.penalised_loss import MOST_VALUE, PenalisedLoss
 
 #: Relative rise of an objective that is not convex which is put down to its tolerance.
 SLACK = 1e-4
@@ -38,6 +40,34 @@ class Iterates:
         if len(self._stored) > _FEW and self._n_numbers > _MOST_NUMBERS:
             self._stored, self._stride = self._stored[::2], 2 * self._stride
             self._n_numbers = sum(len(nodes) + len(tables) for nodes, tables in self._stored)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `from_state` needs, as arrays: parameters of nodes and tables of each iterate after the other."""
+        return {
+            "n_offered": self._n_offered,
+            "stride": self._stride,
+            "least": self._least if self._stored else 0.0,
+            "n_cells": np.array([len(tables) for _, tables in self._stored], dtype=np.int64),
+            "values": np.concatenate([np.zeros(0), *(part for iterate in self._stored for part in iterate)]),
+        }
+
+    @classmethod
+    def from_state(cls, loss: PenalisedLoss, state: Snapshot, most: float) -> "Iterates":
+        """Go on from a state of a run whose present edges are those of the loss, its objective at most `most`."""
+        self, n_nodes = cls(loss), len(loss.node_values)
+        state.check_names(self.state())
+        self._n_offered, self._stride = state.integer("n_offered", 0), state.integer("stride", 1)
+        n_cells = state.array("n_cells", np.int64, (-(-self._n_offered // self._stride),), least=0)
+        borders = np.append(0, np.cumsum(np.prod(loss.cardinalities[loss.edges], axis=1)))
+        state.check(np.isin(n_cells, borders).all() and (np.diff(n_cells) >= 0).all(), "iterates over other edges")
+        ends = np.cumsum(np.stack([np.full(len(n_cells), n_nodes), n_cells], axis=1))
+        self._n_numbers = int(ends[-1]) if len(ends) else 0
+        values = state.array("values", float, (self._n_numbers,), least=-MOST_VALUE, most=MOST_VALUE)
+        parts = np.split(values, ends[:-1]) if len(ends) else []
+        self._stored = list(zip(parts[::2], parts[1::2], strict=True))
+        least = state.number("least", most=most if self._stored else inf)
+        self._least = least if self._stored else inf
+        return self
 
     def return_to_best(self) -> bool:
         """Go back to the iterate of the lowest objective; return whether that is where the loss is."""

@@ -5,7 +5,9 @@ import numpy as np
 from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
 from pgmx.runs.run import is_past
+from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
+from pgmx.solvers.markov.stored_conditionals import MOST_DRIFT
 
 #: (share of the old in a new message, factor on the curvatures) that are tried in turn.
 CAUTION = ((0.0, 1.0), (0.5, 1.0), (0.8, 2.0))
@@ -15,6 +17,9 @@ PATIENCE = 300
 LEAST_VISITS = 5000
 #: Visits between two readings of the clock.
 BLOCK = 5000
+
+#: The least that the kernel lets a message be in any state; the largest of a new one is 1.
+_LEAST_MESSAGE = 1e-100
 
 
 class BetheLoss(PenalisedLoss):
@@ -60,6 +65,7 @@ class BetheLoss(PenalisedLoss):
         self._mode = 0
         self._failed_last = False  # in every mode: the next attempts are shorter
         self._all_due = True
+        self._is_settled = False  # whether messages have settled for `loss` since the last step
         self._beliefs_returned = self._fit.node_beliefs.copy()
         self.bp_failures = 0
         self.optimise(tol=1e-8)
@@ -85,6 +91,7 @@ class BetheLoss(PenalisedLoss):
         span = slice(active.where[positions[0]], active.where[positions[-1] + 1])
         size = span.stop - span.start
         masks = active.masks[span] if self._feature_wise else np.ones(size, dtype=np.uint8)
+        self._is_settled = False
         self._fit.add_edges(
             np.ascontiguousarray(active.pairs[positions]),
             active.tables[span],
@@ -95,6 +102,7 @@ class BetheLoss(PenalisedLoss):
 
     def _replace_values(self, nodes: np.ndarray, tables: np.ndarray) -> None:
         self._fit.set_values(nodes, tables)
+        self._is_settled = False
 
     def revert(self, snapshot) -> None:
         """Go back to earlier parameters, with uniform messages; tables activated since become zero."""
@@ -102,6 +110,46 @@ class BetheLoss(PenalisedLoss):
         self._fit.reset_messages()
         self._fit.enqueue_all()
         self._prepare_fit().settle_messages(1e-9, 1000 * self.n_variables)
+
+    # ---- checkpoints ----
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """Return messages as they are when `loss` has been computed, the queue, and what was tried so far."""
+        self.loss()
+        fit = self._fit
+        return {
+            **fit.state(),
+            "mode": np.array(self._mode),
+            "caution": np.array(CAUTION.index((fit.damping, fit.caution))),
+            "flags": np.array([self._failed_last, self._all_due]),
+            "bp_failures": np.array(self.bp_failures),
+            "beliefs_returned": self._beliefs_returned.copy(),
+            "beliefs_then": self._beliefs_then.copy(),
+            "drift": self._drift.copy(),
+        }
+
+    def _restore_progress(self, state: Snapshot) -> None:
+        n, fit = self.n_variables, self._prepare_fit()
+        n_messages = int(self.cardinalities[self._active.pairs].sum())
+        fit.restore(
+            state.array("messages", float, (n_messages,), least=_LEAST_MESSAGE, most=1),
+            state.array("stale", float, (n,), least=0),
+            state.array("is_queued", bool, (n,)),
+        )
+        self._mode = state.integer("mode", 0, len(CAUTION) - 1)
+        fit.damping, fit.caution = CAUTION[state.integer("caution", 0, len(CAUTION) - 1)]
+        self._failed_last, self._all_due = state.array("flags", bool, (2,)).tolist()
+        self.bp_failures = state.integer("bp_failures", 0)
+        self._beliefs_returned = self._read_beliefs(state, "beliefs_returned")
+        self._beliefs_then = self._read_beliefs(state, "beliefs_then")
+        self._drift = state.array("drift", float, (n,), least=0, most=MOST_DRIFT).copy()
+        self._is_settled = True
+
+    def _read_beliefs(self, state: Snapshot, name: str) -> np.ndarray:
+        beliefs = state.array(name, float, (int(self._offsets[-1]),), least=0, most=1)
+        sums = np.add.reduceat(beliefs, self._offsets[:-1])
+        state.check(np.abs(sums - 1).max() <= 1e-9, f"marginals in {name!r} that do not add to 1")
+        return beliefs.copy()
 
     # ---- scores ----
 
@@ -127,7 +175,7 @@ class BetheLoss(PenalisedLoss):
     def _descend(self, pairs, tol, max_sweeps, deadline):
         """Pass messages and step until both settle, from the ends of `pairs` as far as anything changes."""
         fit = self._prepare_fit()
-        inner = 0.5 * tol
+        inner, self._is_settled = 0.5 * tol, False
         if pairs is None or self._all_due:
             fit.enqueue_all()
             self._all_due = False
@@ -174,8 +222,9 @@ class BetheLoss(PenalisedLoss):
     def loss(self) -> float:
         """Return the negative log-likelihood by Bethe's partition function, in nats per row."""
         fit = self._prepare_fit()
-        if fit.n_queued:
+        if fit.n_queued and not self._is_settled:
             fit.settle_messages(1e-6, 100 * self.n_variables)
+        self._is_settled = True
         # Sums, not BLAS products: these wake threads for vectors of this length, which costs more than the rest.
         observed = (self._observed * fit.node_values).sum() + (self._active.tables * fit.edge_values).sum()
         return fit.log_partition() - float(observed)

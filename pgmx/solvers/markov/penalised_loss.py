@@ -16,7 +16,7 @@ from pgmx.statistics.pairs.tables import PairTables
 LOCAL_SHARE = 0.03
 
 #: Log-potentials beyond this size are in no snapshot.
-_MOST = 1e4
+MOST_VALUE = 1e4
 
 #: Gradients of some pairs: their positions in the list, all cells, where each table begins, the norm of each table.
 Gradients = tuple[np.ndarray | slice, np.ndarray, np.ndarray, np.ndarray]
@@ -362,7 +362,7 @@ class PenalisedLoss(ABC):
         state.check((edges[:, 0] < edges[:, 1]).all(), "pairs of variables in another order")
         sizes = len(self.node_values), int(np.prod(self.cardinalities[edges], axis=1).sum())
         nodes, tables = (
-            state.array(name, float, (size,), least=-_MOST, most=_MOST)
+            state.array(name, float, (size,), least=-MOST_VALUE, most=MOST_VALUE)
             for name, size in zip(("nodes", "tables"), sizes, strict=True)
         )
         self.activate(edges)
