@@ -24,6 +24,7 @@ MODULES = (
     "equation_cases",
     "file_cases",
     "command_line_cases",
+    "command_series_cases",
 )
 
 
