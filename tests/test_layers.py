@@ -134,7 +134,7 @@ ORDER = {
     "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/models/time_series": [
-        "coefficients dynamic_network history measures parameters",
+        "coefficients density dynamic_network history measures parameters",
         "companion graph rolling",
         "forecasts unrolled",
         "linear_dynamical_system",

@@ -1,18 +1,17 @@
 """What all learners of linear dynamical systems share: units, results, forecasts."""
 
 from abc import abstractmethod
-from math import log, pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, issparse
 
 from pgmx.data.series import Panel, SeriesChunks
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
+from pgmx.models.time_series.density import compute_log_densities
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
@@ -155,27 +154,7 @@ class LDSLearner(TimeSeriesLearner):
         residuals = targets - self.intercept_ - predictors[:, n * self.lags :] @ self.exogenous_coef_.T
         for lag, matrix in enumerate(matrices):
             residuals -= (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
-        return average_log_density(residuals, self.noise_covariance_)
-
-
-def average_log_density(residuals: np.ndarray, covariance: np.ndarray) -> float:
-    """Return the mean log density of residuals (T, n) under N(0, covariance); of variances (n,) where that is 1-D."""
-    if covariance.ndim == 1:
-        roots, is_positive = np.sqrt(covariance), bool((covariance > 0).all())
-        whitened = residuals / roots if is_positive else residuals
-    else:
-        try:
-            factor = cholesky(covariance, lower=True, check_finite=False)
-            roots, is_positive = factor.diagonal(), True
-            whitened = solve_triangular(factor, residuals.T, lower=True, check_finite=False).T
-        except LinAlgError:
-            is_positive = False
-    if not is_positive:
-        raise ValueError(
-            "the covariance of the noise is singular, so rows have no density: learn from more rows than predictors"
-        )
-    squares = float(np.einsum("ij,ij->", whitened, whitened)) / len(residuals)
-    return -0.5 * (squares + residuals.shape[1] * log(2 * pi)) - float(np.log(roots).sum())
+        return float(compute_log_densities(residuals, self.noise_covariance_).mean())
 
 
 def _change_units(matrix: np.ndarray | csr_array, scales: np.ndarray) -> np.ndarray | csr_array:

@@ -1,6 +1,7 @@
 """Models of time series: graphs over (variable, lag), and linear dynamical systems.
 
 - `coefficients`: one matrix per lag, dense or sparse: read, checked and counted
+- `density`: densities of the errors of forecasts
 - `history`: the rows that a forecast continues, and the labels of the rows that follow
 - `parameters`: the numbers of a system besides its coefficients, checked
 - `dynamic_network`: the structure of a graph as pgmpy's dynamic Bayesian network

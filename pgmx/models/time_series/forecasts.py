@@ -1,17 +1,18 @@
 """What a linear dynamical system is asked: forecasts, intervals, likelihoods, responses, simulated series."""
 
 from abc import abstractmethod
-from math import ceil, log, pi
+from math import ceil, log
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
 from scipy.special import ndtri
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, is_number
 from pgmx.models.time_series.coefficients import Matrix
 from pgmx.models.time_series.companion import compute_forecast_variances, compute_responses
+from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import continue_index, label_columns, read_exogenous, read_series
 from pgmx.models.time_series.rolling import fit_autoregression, score_origins
 
@@ -146,19 +147,7 @@ class SystemForecasts:
             If the noise is unknown or singular, or for rows as `predict` has it.
         """
         noise = self._require_noise()
-        errors = self._compute_errors(X, exogenous)
-        units = np.sqrt(noise if noise.ndim == 1 else noise.diagonal())
-        try:
-            if not (units > 0.0).all():
-                raise LinAlgError
-            triangle = cholesky(noise / np.outer(units, units), lower=True) if noise.ndim == 2 else None
-        except LinAlgError:
-            raise ValueError("noise_covariance is singular: rows have no density") from None
-        scores, log_det = errors / units, np.log(units).sum()
-        if triangle is not None:
-            scores = solve_triangular(triangle, scores.T, lower=True).T
-            log_det += np.log(triangle.diagonal()).sum()
-        return -0.5 * np.einsum("ij,ij->i", scores, scores) - log_det - 0.5 * errors.shape[1] * log(2.0 * pi)
+        return compute_log_densities(self._compute_errors(X, exogenous), noise)
 
     def impulse_response(self, steps: int, *, orthogonal: bool = False) -> np.ndarray:
         r"""Return how the series respond to an impulse in the noise of each.

@@ -17,11 +17,11 @@ from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
-from pgmx.estimators.time_series.linear import average_log_density
 from pgmx.estimators.time_series.svarm.path import SVARMPath
 from pgmx.estimators.time_series.svarm.problem import SVARMEstimate, SVARMProblem
 from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
 from pgmx.parallel.spread import one_blas_thread
 from pgmx.runs.progress import SolverProgress
@@ -350,7 +350,7 @@ class SVARMLearner(TimeSeriesLearner):
         panel = self._read_panel(X)
         targets = np.concatenate([segment[self.lags :] for segment in panel.segments if len(segment) > self.lags])
         residuals = (targets - self._terms.evaluate(panel)) * self.scales_
-        return average_log_density(residuals, self.noise_variance_)
+        return float(compute_log_densities(residuals, self.noise_variance_).mean())
 
     def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
         """Return forecasts of the rows that follow, each step from those before; only for ``instantaneous=False``.
