@@ -73,7 +73,7 @@ def main(context):
 )
 @shared.quiet_option
 def learn(source, **options):
-    """Learn a Bayesian network, a Markov network, a Gaussian graph or the graph of a time series.
+    """Learn a network from a table, or a graph from a time series.
 
     SOURCE is a table in a CSV or Parquet file, a folder of Parquet files, a coded table (.pgmx), or the name of a
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
@@ -82,9 +82,9 @@ def learn(source, **options):
     Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
     Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
-    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the
-    result compared with it (a Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and
-    NAME.svg are written into the working directory.
+    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the result compared with it (a Markov
+    network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the working
+    directory.
 
     Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
     and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard

@@ -223,7 +223,7 @@ def test_options_that_contradict_each_other(make):
         CLIME(ridge=-1.0),
         CLIME(ridge="small"),
         NeighborhoodLasso(rule="xor"),
-        SelectedGraph(selection="aic"),
+        SelectedGraph(selection="dic"),
         SelectedGraph(lam_min_ratio=1.0),
         SelectedGraph(n_lams=1),
         SelectedGraph(GraphicalLasso(lam=-1)),

@@ -62,7 +62,7 @@ SERIES_LEARNERS = {
     TensorSEM: SeriesLearner(lambda n: {"exogenous": "blind", "window": 20}, is_linear=False, takes_any_width=False),
     TensorSEMTracker: SeriesLearner(lambda n: {"exogenous": "blind"}, is_linear=False, takes_any_width=False),
     SparsityInducingLDS: SeriesLearner(expected_failures=FORECASTS),
-    ScalableLDS: SeriesLearner(lambda n: {"n_seeds": n}, FORECASTS),
+    ScalableLDS: SeriesLearner(lambda n: {"seed_fraction": 1.0}, FORECASTS),
 }
 
 every_series_learner = pytest.mark.parametrize("cls", SERIES_LEARNERS, ids=lambda cls: cls.__name__)

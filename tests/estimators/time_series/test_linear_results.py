@@ -108,7 +108,7 @@ def test_the_score_is_the_mean_log_density():
     expected = np.concatenate([(rows[2:] - means)[:28], (rows[2:] - means)[30:]])
     assert learner.score(pieces) == pytest.approx(density.logpdf(expected).mean(), rel=1e-12)
     few = DenseLDS().fit(frame[:4])
-    with pytest.raises(ValueError, match="noise is singular"):
+    with pytest.raises(ValueError, match="noise_covariance is singular"):
         few.score(frame)
     structure = np.eye(3)
     sparse = SparsityEnforcingLDS(structure=structure).fit(frame)
