@@ -168,7 +168,7 @@ ORDER = {
         "penalised_loss",
         "bethe_loss exact_loss pseudolikelihood",
     ],
-    "pgmx/solvers/time_series": ["lagged_lasso least_squares sem svarm", "screening seeds", "stochastic_gradient"],
+    "pgmx/solvers/time_series": ["least_squares sem svarm", "lagged_lasso", "screening seeds", "stochastic_gradient"],
     "pgmx/solvers/time_series/sem": [
         "moments",
         "permutation",

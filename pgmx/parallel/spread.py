@@ -112,7 +112,8 @@ def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None, **option
 
     The options are those of ``joblib.Parallel``.
     """
-    group, parallel = TaskGroup(), Parallel(n_jobs=n_jobs, prefer="threads", **options)
+    group = TaskGroup()
+    parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads", **options)
     try:
         return list(parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls))
     finally:

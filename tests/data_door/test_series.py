@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pgmx.data.series import SeriesChunks, open_series
+from pgmx.data.series.time_index import TimeIndex
 
 ROWS = np.arange(24.0).reshape(12, 2) ** 1.5
 DATES = pd.date_range("2020-01-31", periods=12, freq="ME")
@@ -94,7 +95,7 @@ def test_panels_of_every_kind(tmp_path):
         segments = sorted(panel.segments, key=len)
         np.testing.assert_array_equal(segments[0], ROWS[:5])
         np.testing.assert_array_equal(segments[1], ROWS[5:])
-        assert panel.index is None
+        assert panel.index == TimeIndex(0, 4, 1)  # of the first series
 
 
 def test_unobserved_cells_split_a_series():

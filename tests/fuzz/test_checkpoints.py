@@ -56,8 +56,8 @@ every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
         ("thorough", 29),
         ("edges", 67),
         ("bethe", 83),
-        pytest.param("bethe", 5, marks=pytest.mark.slow),
-        pytest.param("bethe light", 13, marks=pytest.mark.slow),
+        pytest.param("bethe", 23, marks=pytest.mark.slow),
+        pytest.param("bethe light", 41, marks=pytest.mark.slow),
     ],
 )
 def test_some_changes(tmp_path, name, every):

@@ -12,10 +12,20 @@
 """
 
 from pgmx.data.series.chunks import SeriesChunks
-from pgmx.data.series.history import forecast_seasons, read_history
+from pgmx.data.series.history import check_last_rows, continue_labels, forecast_seasons, read_history
 from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import Panel
 from pgmx.data.series.reading import open_series
 from pgmx.data.series.time_index import TimeIndex
 
-__all__ = ["Panel", "SeriesChunks", "SeriesOptions", "TimeIndex", "forecast_seasons", "open_series", "read_history"]
+__all__ = [
+    "Panel",
+    "SeriesChunks",
+    "SeriesOptions",
+    "TimeIndex",
+    "check_last_rows",
+    "continue_labels",
+    "forecast_seasons",
+    "open_series",
+    "read_history",
+]

@@ -9,9 +9,13 @@ import numpy as np
 from pgmx.data.series.column_moments import ColumnMoments
 from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import check_variation
-from pgmx.data.series.reading import read_pieces
+from pgmx.data.series.reading import join_rows, read_pieces
 from pgmx.data.series.segments import Segment, SegmentReader
+from pgmx.data.series.tables import SeriesRows
 from pgmx.data.series.time_index import TimeIndex
+
+#: Rows of a series that are read together first: fewer do not tell its step (five business days, two rows at a gap).
+FIRST_ROWS = 64
 
 
 class SeriesChunks:
@@ -27,6 +31,7 @@ class SeriesChunks:
         self.names, rows = next(pieces)
         self._unread = [chain([(self.names, rows)], pieces)]
         self._readers: dict[Any, SegmentReader] = {}
+        self._held: dict[Any, SeriesRows] = {}
         self.exogenous_names = self._options.exogenous_names
         self.columns = ColumnMoments(len(self.names))
         self.n_left_out = 0
@@ -42,9 +47,9 @@ class SeriesChunks:
 
     @property
     def index(self) -> TimeIndex | None:
-        """The regular index of a single series, None for others."""
+        """The regular index of the first series, by which seasons are counted; None where it is irregular."""
         readers = list(self._readers.values())
-        return readers[0].find_index() if len(readers) == 1 else None
+        return readers[0].find_index() if readers else None
 
     @property
     def n_targets(self) -> int:
@@ -57,6 +62,8 @@ class SeriesChunks:
             raise ValueError("the pieces of these series were read before: give them anew")
         for _, rows in self._unread.pop():
             yield from self._read(rows)
+        for key in list(self._held):
+            yield from self._place(key)
         readers = self._readers.values()
         for reader in readers:
             reader.check_length()
@@ -66,10 +73,19 @@ class SeriesChunks:
     def _read(self, parts: list) -> Iterator[Segment]:
         for part in parts:
             reader = self._readers.setdefault(part.key, SegmentReader(self._options, part.where))
-            first = next(iter(self._readers.values())).index
-            observed = _mark_observed(part.values) & _mark_observed(part.exogenous)
-            self.columns.update(part.values if observed.all() else part.values[observed])
-            yield from reader.read(part, first)
+            held = self._held.get(part.key)
+            self._held[part.key] = part if held is None else join_rows([held, part])
+            if reader.n_rows or len(self._held[part.key].values) >= FIRST_ROWS:
+                first = next(iter(self._readers))
+                if first in self._held and first != part.key:  # its index is that of the seasons
+                    yield from self._place(first)
+                yield from self._place(part.key)
+
+    def _place(self, key: Any) -> Iterator[Segment]:
+        part, leader = self._held.pop(key), next(iter(self._readers.values()))
+        observed = _mark_observed(part.values) & _mark_observed(part.exogenous)
+        self.columns.update(part.values if observed.all() else part.values[observed])
+        yield from self._readers[key].read(part, leader.find_index() if leader.n_rows else None)
 
 
 def _mark_observed(rows: np.ndarray) -> np.ndarray:

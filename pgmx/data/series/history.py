@@ -7,7 +7,7 @@ import pandas as pd
 
 from pgmx.data.files.readers import is_path, read_whole
 from pgmx.data.series.options import SeriesOptions, make_seasons
-from pgmx.data.series.time_index import TimeIndex, make_labels
+from pgmx.data.series.time_index import TimeIndex, is_same_kind, make_labels
 
 
 def read_history(X: Any, names: tuple, options: SeriesOptions) -> Any:
@@ -27,6 +27,10 @@ def read_history(X: Any, names: tuple, options: SeriesOptions) -> Any:
     time = options.time_column
     if time is not None and time in X.columns:
         X = X.set_axis(make_labels(X[time].array), axis=0)
+    if options.groups in X.columns and X[options.groups].iloc[-options.lags :].nunique() > 1:
+        raise ValueError(
+            f"the last {options.lags} rows of history are of several series ({options.groups!r}): give those of one"
+        )
     special = {time, options.groups, *options.exogenous_columns} - {None}
     return X[[name for name in X.columns if name not in special]]
 
@@ -44,7 +48,7 @@ def forecast_seasons(history: Any, steps: int, period: int, index: TimeIndex | N
     if index is not None:
         label = history.index[-1] if isinstance(history, pd.DataFrame) and len(history) else None
         known = isinstance(history, pd.DataFrame) and not _is_default(history.index)
-        if known and isinstance(label, type(index.last)):
+        if known and is_same_kind(label, index.last):
             place = index.count_steps(label)
             if place is None:
                 raise ValueError(
@@ -59,3 +63,28 @@ def forecast_seasons(history: Any, steps: int, period: int, index: TimeIndex | N
 
 def _is_default(index: pd.Index) -> bool:
     return isinstance(index, pd.RangeIndex) and index.start == 0
+
+
+def check_last_rows(history: Any, lags: int, index: TimeIndex | None) -> None:
+    """Raise ValueError where a gap of the learned index parts the last rows of a history, which are the lags."""
+    if index is None or not isinstance(history, pd.DataFrame) or len(history) < lags:
+        return
+    first, last = history.index[-lags], history.index[-1]
+    if not isinstance(first, pd.Timestamp | pd.Period | pd.Timedelta) or type(first) is not type(index.first):
+        return
+    begin, end = index.count_steps(first), index.count_steps(last)
+    if begin is not None and end is not None and end - begin != lags - 1:
+        raise ValueError(
+            f"the last {lags} rows of history, {first} to {last}, do not follow each other by the step of the learned "
+            f"series ({index.step}): give {lags} rows in a line"
+        )
+
+
+def continue_labels(forecast: Any, history: Any, index: TimeIndex | None) -> Any:
+    """Label the rows of a frame of forecasts by the learned step, where the last row of the history is on its grid."""
+    if isinstance(forecast, pd.DataFrame) and index is not None and isinstance(index.first, pd.Timestamp):
+        last = history.index[-1]
+        if isinstance(last, pd.Timestamp) and index.count_steps(last) is not None:
+            labels = pd.date_range(last, periods=len(forecast) + 1, freq=index.step, name=history.index.name)
+            return forecast.set_axis(labels[1:], axis=0)
+    return forecast

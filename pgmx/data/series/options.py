@@ -29,6 +29,8 @@ class SeriesOptions:
         if self.irregular not in IRREGULAR:
             raise ValueError(f"irregular must be one of {join_names(IRREGULAR)}, got {self.irregular!r}")
         columns = () if self.exogenous_columns is None else self.exogenous_columns
+        if isinstance(columns, set | frozenset):  # the order of text in a set is another in each process
+            columns = sorted(columns, key=repr)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"exogenous_columns must be a list of columns, as [{columns!r}]; got {columns!r}")
         object.__setattr__(self, "exogenous_columns", tuple(columns))

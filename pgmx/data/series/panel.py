@@ -30,7 +30,7 @@ class Panel:
     n_rows: int
     #: Rows that would have been predicted, had all rows been observed, and are not.
     n_left_out: int
-    #: The regular index of a single series, None for others.
+    #: The regular index of the first series, by which seasons are counted; None where it is irregular.
     index: TimeIndex | None
 
     @property

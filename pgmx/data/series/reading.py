@@ -15,9 +15,10 @@ from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import Panel, check_variation
 from pgmx.data.series.segments import SegmentReader
 from pgmx.data.series.tables import SeriesRows, read_rows
+from pgmx.data.series.time_index import TimeIndex
 
 
-def open_series(X: Any, *, lags: int, **options: Any) -> Panel:
+def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options: Any) -> Panel:
     """Read series into memory, raising ValueError or TypeError about the culprit; `options` as in `SeriesOptions`."""
     settings = SeriesOptions(lags, **options)
     names: tuple | None = None
@@ -32,7 +33,8 @@ def open_series(X: Any, *, lags: int, **options: Any) -> Panel:
     readers = [SegmentReader(settings, part.where) for part in parts]
     segments = []
     for reader, part in zip(readers, parts, strict=True):
-        segments += reader.read(part, readers[0].index)
+        first = readers[0].find_index() if readers[0].n_rows else None
+        segments += reader.read(part, first if origin is None else origin)
         reader.check_length()
     panel = Panel(
         names,
@@ -41,7 +43,7 @@ def open_series(X: Any, *, lags: int, **options: Any) -> Panel:
         settings.exogenous_names,
         n_rows=sum(reader.n_rows for reader in readers),
         n_left_out=sum(reader.count_left_out() for reader in readers),
-        index=readers[0].find_index() if len(readers) == 1 else None,
+        index=readers[0].find_index(),
     )
     check_variation(names, panel.columns, panel.count_targets(lags), panel.n_rows, lags)
     return panel
@@ -104,14 +106,21 @@ def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[Ser
     for names, rows in read_pieces(X, options, key):  # noqa: B007 (the last is that of all)
         for part in rows:
             groups.setdefault(part.key, []).append(part)
-    return names, [_join_rows(parts) for parts in groups.values()]
+    return names, [join_rows(parts) for parts in groups.values()]
 
 
-def _join_rows(parts: list[SeriesRows]) -> SeriesRows:
-    labels = [part.labels for part in parts if part.labels is not None]
+def join_rows(parts: list[SeriesRows]) -> SeriesRows:
+    """Return the rows of one series that come in parts as one."""
+    labels: list[pd.Index] = []
+    if any(part.labels is not None for part in parts):  # rows without labels are labelled by their numbers
+        ends = np.cumsum([len(part.values) for part in parts]).tolist()
+        labels = [
+            pd.RangeIndex(end - len(part.values), end) if part.labels is None else part.labels
+            for end, part in zip(ends, parts, strict=True)
+        ]
     return SeriesRows(
         parts[0].key,
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.exogenous for part in parts]),
-        labels[0].append(labels[1:]) if len(labels) == len(parts) else None,
+        labels[0].append(labels[1:]) if labels else None,
     )

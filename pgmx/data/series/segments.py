@@ -6,7 +6,7 @@ import pandas as pd
 from pgmx.checks import read_only
 from pgmx.data.series.options import SeriesOptions, make_seasons
 from pgmx.data.series.tables import SeriesRows
-from pgmx.data.series.time_index import TimeIndex, read_times
+from pgmx.data.series.time_index import TimeIndex, is_same_kind, read_times
 
 #: Labels of the rows before a piece that are read again with it, so that its step can be told.
 _LABELS_BEFORE = 3
@@ -99,8 +99,14 @@ class SegmentReader:
         if period is None:
             return exogenous
         shift = 0
-        if first is not None and self.index is not None and type(first.first) is type(self.index.first):
-            shift = first.count_steps(self.index.first) or 0
+        if first is not None and self.index is not None and is_same_kind(first.first, self.index.first):
+            place = first.count_steps(self.index.first)
+            if place is None:
+                raise ValueError(
+                    f"the season of {self.index.first}{self._where} is unknown: it is no whole number of steps "
+                    f"({first.step}) away from {first.first}, the first time of all"
+                )
+            shift = place
         return np.hstack([exogenous, make_seasons(positions + shift, period)])
 
 

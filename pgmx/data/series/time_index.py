@@ -1,6 +1,7 @@
 """Times of the rows of a series: whether they increase, are regular, and where on their grid each row stands."""
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -194,3 +195,8 @@ def _divide(distance: Any, step: Any) -> int | None:
     steps = distance / step
     nearest = round(steps)
     return nearest if abs(steps - nearest) < 1e-3 else None
+
+
+def is_same_kind(one: Any, other: Any) -> bool:
+    """Return whether two labels are of one kind: numbers, dates, durations or periods."""
+    return type(one) is type(other) or (isinstance(one, Number) and isinstance(other, Number))

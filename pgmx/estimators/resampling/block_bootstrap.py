@@ -68,7 +68,7 @@ class BlockBootstrap(BaseStructureLearner):
         Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
     standard_errors_ : ndarray of shape (lags + 1, n, n)
         Standard deviations of the coefficients over all resamples, zeros among them, in the user's units.
-    estimator_ : LDSLearner
+    estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
         ``consensus_graph()``, made on first access.
@@ -92,9 +92,10 @@ class BlockBootstrap(BaseStructureLearner):
 
     Notes
     -----
-    The cross-products of each block are computed once, and those of a resample are sums of them: there is no second
-    pass over the data. Memory: 8 (P² + P n + n²) bytes per block for P = L n predictors. The series are standardised
-    once, by all rows. Blocks should be longer than the time over which the noise is correlated.
+    Of linear dynamical systems the cross-products of each block are computed once, and those of a resample are sums of
+    them: there is no second pass over the data, and the series are standardised once, by all rows. Memory:
+    8 (P² + P n + n²) bytes per block for P = L n predictors. Structural vector autoregressions are fitted anew to each
+    resample, standardised by its rows. Blocks should be longer than the time over which the noise is correlated.
 
     References
     ----------
@@ -171,6 +172,12 @@ class BlockBootstrap(BaseStructureLearner):
     def _open(self, X: Any) -> Panel:
         learner = self._make_learner()
         learner._validate()
+        if isinstance(learner, LDSLearner) and not learner._reads_pieces():
+            raise ValueError(
+                f"BlockBootstrap resamples cross-products, and {type(learner).__name__} with these options needs the "
+                "rows: give SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with solver='gram', or "
+                "SparsityEnforcingLDS"
+            )
         return learner._open_panel(X)
 
     def _make_learner(self) -> Any:

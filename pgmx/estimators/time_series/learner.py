@@ -13,7 +13,16 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from pgmx.checks import check_natural, check_same_names
 from pgmx.data.files.readers import is_path
 from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.series import Panel, SeriesChunks, SeriesOptions, TimeIndex, forecast_seasons, open_series, read_history
+from pgmx.data.series import (
+    Panel,
+    SeriesChunks,
+    SeriesOptions,
+    TimeIndex,
+    check_last_rows,
+    forecast_seasons,
+    open_series,
+    read_history,
+)
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
@@ -102,7 +111,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _open_panel(self, X: Any) -> Panel:
         """Return the series in memory."""
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-            check_array(X, ensure_all_finite="allow-nan" if self.missing == "drop" else True, estimator=self)
+            check_array(X, ensure_all_finite=False, estimator=self)  # `open_series` names the columns of such cells
         return open_series(X, **self._list_series_options())
 
     def _reads_pieces(self) -> bool:
@@ -127,6 +136,8 @@ class TimeSeriesLearner(BaseStructureLearner):
             if not {self.time_column, self.groups, *(self.exogenous_columns or ())} - {None}:
                 self._check_n_features(history)
         rows = read_history(history, tuple(self.variables_), SeriesOptions(**self._list_series_options()))
+        if self.irregular == "error":
+            check_last_rows(rows, self.lags, self._index)
         if self.seasonal_period is not None:
             steps = check_natural(steps, "steps", 1)
             seasons = forecast_seasons(rows, steps, self.seasonal_period, self._index, self._n_rows)
@@ -141,7 +152,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _read_same_series(self, X: Any) -> Panel:
         """Return other rows of the series that were learned from, in their order."""
         check_is_fitted(self)
-        panel = open_series(X, **self._list_series_options())
+        panel = open_series(X, origin=self._index, **self._list_series_options())
         if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
             self._check_n_features(np.empty((0, panel.n_series)))
         check_same_names(self.variables_, panel.names, "the learner", "X", "series")

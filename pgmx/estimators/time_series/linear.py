@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from pgmx.data.series import Panel, SeriesChunks
+from pgmx.data.series import Panel, SeriesChunks, continue_labels
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
@@ -125,7 +125,7 @@ class LDSLearner(TimeSeriesLearner):
             The forecasts, in the user's units.
         """
         rows, steps, exogenous = self._read_history(history, steps, exogenous)
-        return self.model_.predict(rows, steps, exogenous=exogenous)
+        return continue_labels(self.model_.predict(rows, steps, exogenous=exogenous), rows, self._index)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of the rows of series, each given the `lags` rows before it.

@@ -77,7 +77,9 @@ def continue_index(index: pd.Index, steps: int) -> pd.Index:
         first = index.start + len(index) * index.step
         return pd.RangeIndex(first, first + steps * index.step, index.step, name=index.name)
     if isinstance(index, pd.PeriodIndex):
-        return pd.period_range(index[-1] + 1, periods=steps, freq=index.freq, name=index.name)
+        widths = set(np.diff(index.asi8).tolist()) or {1}
+        if len(index) and len(widths) == 1 and (width := widths.pop()) > 0:
+            return pd.PeriodIndex([index[-1] + width * step for step in range(1, steps + 1)], name=index.name)
     if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
         step = _find_step(index)
         if step is not None:
@@ -95,7 +97,9 @@ def _find_step(index):
         return index.freq
     if len(index) > 2:
         return type(index)(index, freq="infer").freq
-    return index[1] - index[0] if len(index) == 2 and index[1] > index[0] else None
+    width = index[1] - index[0] if len(index) == 2 else pd.Timedelta(0)
+    # two days, months or quarters do not tell the calendar
+    return width if pd.Timedelta(0) < width < pd.Timedelta(days=1) else None
 
 
 def label_columns(names: tuple) -> pd.Index:

@@ -160,7 +160,8 @@ def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int
     """
     rows, places = [], []
     for place, window in _split(series, boundaries):
-        graph = clone(learner).fit(window).graph_
+        fresh: Any = clone(learner)
+        graph = fresh.fit(window).graph_
         measures = measure_graph(graph.summary_graph() if hasattr(graph, "summary_graph") else graph)
         places.append(place)
         rows.append({key: value for key, value in measures._asdict().items() if key != "by_node"})

@@ -71,6 +71,8 @@ def plot_forecast(
     >>> [ax.get_title(loc="left") for ax in plot_forecast(system, system.simulate(100)).axes]
     ['rain', 'river']
     """
+    if hasattr(system, "_read_history"):  # of a learner: leave out its other columns, add the seasons
+        history, steps, exogenous = system._read_history(history, steps, exogenous)
     system = read_system(system)
     names = list(system.names)
     columns = _choose_columns(names, series)

@@ -4,15 +4,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
+from pgmx.solvers.time_series.least_squares import solve_spectrum
 
 #: Targets that are looked at together: rows of dense arrays.
 BLOCK = 256
 #: Violations of optimality to leave, as a share of the penalty, and most passes over the predictors per target.
 TOLERANCE, ROUNDS = 1e-10, 200
+#: Squared coefficients of unit predictors, as a share of the target's square, beyond which they are dependent.
+LARGEST_SQUARE = 1e10
 
 
 class Products(NamedTuple):
@@ -43,7 +45,7 @@ def partial_out(gram: np.ndarray, cross: np.ndarray, squares: np.ndarray, n: int
     if n == len(gram):
         return Reduction(Products(gram, cross, squares), np.zeros((0, n)), np.zeros((0, m)))
     beside = gram[n:, :n]
-    weights = lstsq(gram[n:, n:], np.hstack([beside, cross[:, n:].T]), check_finite=False)[0]
+    weights = np.linalg.lstsq(gram[n:, n:], np.hstack([beside, cross[:, n:].T]), rcond=None)[0]
     of_predictors, of_targets = weights[:, :n], weights[:, n:]
     products = Products(
         _symmetrise(gram[:n, :n] - beside.T @ of_predictors),
@@ -104,7 +106,7 @@ def _solve_beside(products: Products, target: int, predictors: np.ndarray, lam: 
     """Return the places and values of a target's coefficients where some are not penalised."""
     gram, s = products.gram, products.cross[target]
     inner = gram[np.ix_(predictors, predictors)]
-    weights = lstsq(inner, np.column_stack([gram[predictors], s[predictors]]), check_finite=False)[0]
+    weights = np.linalg.lstsq(inner, np.column_stack([gram[predictors], s[predictors]]), rcond=None)[0]
     rest = s - gram[:, predictors] @ weights[:, -1]
     rest[predictors] = np.nan
     square = max(products.squares[target] - s[predictors] @ weights[:, -1], 0.0)
@@ -125,7 +127,7 @@ def measure_violation(products: Products, coefs: csr_array, lam: float, required
               \qquad g = s_i - G b
     """
     largest = 0.0
-    for first in range(0, coefs.shape[0], BLOCK):
+    for first in range(0, (len(coefs.indptr) - 1), BLOCK):
         part = coefs[first : first + BLOCK]
         gradients = products.cross[first : first + BLOCK] - part @ products.gram
         largest = max(largest, find_violation(gradients, part, lam, first, required))
@@ -136,9 +138,9 @@ def find_violation(
     gradients: np.ndarray, coefs: csr_array, lam: float, first: int, required: Mapping[int, np.ndarray]
 ) -> float:
     """Return the largest violation of a block of targets from `first` on; the gradients (b, p) are overwritten."""
-    rows, columns = np.repeat(np.arange(coefs.shape[0]), np.diff(coefs.indptr)), coefs.indices
+    rows, columns = np.repeat(np.arange(len(coefs.indptr) - 1), np.diff(coefs.indptr)), coefs.indices
     at_support = np.abs(gradients[rows, columns] - lam * np.sign(coefs.data))
-    for target in range(first, first + coefs.shape[0]):
+    for target in range(first, first + (len(coefs.indptr) - 1)):
         if target in required:
             is_free = (rows == target - first) & np.isin(columns, required[target])
             at_support[is_free] = np.abs(gradients[rows[is_free], columns[is_free]])
@@ -151,7 +153,7 @@ def keep_largest(coefs: csr_array, k: int | None, required: Mapping[int, np.ndar
     """Return the k largest coefficients of each row, of equal ones the first, and those that are required."""
     if k is None or not len(coefs.data) or np.diff(coefs.indptr).max() <= k:
         return coefs
-    rows = np.repeat(np.arange(coefs.shape[0]), np.diff(coefs.indptr))
+    rows = np.repeat(np.arange(len(coefs.indptr) - 1), np.diff(coefs.indptr))
     sizes = np.abs(coefs.data)
     for target, predictors in required.items():
         part = slice(coefs.indptr[target], coefs.indptr[target + 1])
@@ -169,9 +171,13 @@ def fit_support(products: Products, coefs: csr_array) -> csr_array:
     values = np.zeros(len(coefs.data))
     indptr, places = coefs.indptr.astype(np.int64), coefs.indices.astype(np.int32)
     cross = np.ascontiguousarray(products.cross)
-    is_solved = _lagged_lasso.least_squares_rows(products.gram, cross, indptr, places, values)
-    for target in np.flatnonzero(is_solved == 0).tolist():
+    is_solved = _lagged_lasso.least_squares_rows(products.gram, cross, indptr, places, values) != 0
+    rows = np.repeat(np.arange(len(is_solved)), np.diff(indptr))
+    # Coefficients of unit predictors whose square exceeds this multiple of the target's tell that the smallest
+    # eigenvalue is below its inverse, hence rounding.
+    is_solved[rows[values**2 * products.gram.diagonal()[places] > LARGEST_SQUARE * products.squares[rows]]] = False
+    for target in np.flatnonzero(~is_solved).tolist():
         part = slice(indptr[target], indptr[target + 1])
         inner = products.gram[np.ix_(places[part], places[part])]
-        values[part] = lstsq(inner, cross[target, places[part]], check_finite=False)[0]
+        values[part] = solve_spectrum(inner, cross[target, places[part], None]).coefficients[:, 0]
     return csr_array((values, places, indptr), shape=coefs.shape)

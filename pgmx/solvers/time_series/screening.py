@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
@@ -139,7 +138,7 @@ def _solve_target(rows: Rows, target: int, places: np.ndarray, lam: float) -> np
     beside = None
     if required is not None:
         is_free = np.isin(places, required)
-        beside, part_free = lstsq(part[is_free].T, np.column_stack([part.T, y]), check_finite=False)[0], part[is_free]
+        beside, part_free = np.linalg.lstsq(part[is_free].T, np.column_stack([part.T, y]), rcond=None)[0], part[is_free]
         part, y = part - beside[:, :-1].T @ part_free, y - beside[:, -1] @ part_free
     gram = part @ part.T
     gram /= len(y)
@@ -173,7 +172,7 @@ def fit_rows(rows: Rows, coefs: csr_array) -> csr_array:
         if is_sound:
             values[part] = np.linalg.solve(factor.T, np.linalg.solve(factor, chosen @ y))
         else:
-            values[part] = lstsq(chosen.T, y, check_finite=False)[0]
+            values[part] = np.linalg.lstsq(chosen.T, y, rcond=None)[0]
     return csr_array((values, coefs.indices, coefs.indptr), shape=coefs.shape)
 
 

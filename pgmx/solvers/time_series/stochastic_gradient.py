@@ -1,7 +1,6 @@
 """Stochastic subgradient descent on the lasso of many targets, as in the source and with its corrections."""
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from pgmx._ext import _lagged_lasso
 from pgmx.solvers.time_series.screening import NONE, Rows
@@ -24,7 +23,7 @@ def descend_lasso(rows: Rows, lam: float, seed: int | None) -> np.ndarray:
         free = rows.required.get(target, NONE)
         penalised = np.setdiff1d(np.arange(coefs.shape[1]), np.union1d(free, rows.forbidden.get(target, NONE)))
         part, y = rows.predictors[penalised], rows.targets[target]
-        weights = lstsq(rows.predictors[free].T, np.column_stack([part.T, y]), check_finite=False)[0]
+        weights = np.linalg.lstsq(rows.predictors[free].T, np.column_stack([part.T, y]), rcond=None)[0]
         residuals = np.column_stack([part.T, y]).T - weights.T @ rows.predictors[free]
         coefs[target, penalised] = _descend(residuals[:-1], residuals[-1:], lam, seed)[0]
         coefs[target, free] = weights[:, -1] - weights[:, :-1] @ coefs[target, penalised]

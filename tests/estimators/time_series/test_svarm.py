@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
+from helpers.series_learners import simulate_system
 from oracles import svarm as oracle
 from pgmx.estimators import KernelSVARM, LinearSVARM
 from pgmx.metrics import edge_curve
@@ -276,3 +277,9 @@ def test_errors_of_fitted_learners():
         short = KernelSVARM(max_iter=1, lam_ratio=0.01, solver="admm").fit(series)
     assert short.stopped_by_ == "max_iter"
     assert not short.converged_
+
+
+def test_the_fit_of_a_selection_is_the_one_that_was_selected():
+    rows, _ = simulate_system(4, 100)
+    learner = LinearSVARM().select(rows, lags=[1, 20])
+    assert np.count_nonzero(learner.strengths_) == learner.path_.n_edges[learner.path_.selected]

@@ -125,6 +125,8 @@ def test_missing_rows_split_a_window():
         TensorSEM(exogenous="blind", window=300).fit(frame)
     with pytest.raises(ValueError, match="1 rows are left out"):
         TensorSEM(exogenous="blind", boundaries=[300], missing="drop").fit(frame)
+    with pytest.raises(ValueError, match="1 rows are left out"):
+        TensorSEM(window=300, missing="drop").fit(frame, exogenous_power=drawn.exogenous_power)
 
 
 def test_an_intercept_is_that_of_the_means():

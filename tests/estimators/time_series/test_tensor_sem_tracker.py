@@ -101,11 +101,12 @@ def test_frames_go_by_name_and_others_are_refused_without_a_change():
     assert pickle.dumps(one) == before
 
 
-def test_inputs_that_stay_proportional_are_warned_of():
+@pytest.mark.parametrize("forgetting", [0.5, 0.8])
+def test_inputs_that_stay_proportional_are_warned_of(forgetting):
     coef = np.roll(np.diag([0.4, 0.4, 0.4]), 1, axis=1)
     drawn = switching_series(coef, 20, 100, same_power=True)
     with pytest.warns(IdentifiabilityWarning, match="not identifiable"):
-        TensorSEMTracker(exogenous="blind").fit(np.split(drawn.series, 20))
+        TensorSEMTracker(exogenous="blind", forgetting=forgetting).fit(np.split(drawn.series, 20))
 
 
 @pytest.mark.parametrize(
@@ -140,3 +141,16 @@ def test_the_source_s_graph_after_a_change():
         rates.append(edge_error_rate(np.abs(tracker.coef_) > 0.1, truth))
     assert tracker.restarts_ == [30]
     assert max(rates[20:30] + rates[40:]) <= 0.002
+
+
+def test_a_failed_fit_leaves_the_tracker_as_it_was():
+    rows = np.random.default_rng(0).standard_normal((4, 300, 3))
+    tracker = TensorSEMTracker(exogenous="blind").fit([pd.DataFrame(window, columns=list("abc")) for window in rows])
+    before = pickle.dumps(tracker)
+    foreign = [pd.DataFrame(rows[0], columns=list("abc")), pd.DataFrame(rows[1], columns=list("abz"))]
+    dependent = rows[0] @ np.array([[1.0, 0, 0], [0, 1, 2], [0, 0, 0]])
+    with pytest.raises(ValueError, match="series"):
+        tracker.fit(foreign)
+    with pytest.raises(ValueError, match="'b', 'c' are linearly dependent"):
+        tracker.partial_fit(pd.DataFrame(dependent, columns=list("abc")))
+    assert pickle.dumps(tracker) == before

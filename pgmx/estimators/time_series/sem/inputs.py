@@ -11,6 +11,8 @@ from pgmx.data.series import Panel
 from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
+#: Eigenvalues of second moments of unit series below this are rounding: the series are dependent.
+LEAST_EIGENVALUE = 1e-12
 
 
 def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | None) -> list[np.ndarray]:
@@ -109,3 +111,9 @@ def check_moments(data: SecondMoments, names: Sequence) -> None:
         )
     if data.n_rows.sum() <= n:
         raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")
+    scales = data.scales
+    values, vectors = np.linalg.eigh(np.einsum("m,mij->ij", data.shares, data.moments) / np.outer(scales, scales))
+    if values[0] < LEAST_EIGENVALUE:
+        weights = np.abs(vectors[:, 0])
+        culprits = [repr(names[i]) for i in np.flatnonzero(weights > 0.1 * weights.max()).tolist()]
+        raise ValueError(f"the series {', '.join(culprits)} are linearly dependent: leave one of them out")

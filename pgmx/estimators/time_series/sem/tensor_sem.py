@@ -126,7 +126,7 @@ class TensorSEM(EquationsLearner):
 
     The source's generator, with one power for all inputs of a window, is not identifiable; its closed form needs
     M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood, known or blind, against 79 % by the closed
-    form and 6 % by alternating least squares, with powers known (``tests/benchmarks/TIME_SERIES.md``).
+    form and 6.5 % by alternating least squares, with powers known (``tests/benchmarks/TIME_SERIES.md``).
 
     References
     ----------
@@ -246,6 +246,11 @@ class TensorSEM(EquationsLearner):
     ) -> Run | None:
         self._refuse_weights(sample_weight)
         self._check_options()
+        if self.exogenous != "blind" and opened.n_left_out:
+            raise ValueError(
+                f"{opened.n_left_out} rows are left out for missing cells, so that windows no longer begin where those "
+                "of exogenous_power do: fill the cells, or give exogenous='blind'"
+            )
         means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
         windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
         powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
-from pgmx.data.series import Panel
+from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
@@ -283,7 +283,7 @@ class SVARMLearner(TimeSeriesLearner):
             choices.append((float(getattr(path, criterion)[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
         learner.set_params(lam=float(path.lams[path.selected]))
-        run = learner._fit(panel, None)
+        run = learner._fit(panel.crop(orders[-1] - learner.lags), None)  # the rows that the penalty was chosen on
         learner.path_ = path
         if run is not None:
             run.raise_error()
@@ -393,7 +393,7 @@ class SVARMLearner(TimeSeriesLearner):
             window = np.vstack([values[step:], np.zeros((1, values.shape[1]))])
             values = np.vstack([values, self._terms.evaluate_segment(window, inputs[step : step + self.lags + 1])])
         result = values[self.lags :] * self.scales_ + self.means_
-        return label_forecasts(result, tuple(self.variables_), rows.labels)
+        return continue_labels(label_forecasts(result, tuple(self.variables_), rows.labels), history, self._index)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are results, for scikit-learn."""

@@ -56,7 +56,8 @@ class LikelihoodTracker:
         assert self.point is not None
         if not self.settled:
             agrees = self.converged and not contradicted
-            self.settled = len(self.lengths) >= PATIENCE or (agrees and self._is_better())
+            n_since = self.n_windows - (self.restarts[-1] if self.restarts else 0)
+            self.settled = n_since >= PATIENCE or (agrees and self._is_better())
         if self.settled or not self.restarts:
             self.reported = read_coefficients(self.history, self.point)
 

@@ -58,9 +58,8 @@ class SharedADMM:
         self.z = z
 
     def balance(self) -> None:
-        """Double or halve the ρ of the targets whose primal and dual residuals differ tenfold."""
+        """Double or halve the ρ of the targets whose residuals ‖w − z‖ and ρ‖z − z_before‖ differ fivefold."""
         factor = np.where(self.primal > 5.0 * self.dual, 2.0, np.where(self.dual > 5.0 * self.primal, 0.5, 1.0))
-        # in the metric of the scaled multipliers, residuals are compared as ρ‖w − z‖ and ρ‖z − z_before‖
         self.rho = self.rho * factor
         self.u /= factor[:, None]
 

@@ -49,7 +49,7 @@ def solve_path(
                     break
                 if not is_first:
                     _extend_working_set(working[target], norms[target], lam)
-                wanted = max(0.3 * tol * objectives[target], 0.03 * gaps[target])
+                wanted = float(max(0.3 * tol * objectives[target], 0.03 * gaps[target]))
                 most = int(max_iter - steps[target])
                 steps[target] += max(_solve_target(problem, gram, w, target, working[target], lam, wanted, most), 1)
             if is_past(deadline):

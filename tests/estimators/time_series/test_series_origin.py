@@ -1,0 +1,102 @@
+"""Seasons, steps and labels are those of the learned series, whatever part of it is asked about."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmx.estimators import BlockBootstrap, DenseLDS, LinearSVARM, ScalableLDS
+
+MONTHS = pd.date_range("2000-01-01", periods=240, freq="MS")
+SEASONS = np.array([0.0, 5, 1, -3, 8, 2, -6, 4, 0, 7, -5, 3])
+
+
+def seasonal_frame(index=MONTHS, noise=0.1):
+    rng = np.random.default_rng(0)
+    rows = SEASONS[np.arange(len(index)) % 12][:, None] * [1.0, -0.5] + noise * rng.standard_normal((len(index), 2))
+    return pd.DataFrame(rows, columns=["a", "b"], index=index)
+
+
+def learn(X, **options):
+    return DenseLDS(seasonal_period=12, fit_intercept=True, **options).fit(X)
+
+
+@pytest.mark.parametrize("start", [200, 203])
+def test_scores_of_later_rows_count_seasons_from_the_learned_ones(start):
+    frame = seasonal_frame()
+    learner = learn(frame[:200])
+    assert learner.score(frame[start:]) == pytest.approx(learner.score(frame[:200]), abs=0.5)
+    structural = LinearSVARM(seasonal_period=12, instantaneous=False).fit(frame[:200])
+    assert structural.score(frame[start:]) == pytest.approx(structural.score(frame[:200]), abs=0.5)
+
+
+@pytest.mark.parametrize("index", [MONTHS, pd.RangeIndex(240)], ids=["months", "numbers"])
+def test_panels_have_the_seasons_of_their_first_part(index):
+    frame = seasonal_frame(index)
+    learner = learn([frame[:103], frame[103:206]])
+    assert np.diag(learner.noise_covariance_).max() < 0.02
+    forecast = learner.predict(frame[100:206], 12)
+    np.testing.assert_allclose(forecast, frame[206:218].to_numpy(), atol=1.0)
+
+
+def test_grouped_series_are_forecast_from_rows_of_one():
+    frame = seasonal_frame()
+    both = pd.concat([frame[:100].assign(unit="u"), frame[:100].assign(unit="v")]).sort_index(kind="stable")
+    learner = DenseLDS(lags=2, groups="unit").fit(both)
+    with pytest.raises(ValueError, match="several series"):
+        learner.predict(both.tail(2))
+
+
+def test_rows_on_both_sides_of_a_gap_are_no_history():
+    days = pd.date_range("2020-01-01", periods=60)
+    frame = seasonal_frame(days, noise=1.0)
+    learner = DenseLDS(lags=2, missing="drop").fit(frame)
+    with pytest.raises(ValueError, match="do not follow each other"):
+        learner.predict(frame.drop(days[58]))
+
+
+HISTORIES = {
+    "months": (MONTHS, 2, ["2020-01-01", "2020-02-01"]),
+    "business days": (pd.bdate_range("2020-01-01", "2020-05-15"), 3, ["2020-05-18", "2020-05-19"]),
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_few_rows_are_continued_by_the_learned_step(name):
+    index, n_rows, expected = HISTORIES[name]
+    frame = seasonal_frame(index)
+    frame.index = pd.DatetimeIndex(index.to_numpy())  # without its frequency, as from a file
+    forecast = DenseLDS(lags=2).fit(frame).predict(frame.tail(n_rows), 2)
+    assert [str(label.date()) for label in forecast.index] == expected
+
+
+def test_periods_are_continued_by_their_distance():
+    index = pd.PeriodIndex([pd.Period("2000-01", "M") + 3 * t for t in range(60)])
+    forecast = DenseLDS().fit(seasonal_frame(index)).predict(seasonal_frame(index), 2)
+    assert [str(label) for label in forecast.index] == ["2015-01", "2015-04"]
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_pieces_of_few_rows_have_the_step_of_the_whole(size):
+    days = pd.bdate_range("2020-01-01", periods=100)
+    frame = seasonal_frame(days, noise=1.0)
+    frame.index = pd.DatetimeIndex(days.to_numpy())
+    for table in (frame, frame.drop(days[1])):
+        whole = DenseLDS(lags=2, missing="drop").fit(table)
+        pieces = DenseLDS(lags=2, missing="drop").fit(table.iloc[t : t + size] for t in range(0, len(table), size))
+        assert (pieces.n_targets_, pieces.n_left_out_) == (whole.n_targets_, whole.n_left_out_)
+        np.testing.assert_allclose(pieces.coef_, whole.coef_, atol=1e-10)
+
+
+def test_cells_of_arrays_are_named():
+    rows = seasonal_frame().to_numpy(copy=True)
+    for cell, word in ((np.nan, "NaN|missing"), (np.inf, "inf")):
+        rows[5, 1] = cell
+        with pytest.raises(ValueError, match=word) as error:
+            DenseLDS().fit(rows)
+        assert "x1" in str(error.value)
+
+
+@pytest.mark.parametrize("learner", [DenseLDS(solver="svd"), ScalableLDS(n_seeds=1)])
+def test_learners_that_need_rows_are_no_learners_of_blocks(learner):
+    with pytest.raises(ValueError, match="needs the rows"):
+        BlockBootstrap(learner).fit(seasonal_frame())
