@@ -38,6 +38,7 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "clone_learner",
     "config",
     "get_metrics",
     "random_draws",
@@ -280,6 +281,12 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if parents:
             counts.columns.names = parents
         return counts.rename_axis(index=[variable])
+
+
+def clone_learner(learner: T) -> T:
+    """Return an unfitted copy with the same options, of the type that scikit-learn's ``clone`` leaves open."""
+    copy: Any = clone(learner)
+    return copy
 
 
 def _is_word(data) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -191,7 +191,8 @@ def structure_recall(coef, true_coef, k: int | None = None) -> float:
 
     k = None if k is None else check_natural(k, "k", 1)
     pairs = _pair_lags(coef, true_coef)
-    estimate, true = (hstack(parts, format="csr") for parts in zip(*pairs, strict=True))
+    joined: list[Any] = [hstack(parts, format="csr") for parts in zip(*pairs, strict=True)]
+    estimate, true = joined
     shares = []
     for node in range(true.shape[0]):
         parents = true.indices[true.indptr[node] : true.indptr[node + 1]]
@@ -290,9 +291,10 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
     >>> edge_curve([[0.0, 0.1, 0.3], [0.2, 0.0, 0.0], [0.0, 0.0, 0.0]], [[0, 0, 1], [1, 0, 0], [0, 1, 0]]).area
     0.7777777777777778
     """
+    tables: Any = ((strengths, "strengths"), (truth, "truth"))
     sizes, edges = (
         np.abs(as_reals(value.toarray() if hasattr(value, "toarray") else value, name).astype(np.float64))
-        for value, name in ((strengths, "strengths"), (truth, "truth"))
+        for value, name in tables
     )
     if sizes.shape != edges.shape or sizes.ndim < 2 or sizes.shape[-1] != sizes.shape[-2]:
         raise ValueError(f"strengths and truth must be (..., N, N) alike, got {sizes.shape} and {edges.shape}")
@@ -344,7 +346,7 @@ def _read_lags(thing, name: str) -> list:
             raise ValueError(f"{name} must have the shape (n, n) or (lags + 1, n, n), got {parts.shape}")
         parts = [np.zeros(parts.shape), parts] if parts.ndim == 2 else list(parts)
     lags = [csr_array(part, dtype=np.float64, copy=True) for part in parts]
-    n = lags[0].shape[0]
+    n = len(lags[0].indptr) - 1
     if not n or any(part.shape != (n, n) for part in lags):
         raise ValueError(f"{name} must be square for every lag, got the shapes {[part.shape for part in lags]}")
     for part in lags:

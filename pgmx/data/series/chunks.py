@@ -89,4 +89,4 @@ class SeriesChunks:
 
 
 def _mark_observed(rows: np.ndarray) -> np.ndarray:
-    return ~np.isnan(rows).any(axis=1)
+    return np.asarray(~np.isnan(rows).any(axis=1))

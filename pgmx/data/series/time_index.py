@@ -40,7 +40,7 @@ class TimeIndex:
             return _divide(label.ordinal - self.first.ordinal, self.step)
         if isinstance(self.first, pd.Timestamp) and isinstance(self.step, pd.offsets.BaseOffset):
             low, high = min(self.first, label), max(self.first, label)
-            grid = pd.date_range(low, high, freq=self.step)
+            grid: Any = pd.date_range(low, high, freq=self.step)
             if grid[0] != low or grid[-1] != high:
                 return None
             return (len(grid) - 1) * (1 if label == high else -1)
@@ -152,7 +152,7 @@ def _place_rows(labels: pd.Index, numbers: np.ndarray, step: Any) -> tuple[np.nd
     return _count_multiples(numbers, step), step
 
 
-def _place_dates(labels: pd.DatetimeIndex, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
+def _place_dates(labels: Any, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
     """Return the positions of dates on the sparsest grid of a fixed step or of the calendar, or on that of `step`."""
     at = int(np.argmin(np.diff(numbers)))
     grids: list[tuple[np.ndarray | None, Any]] = []

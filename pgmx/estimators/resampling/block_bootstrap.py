@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import clone
 
 from pgmx.checks import as_reals
 from pgmx.data.series import Panel
-from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
+from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
@@ -181,7 +180,7 @@ class BlockBootstrap(BaseStructureLearner):
         return learner._open_panel(X)
 
     def _make_learner(self) -> Any:
-        return DenseLDS() if self.estimator is None else clone(self.estimator)
+        return DenseLDS() if self.estimator is None else clone_learner(self.estimator)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run:
         learner = self._make_learner()
@@ -191,14 +190,14 @@ class BlockBootstrap(BaseStructureLearner):
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
             if isinstance(learner, SVARMLearner):
                 learner._fit(opened, None)
-                self._count_structural(opened, clone(learner), run)
+                self._count_structural(opened, clone_learner(learner), run)
                 self.estimator_, self._results = learner, {}
                 return run
             with one_blas_thread():
                 learner._fit(opened, None)
                 problem = learner._make_problem(opened)
                 blocks = self._make_blocks(problem)
-            self._count_edges(blocks, clone(learner), problem, run)
+            self._count_edges(blocks, clone_learner(learner), problem, run)
         self.estimator_, self._results = learner, {}
         return run
 
@@ -340,7 +339,7 @@ class _Resamples:
         self._lags, self._n_exogenous = lags, n_exogenous
 
     def __call__(self, arrays: SharedArrays, number: int) -> _Tally:
-        problem, learner = self._problem, clone(self._learner)
+        problem, learner = self._problem, clone_learner(self._learner)
         blocks = BlockMoments(
             arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
         )
@@ -350,7 +349,8 @@ class _Resamples:
         tally = _Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape), len(numbers))
         for moments in blocks.sum(counts):
             solution = learner._solve(replace(problem, summed=moments))
-            for lag, matrix in enumerate(solution.coefficients):
+            matrices: Any = solution.coefficients
+            for lag, matrix in enumerate(matrices):
                 dense = matrix.toarray() if issparse(matrix) else matrix
                 tally.counts[lag] += dense != 0
                 tally.sums[lag] += dense
@@ -376,7 +376,7 @@ class _StructuralResamples:
             spans = [slice(begins[block], arrays.ends[block]) for block in blocks]
             segments = tuple(arrays.rows[span] for span in spans)
             exogenous = tuple(arrays.exogenous[span] for span in spans)
-            learner: Any = clone(self._learner)
+            learner: Any = clone_learner(self._learner)
             learner._fit(replace(self._panel, segments=segments, exogenous=exogenous), None)
             values = getattr(learner, "coef_", learner.strengths_)
             tally.counts[:] += values != 0

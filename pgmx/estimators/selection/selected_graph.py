@@ -9,11 +9,10 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
@@ -205,7 +204,7 @@ class SelectedGraph(WrappingLearner):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ):
-        self.estimator = estimator
+        self.estimator: Any = estimator
         self.selection = selection
         self.n_lams = n_lams
         self.lam_min_ratio = lam_min_ratio
@@ -232,7 +231,7 @@ class SelectedGraph(WrappingLearner):
             names = "aic, bic" if is_structural else ", ".join(CRITERIA)
             raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
         if is_structural:
-            return clone(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
+            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
         if self.lags is not None:
             raise ValueError(f"lags is for LinearSVARM and KernelSVARM, not for {type(learner).__name__}: leave it out")
         return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
@@ -244,7 +243,7 @@ class SelectedGraph(WrappingLearner):
 
     def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
         """Choose the penalty of a linear dynamical system, and learn it with that."""
-        learner = clone(self._inner_learner())
+        learner = clone_learner(self._inner_learner())
         learner._refuse_weights(sample_weight)
         if isinstance(learner, SVARMLearner):
             return self._fit_structural(learner, panel)
@@ -273,7 +272,7 @@ class SelectedGraph(WrappingLearner):
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
         run = Run(SolverProgress)
         orders = learner._read_orders(self.lags)
-        chosen = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
+        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
         self.history_ = run.history

@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import clone
 
 from pgmx.data.series import Panel
+from pgmx.estimators.base import clone_learner
 from pgmx.estimators.paths import PenaltyPath, best_position
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
@@ -75,7 +75,7 @@ class SeriesChoice:
         self._lams: list[float] = []
 
     def _find_largest(self) -> float:
-        learner: Any = clone(self._learner).set_params(lam=None, lam_ratio=1.0)
+        learner: Any = clone_learner(self._learner).set_params(lam=None, lam_ratio=1.0)
         learner._solve(self._problem)
         return learner.lam_max_
 
@@ -99,7 +99,7 @@ class SeriesChoice:
 
     def _solve(self, problem: LDSProblem, lam: float, refit: bool) -> LDSSolution:
         options = {"lam": lam, "refit": True} if refit else {"lam": lam}
-        return clone(self._learner).set_params(**options)._solve(problem)
+        return clone_learner(self._learner).set_params(**options)._solve(problem)
 
     def _compute_ebic(self, solution: LDSSolution, n_edges: int) -> float:
         """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares over the edges."""
@@ -124,7 +124,8 @@ def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, L
     Each segment is cut into n_folds + 1 parts; the k-th origin of all of them is that of fold k.
     """
     assert problem.panel is not None
-    panel, parts = problem.panel, [[] for _ in range(n_folds + 1)]  # type: tuple[Panel, list[list[LaggedMoments]]]
+    panel = problem.panel
+    parts: list[list[LaggedMoments]] = [[] for _ in range(n_folds + 1)]
     for rows, exogenous in zip(panel.segments, panel.exogenous, strict=True):
         n_targets = len(rows) - problem.lags
         if n_targets < 1:

@@ -65,10 +65,10 @@ class LDSLearner(TimeSeriesLearner):
     def _accept(self, problem: LDSProblem, solution: LDSSolution) -> None:
         """Set the results, in the user's units."""
         scales, shifts, n = problem.scales, problem.shifts, problem.n_series
-        matrices = tuple(_change_units(matrix, scales) for matrix in solution.coefficients)
+        matrices: Any = tuple(_change_units(matrix, scales) for matrix in solution.coefficients)
         self.coef_ = matrices[0]
         if problem.lags > 1:
-            first = matrices[0]
+            first: Any = matrices[0]
             self.coef_ = (
                 (csr_array((n, n)), *matrices) if issparse(first) else np.stack([np.zeros_like(first), *matrices])
             )
@@ -161,7 +161,7 @@ def _change_units(matrix: np.ndarray | csr_array, scales: np.ndarray) -> np.ndar
     """Return coefficients [target, source] of the series times their scales."""
     if issparse(matrix):
         matrix = csr_array(matrix)
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        rows = np.repeat(np.arange(len(scales)), np.diff(matrix.indptr))
         data = matrix.data * (scales[rows] / scales[matrix.indices])
         return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     return matrix * (scales[:, None] / scales)

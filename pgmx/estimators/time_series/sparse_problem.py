@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq
 from scipy.sparse import csr_array, hstack
 
 from pgmx.data.series import Panel
@@ -58,7 +57,7 @@ def make_rows(problem: LDSProblem, lags: range, targets: np.ndarray | None = Non
         beside = np.column_stack([beside, np.ones(len(beside))])
     of_predictors, of_targets = np.zeros((0, len(predictors))), np.zeros((0, len(responses)))
     if beside.shape[1]:
-        of_predictors, of_targets = (lstsq(beside, part.T, check_finite=False)[0] for part in (predictors, responses))
+        of_predictors, of_targets = (np.linalg.lstsq(beside, part.T, rcond=None)[0] for part in (predictors, responses))
         predictors -= of_predictors.T @ beside.T
         responses -= of_targets.T @ beside.T
     forbidden, required = list_knowledge(problem) if lags[0] == 1 else ({}, {})

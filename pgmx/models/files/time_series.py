@@ -157,7 +157,7 @@ def _write_system(parts: SystemParts) -> bytes:
         arrays["rows"] = np.concatenate([part.row.astype(np.int64) for part in entries])
         arrays["columns"] = np.concatenate([part.col.astype(np.int64) for part in entries])
     else:
-        arrays["coef"] = np.stack(parts.matrices)
+        arrays["coef"] = np.stack([np.asarray(matrix) for matrix in parts.matrices])
     return write_archive(document, arrays)
 
 

@@ -1,7 +1,7 @@
 """Coefficients of time series: one matrix [target, source] per lag, dense or sparse."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,13 +26,14 @@ def read_coefficients(coef: Coefficients, n: int, what: str = "coef") -> tuple[M
     if isinstance(coef, list | tuple) and any(issparse(matrix) for matrix in coef):
         matrices = tuple(_read_sparse(matrix, n, f"{what}[{lag}]") for lag, matrix in enumerate(coef))
         return _check_lags(matrices, what)
-    array = np.array(as_reals(coef, what), dtype=np.float64, order="C")
+    values: Any = coef
+    array = np.array(as_reals(values, what), dtype=np.float64, order="C")
     if array.ndim == 2:
         array = np.stack([np.zeros_like(array), array])
     if array.ndim != 3 or array.shape[1:] != (n, n):
         raise ValueError(
             f"{what} must have the shape ({n}, {n}) [target, source] for one lag, or (lags + 1, {n}, {n}) with lag 0 "
-            f"first, as there are {n} names; got {np.shape(coef)}"
+            f"first, as there are {n} names; got {np.shape(values)}"
         )
     _check_finite(array, what)
     return _check_lags(tuple(read_only(array)), what)

@@ -5,7 +5,7 @@ companion matrix. Sparse coefficients stay sparse: only strongly connected parts
 """
 
 from math import log
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,7 +24,7 @@ _POWERS = 2000
 
 def make_companion(matrices: tuple[Matrix, ...]) -> np.ndarray:
     """Return the companion matrix (L n, L n) of the matrices of the lags 1 to L."""
-    n, lags = matrices[0].shape[0], len(matrices)
+    n, lags = len(matrices[0].diagonal()), len(matrices)
     companion = np.eye(n * lags, k=-n)
     for lag, matrix in enumerate(matrices):
         companion[:n, lag * n : (lag + 1) * n] = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
@@ -65,7 +65,7 @@ def _radius_of_scalars(coefficients: np.ndarray) -> float:
 
 
 def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
-    n, lags = matrices[0].shape[0], len(matrices)
+    n, lags = len(matrices[0].diagonal()), len(matrices)
     if n * lags <= _DENSE:
         return float(np.abs(np.linalg.eigvals(make_companion(matrices))).max())
 
@@ -74,11 +74,12 @@ def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
         newest = sum(matrix @ block for matrix, block in zip(matrices, blocks, strict=True))
         return np.concatenate([newest, state[: (lags - 1) * n]])
 
-    operator = LinearOperator((n * lags, n * lags), matvec=multiply, dtype=np.float64)
+    make: Any = LinearOperator
+    operator = make((n * lags, n * lags), matvec=multiply, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(n * lags)
     try:
         # Ten in a wide basis: those of a large random graph lie so close together that of two the largest is missed.
-        largest = eigs(operator, k=10, ncv=80, v0=start, maxiter=60, tol=1e-6, return_eigenvectors=False)
+        largest = eigs(operator, k=10, ncv=80, v0=start, maxiter=60, tol=cast(Any, 1e-6), return_eigenvectors=False)
         return float(np.abs(largest).max())
     except ArpackNoConvergence as error:
         return float(max(_estimate_growth(multiply, start), np.abs(error.eigenvalues).max(initial=0.0)))
@@ -130,7 +131,7 @@ def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, 
     The responses R_j are computed for `width` targets at a time, from the transposes, sparse as long as most of their
     entries are zero. The noise is a covariance (n, n) or variances (n,).
     """
-    n, lags = matrices[0].shape[0], len(matrices)
+    n, lags = len(matrices[0].diagonal()), len(matrices)
     transposes = tuple(matrix.T if isinstance(matrix, np.ndarray) else csr_array(matrix.T) for matrix in matrices)
     increments = np.empty((steps, n))
     for start in range(0, n, width):

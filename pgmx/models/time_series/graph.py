@@ -289,7 +289,8 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
             raise ValueError(f"attribute must be one of {', '.join(map(repr, NUMBERS))} or None, got {attribute!r}")
         place = {name: v for v, name in enumerate(self.names)}
         array = np.zeros((self.lags + 1, len(place), len(place)))
-        for (source, lag), (target, _), numbers in self.edges(data=True):
+        entries: Any = self.edges(data=True)
+        for (source, lag), (target, _), numbers in entries:
             array[lag, place[target], place[source]] = numbers.get(attribute, 1.0)
         return array
 

@@ -33,7 +33,7 @@ def read_series(X, names: tuple, least: int, what: str) -> SeriesRows:
     absent = [name for name, known in zip(names, rows.known, strict=True) if not known]
     if absent:
         raise ValueError(f"{what} lacks the series {join_names(absent)}: give a column for each series of the model")
-    holes = [name for name, hole in zip(names, np.isnan(rows.values).any(axis=0), strict=True) if hole]
+    holes = [name for name, hole in zip(names, np.isnan(rows.values).any(axis=0).tolist(), strict=True) if hole]
     if holes:
         raise ValueError(f"{what} has missing cells in {join_names(holes)}: fill them, or give later rows")
     if len(rows.values) < least:

@@ -132,11 +132,12 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     @property
     def coef(self) -> np.ndarray | csr_array | tuple[csr_array, ...]:
         """Coefficients: (n, n) [target, source] for one lag, else of the lags 0 to L."""
+        matrices: Any = self._matrices
         if self.lags == 1:
-            return self._matrices[0]
-        if issparse(self._matrices[0]):
-            return (csr_array(self._matrices[0].shape), *self._matrices)
-        return read_only(np.stack([np.zeros_like(self._matrices[0]), *self._matrices]))
+            return matrices[0]
+        if issparse(matrices[0]):
+            return (csr_array(matrices[0].shape), *matrices)
+        return read_only(np.stack([np.zeros_like(matrices[0]), *matrices]))
 
     @property
     def intercept(self) -> np.ndarray:

@@ -65,7 +65,7 @@ def measure_graph(graph: nx.Graph) -> GraphMeasures:
 
 def _measure_distances(arcs: csr_array) -> tuple[np.ndarray, np.ndarray, int]:
     """Return for each node the sum of its finite distances to others and their number, and the largest of all."""
-    n = arcs.shape[0]
+    n = len(arcs.indptr) - 1
     sums, counts, longest = np.zeros(n), np.zeros(n, dtype=np.int64), 0
     for start in range(0, n, _ROWS):
         nodes = np.arange(start, min(start + _ROWS, n))
@@ -117,7 +117,8 @@ def graphs_by_window(series: Any, learner: Any, boundaries: int | Sequence[int])
     >>> len(graphs_by_window(system.simulate(300), DenseLDS(), 100))
     3
     """
-    return [clone(learner).fit(window).graph_ for _, window in _split(series, boundaries)]
+    copies: list[Any] = [(clone(learner), window) for _, window in _split(series, boundaries)]
+    return [copy.fit(window).graph_ for copy, window in copies]
 
 
 def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int]) -> pd.DataFrame:

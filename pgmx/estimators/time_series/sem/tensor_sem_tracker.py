@@ -6,11 +6,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from pgmx.checks import check_same_names
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
@@ -189,11 +188,13 @@ class TensorSEMTracker(EquationsLearner):
             raise ValueError("X holds no windows: give at least one frame")
         panels = [self._open(window) for window in windows]
         powers = read_powers(exogenous_power, panels[0].names, len(panels), self.exogenous)
-        fresh = clone(self)
+        fresh = clone_learner(self)
         for panel, power in zip(panels, powers, strict=True):
             fresh._take(panel, power)
         options = {"data", *self.get_params(deep=False)}
-        self.__dict__.update({name: value for name, value in vars(fresh).items() if name not in options})
+        for name, value in vars(fresh).items():
+            if name not in options:
+                setattr(self, name, value)
         return self
 
     def partial_fit(self, window: Any, exogenous_power: ArrayLike | None = None) -> Self:

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data.series import Panel, continue_labels
-from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
@@ -187,7 +186,7 @@ class SVARMLearner(TimeSeriesLearner):
         n_lams = check_natural(n_lams, "n_lams", 1)
         run = Run(SolverProgress, max_time=self.max_time)
         with one_blas_thread():
-            learner = clone(self)
+            learner = clone_learner(self)
             problem = learner._pose(panel)
             largest = problem.lam_max
             if lams is None:
@@ -261,7 +260,7 @@ class SVARMLearner(TimeSeriesLearner):
         """
         self._validate()
         orders = self._read_orders(lags)
-        panel = clone(self).set_params(lags=orders[-1])._open(X)
+        panel = clone_learner(self).set_params(lags=orders[-1])._open(X)
         return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
 
     def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
@@ -278,7 +277,7 @@ class SVARMLearner(TimeSeriesLearner):
         choices = []
         for order in orders:
             # all orders explain the same rows
-            learner = clone(self).set_params(lags=order)
+            learner = clone_learner(self).set_params(lags=order)
             path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion)
             choices.append((float(getattr(path, criterion)[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])

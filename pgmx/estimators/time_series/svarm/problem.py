@@ -185,7 +185,8 @@ class SVARMProblem:
 
 def list_columns(blocks: KernelBlocks, chosen: np.ndarray) -> np.ndarray:
     """Return the columns of some blocks."""
-    spans = [np.arange(blocks.starts[b], blocks.starts[b + 1]) for b in chosen]
+    starts: Any = blocks.starts
+    spans = [np.arange(starts[b], starts[b + 1]) for b in chosen]
     return np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
 
 

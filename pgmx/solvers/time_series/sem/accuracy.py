@@ -45,7 +45,7 @@ def compute_standard_errors(data: SecondMoments, point: Separation) -> np.ndarra
     rows, matrix = point.rows, read_coefficients(data, point).matrix
     plain = variances @ rows**2
     total = plain + matrix**2 * np.diag(plain)[:, None] + 2.0 * matrix * ((variances * rows.T) @ rows)
-    total = np.where(proportional.any(axis=1)[:, None], np.inf, np.maximum(total, 0.0))
+    total = np.where(proportional.any(axis=1, keepdims=True), np.inf, np.maximum(total, 0.0))
     np.fill_diagonal(total, 0.0)
     return np.sqrt(total) / np.abs(np.diag(rows))[:, None]
 
@@ -89,7 +89,7 @@ def find_proportional(data: SecondMoments, point: Separation) -> np.ndarray:
     information = data.n_rows.sum() * (h * h.T - 1.0)
     level = LEVEL / max(1, n * (n - 1) // 2)
     by_chance = BY_CHANCE * chi2.isf(level, n_windows - 1) if n_windows > 1 else np.inf
-    estimated = ~np.isfinite(data.powers).all(axis=0)
+    estimated = np.asarray(~np.isfinite(data.powers).all(axis=0))
     least = np.where(estimated[:, None] & estimated, max(by_chance, LEAST_INFORMATION), LEAST_INFORMATION)
     near = information < least
     np.fill_diagonal(near, False)

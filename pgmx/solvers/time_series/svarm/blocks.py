@@ -71,7 +71,7 @@ def build_blocks(
     rotations: list[np.ndarray] = []
     factors = []
     for kernel, label in kernels:
-        check_symmetry(kernel, label, np.quantile(series, np.linspace(0.0, 1.0, 8)))
+        check_symmetry(kernel, label, np.quantile(series, np.linspace(0.0, 1.0, 8)).tolist())
         factors.append(factor_kernel(kernel, label, series, tol=FACTOR_TOL, max_rank=max_rank))
     for lag in range(0 if instantaneous else 1, lags + 1):
         rows = list_rows([len(segment) for segment in segments], lags, lag)
