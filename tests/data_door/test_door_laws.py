@@ -175,6 +175,7 @@ def test_read_only_cells_are_accepted():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_the_hash_seed_does_not_matter(hash_seed_digests):
     one, other = hash_seed_digests
     assert one["encoding"] == other["encoding"]

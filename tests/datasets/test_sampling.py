@@ -83,6 +83,7 @@ def test_pinned_rows():
     }
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_nothing(hash_seed_digests):
     one, other = hash_seed_digests
     assert one["rows"] == other["rows"]

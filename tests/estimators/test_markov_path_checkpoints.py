@@ -45,10 +45,14 @@ def same(learner, expected):
 @pytest.mark.parametrize(
     ("options", "shares"),
     [
-        ({"selection": "ebic"}, (0.0, 0.5, 1.0)),
-        ({"selection": "held_out", "refit": True, "required_edges": [("x0", "x9")]}, (0.3, 0.8)),
-        ({"selection": "stars"}, (0.1, 0.6, 1.0)),
         ({"selection": "ebic", "max_edges": 6}, (0.5,)),
+        pytest.param({"selection": "ebic"}, (0.0, 0.5, 1.0), marks=pytest.mark.slow),
+        pytest.param(
+            {"selection": "held_out", "refit": True, "required_edges": [("x0", "x9")]},
+            (0.3, 0.8),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param({"selection": "stars"}, (0.1, 0.6, 1.0), marks=pytest.mark.slow),
         pytest.param({"selection": "held_out", "tol": 1e-7}, (0.2, 0.5, 0.9), marks=pytest.mark.slow),
     ],
 )

@@ -89,12 +89,14 @@ def short_run(tmp_path_factory):
     return run_harness(tmp_path_factory.mktemp("fuzz"), "--cases", "300", "--batch", "150", "--planted")
 
 
+@pytest.mark.slow
 def test_cases_end_as_expected(short_run):
     report, text = short_run
     assert sum(count for *_, count in report["counts"]) == 300
     assert report["n_failures"] == 0, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_faults_are_found(short_run, name):
     assert PLANTED[name].kind in short_run[0]["planted"][name]

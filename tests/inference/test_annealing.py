@@ -41,7 +41,7 @@ def test_pairs_against_enumeration(network):
 
 
 @given(factor_networks())
-@examples(80)
+@examples(40)
 def test_factors_of_any_order_against_enumeration(network):
     check_estimate(network)
 

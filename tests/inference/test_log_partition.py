@@ -48,6 +48,7 @@ def test_elimination_takes_less_than_a_tree(grid):
     assert log_partition(grid, memory=TABLES).exact
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pgmx.inference.ApproximationWarning")
 @pytest.mark.filterwarnings("ignore:loopy belief propagation did not converge")
 def test_order_of_the_questions_is_irrelevant(grid):

@@ -144,6 +144,7 @@ assert "matplotlib.pyplot" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_picture_does_not_depend_on_the_hash_seed(hash_seed_digests):
     one, other = hash_seed_digests
     assert one["picture"] == other["picture"]

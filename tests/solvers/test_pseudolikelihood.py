@@ -125,7 +125,7 @@ def test_drift_tells_of_nodes_that_a_new_penalty_changes(rng):
     assert loss.objective() == pytest.approx(Twin(loss, codes, lam=0.05, penalize_nodes=True).objective(), rel=1e-6)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_kept_conditionals_are_those_of_the_parameters(weighted, rng):
     codes = dependent_codes(rng, CARDS, 500)
     weights = rng.uniform(0.5, 2, 500) if weighted else None
