@@ -86,7 +86,12 @@ def test_boundaries_that_are_refused(boundaries):
 
 @pytest.mark.parametrize(
     ("series", "boundaries", "words"),
-    [([[1.0]], 1, "series must be one frame"), (np.zeros((9, 2)), [0, 1.5], "each of boundaries must be an integer")],
+    [
+        ([[1.0]], 1, "series must be one frame"),
+        (np.zeros((9, 2)), [0, 1.5], "each of boundaries must be an integer"),
+        (np.zeros((9, 2)), 3.0, "boundaries must be an integer, the length of windows, or a sequence of rows, got 3.0"),
+        (np.zeros((9, 2)), None, "got None"),
+    ],
 )
 def test_arguments_of_other_types(series, boundaries, words):
     with pytest.raises(TypeError, match=words):

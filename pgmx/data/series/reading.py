@@ -112,12 +112,9 @@ def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[Ser
 def join_rows(parts: list[SeriesRows]) -> SeriesRows:
     """Return the rows of one series that come in parts as one."""
     labels: list[pd.Index] = []
-    if any(part.labels is not None for part in parts):  # rows without labels are labelled by their numbers
-        ends = np.cumsum([len(part.values) for part in parts]).tolist()
-        labels = [
-            pd.RangeIndex(end - len(part.values), end) if part.labels is None else part.labels
-            for end, part in zip(ends, parts, strict=True)
-        ]
+    if any(part.labels is not None for part in parts):
+        starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])]).tolist()
+        labels = [part.number(start) for start, part in zip(starts, parts, strict=True)]
     return SeriesRows(
         parts[0].key,
         np.concatenate([part.values for part in parts]),

@@ -72,9 +72,9 @@ class SegmentReader:
 
     def _place(self, rows: SeriesRows) -> np.ndarray:
         """Return the positions of the next rows on the grid of the series."""
-        if rows.labels is None or not len(rows.values):
+        if (rows.labels is None and self._labels is None) or not len(rows.values):
             return self._last + 1 + np.arange(len(rows.values))
-        labels, n_before = rows.labels, 0
+        labels, n_before = rows.number(self.n_rows), 0
         if self._labels is None and self.n_rows:  # rows without labels are labelled by their numbers
             self._labels = pd.RangeIndex(max(self.n_rows - _LABELS_BEFORE, 0), self.n_rows)
             self.index = self.find_index()

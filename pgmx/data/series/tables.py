@@ -38,6 +38,10 @@ class SeriesRows:
         """The series, for messages."""
         return "" if self.key is None else f" of the series {self.key!r}"
 
+    def number(self, n_before: int) -> pd.Index:
+        """Return the labels, of rows without labels their numbers in the series, with so many rows before them."""
+        return pd.RangeIndex(n_before, n_before + len(self.values)) if self.labels is None else self.labels
+
 
 def read_rows(
     X: Any, options: SeriesOptions, key: Hashable | None = None, *, is_piece: bool = False
@@ -52,7 +56,7 @@ def read_rows(
     if options.time_column in columns and options.time_column is not None:
         labels: pd.Index | None = make_labels(columns[options.time_column])
     else:
-        labels = None if index is None or _is_default(index) else index
+        labels = None if index is None or _counts_rows(index, options) else index
     if options.groups is None:
         return names, [SeriesRows(key, values, exogenous, labels)]
     parts = []
@@ -63,8 +67,9 @@ def read_rows(
     return names, parts
 
 
-def _is_default(index: pd.Index) -> bool:
-    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+def _counts_rows(index: pd.Index, options: SeriesOptions) -> bool:
+    """Return whether an index numbers the rows of a table, which are those of no single series where it has groups."""
+    return isinstance(index, pd.RangeIndex) and index.step == 1 and (index.start == 0 or options.groups is not None)
 
 
 def _list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]]:

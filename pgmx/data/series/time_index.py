@@ -35,16 +35,35 @@ class TimeIndex:
     step: Any
 
     def count_steps(self, label: Any) -> int | None:
-        """Return how many steps a label lies behind the first one, negative before it; None off the grid."""
+        """Return how many steps a label lies behind the first one, negative before it; None off the grid.
+
+        ValueError for periods of another frequency, and for dates of which only one has a time zone.
+        """
+        self._check_unit(label)
         if isinstance(self.first, pd.Period):
             return _divide(label.ordinal - self.first.ordinal, self.step)
         if isinstance(self.first, pd.Timestamp) and isinstance(self.step, pd.offsets.BaseOffset):
+            label = label.tz_convert(self.first.tzinfo) if self.first.tzinfo is not None else label
             low, high = min(self.first, label), max(self.first, label)
             grid: Any = pd.date_range(low, high, freq=self.step)
-            if grid[0] != low or grid[-1] != high:
+            if not len(grid) or grid[0] != low or grid[-1] != high:
                 return None
             return (len(grid) - 1) * (1 if label == high else -1)
         return _divide(label - self.first, self.step)
+
+    def _check_unit(self, label: Any) -> None:
+        if isinstance(self.first, pd.Period) and label.freqstr != self.first.freqstr:
+            raise ValueError(
+                f"the period {label} has the frequency {label.freqstr!r}, and the learned series {self.first.freqstr!r}"
+                f", from {self.first} on: convert the index with asfreq({self.first.freqstr!r})"
+            )
+        if isinstance(self.first, pd.Timestamp) and (label.tzinfo is None) != (self.first.tzinfo is None):
+            zone = None if self.first.tzinfo is None else str(self.first.tzinfo)
+            raise ValueError(
+                f"the time {label} has {'no' if label.tzinfo is None else 'a'} time zone, and the learned series "
+                f"{'none' if zone is None else repr(zone)}, from {self.first} on: convert the index with "
+                f"tz_localize({zone!r})"
+            )
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ class DenseLDS(LDSLearner):
     exogenous_columns : list of column names, default=None
         Columns that are no series: they enter at the time of the predicted row.
     seasonal_period : int, default=None
-        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones.
+        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones. A history has the
+        seasons of its times; one without times (an array, a default index) is taken to end with the last learned row.
     required_edges : collection of ((source, lag), (target, 0)), default=None
         Edges that must be there: all are, so it is only checked.
     forbidden_edges : collection of ((source, lag), (target, 0)), default=None

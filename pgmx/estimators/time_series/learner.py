@@ -170,6 +170,10 @@ class TimeSeriesLearner(BaseStructureLearner):
         edges = {"required_edges": self.required_edges, "forbidden_edges": self.forbidden_edges}
         return read_lagged_knowledge(names, lags, **edges)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are results, for scikit-learn."""
+        return hasattr(self, "_results")
+
     def __sklearn_tags__(self) -> Tags:
         """Return the tags of a learner of numbers."""
         tags = super().__sklearn_tags__()

@@ -82,10 +82,6 @@ class LDSLearner(TimeSeriesLearner):
         self._results = {}
         self._set_names(problem.names)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are results, for scikit-learn."""
-        return hasattr(self, "_results")
-
     # ---- results ----
 
     @property
@@ -113,7 +109,8 @@ class LDSLearner(TimeSeriesLearner):
         ----------
         history : DataFrame or array of shape (n_rows, n_series)
             The last rows, oldest first, `lags` of them at least; for one lag a single row will do. Columns of times,
-            groups and exogenous columns may be there.
+            groups and exogenous columns may be there. Where seasons are counted, rows without times (an array, a
+            default index) are taken to end with the last row that was learned from.
         steps : int, default=1
             How many rows to forecast.
         exogenous : DataFrame or array of shape (steps, n_exogenous), optional

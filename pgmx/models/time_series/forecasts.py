@@ -189,7 +189,8 @@ class SystemForecasts:
     def score_forecasts(self, X: Any, *, start: int, steps: int = 1, exogenous: Any = None) -> pd.DataFrame:
         """Return the errors of forecasts from every row on, beside simpler forecasts.
 
-        From each origin t = `start`, ..., T the rows before t are known, and those from t on are forecast.
+        From each origin t = `start`, ..., T - 1, counted from 0, the rows before t are known, and those from t on are
+        forecast; k steps ahead the last origin is T - k.
 
         Parameters
         ----------

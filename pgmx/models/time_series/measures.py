@@ -177,6 +177,10 @@ def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int
     if isinstance(boundaries, int | np.integer):
         width = check_natural(boundaries, "boundaries", 1)
         starts = list(range(0, n_rows - width + 1, width))
+    elif not np.ndim(boundaries):
+        raise TypeError(
+            f"boundaries must be an integer, the length of windows, or a sequence of rows, got {boundaries!r}"
+        )
     else:
         starts = [check_natural(bound, "each of boundaries", 0) for bound in boundaries]
         starts = starts if starts[:1] == [0] else [0, *starts]

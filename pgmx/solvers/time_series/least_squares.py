@@ -70,9 +70,11 @@ def solve_svd(predictors: np.ndarray, targets: np.ndarray) -> LeastSquares:
 
 
 def sum_squares(gram: np.ndarray, cross: np.ndarray, target_gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Return the cross-products (N, N) of the residuals of any coefficients (P, N)."""
+    """Return the cross-products (N, N) of the residuals of any coefficients (P, N); no square is below 0."""
     products = coefficients.T @ (cross - 0.5 * (gram @ coefficients))
-    return target_gram - products - products.T
+    squares = target_gram - products - products.T
+    np.fill_diagonal(squares, np.maximum(squares.diagonal(), 0.0))  # a perfect fit leaves the rounding
+    return squares
 
 
 def solve_supports(

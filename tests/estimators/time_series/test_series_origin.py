@@ -87,6 +87,48 @@ def test_pieces_of_few_rows_have_the_step_of_the_whole(size):
         np.testing.assert_allclose(pieces.coef_, whole.coef_, atol=1e-10)
 
 
+def test_rows_of_several_series_are_no_times_of_one():
+    frame = pd.concat([seasonal_frame(noise=1.0).assign(unit=unit) for unit in "uv"]).sort_index(kind="stable")
+    frame = frame.reset_index(drop=True)
+    whole = DenseLDS(groups="unit").fit(frame)
+    pieces = DenseLDS(groups="unit").fit(frame[t : t + 160] for t in range(0, 480, 160))
+    np.testing.assert_allclose(pieces.coef_, whole.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("labelled", [0, 1])
+def test_pieces_with_times_and_pieces_without_are_refused(labelled):
+    pieces = [seasonal_frame()[:100], seasonal_frame().reset_index(drop=True)[100:]]
+    with pytest.raises(ValueError, match="neither times nor numbers"):
+        DenseLDS().fit(iter([pieces[labelled], pieces[1 - labelled]]))
+
+
+OTHER_UNITS = {
+    "quarters": (pd.period_range("2000-01", periods=240, freq="M"), pd.period_range("2018Q1", periods=8, freq="Q")),
+    "no time zone": (MONTHS.tz_localize("Europe/Paris"), MONTHS[-8:]),
+    "a time zone": (MONTHS, MONTHS[-8:].tz_localize("Europe/Paris")),
+    "days": (pd.date_range("2000-01-01", periods=240), pd.date_range("2000-01-01", periods=8, tz="UTC")),
+}
+
+
+@pytest.mark.parametrize("period", [None, 12])
+@pytest.mark.parametrize("name", OTHER_UNITS)
+def test_histories_in_another_unit_of_time_are_refused(name, period):
+    learned, later = OTHER_UNITS[name]
+    learner = DenseLDS(seasonal_period=period).fit(seasonal_frame(learned))
+    with pytest.raises(ValueError, match="convert the index with (asfreq|tz_localize)") as error:
+        learner.predict(seasonal_frame(later), 2)
+    assert str(later[-1]) in str(error.value)
+    assert len(learner.predict(seasonal_frame(learned[-8:]), 2)) == 2
+
+
+def test_a_perfect_fit_has_no_negative_variance():
+    for seed in range(5):
+        angles = np.arange(200.0) + seed
+        rows = np.column_stack([np.sin(angles), np.cos(angles)])
+        pieces = DenseLDS().fit(iter([rows[:90], rows[90:]]))
+        assert (np.diag(pieces.noise_covariance_) >= 0).all()
+
+
 def test_cells_of_arrays_are_named():
     rows = seasonal_frame().to_numpy(copy=True)
     for cell, word in ((np.nan, "NaN|missing"), (np.inf, "inf")):

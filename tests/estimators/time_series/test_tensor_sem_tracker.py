@@ -51,6 +51,11 @@ def test_fit_is_partial_fit_of_each_window():
     for window, power in zip(windows, powers, strict=True):
         single.partial_fit(window, power)
     np.testing.assert_array_equal(whole.coef_, single.coef_)
+    panel = single._open(windows[0])
+    assert single._fit(panel, None, powers[0]) is None
+    assert single.n_windows_ == 13
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        single._fit(panel, np.ones(len(windows[0])), powers[0])
     assert again.n_windows_ == 12
     assert TensorSEMTracker(windows, exogenous="blind").estimate().lags == 0
 

@@ -35,7 +35,3 @@ class EquationsLearner(TimeSeriesLearner):
         is_edge = strengths > self.threshold
         tables = [self.coef_ * is_edge], [strengths * is_edge]
         return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are results, for scikit-learn."""
-        return hasattr(self, "_results")

@@ -218,14 +218,18 @@ class TensorSEMTracker(EquationsLearner):
             As the class says.
         """
         self._validate()
-        panel = self._open(window)
-        to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has one
-        power = exogenous_power if to_frame is None else to_frame().T
-        self._take(panel, read_powers(power, panel.names, 1, self.exogenous)[0])
+        self._fit(self._open(window), None, exogenous_power)
         return self
 
-    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
-        raise NotImplementedError("fit and partial_fit take windows one by one")
+    def _fit(
+        self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None
+    ) -> Run | None:
+        """Take a panel as one more window."""
+        self._refuse_weights(sample_weight)
+        to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has one
+        power = exogenous_power if to_frame is None else to_frame().T
+        self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
+        return None
 
     def _take(self, panel: Panel, powers: np.ndarray) -> None:
         """Check a window, then follow the equations through it."""

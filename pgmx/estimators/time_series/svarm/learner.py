@@ -357,7 +357,8 @@ class SVARMLearner(TimeSeriesLearner):
         Parameters
         ----------
         history : array_like or frame of shape (n_rows, n_series)
-            The last rows, oldest first, at least `lags`; with one lag also a single row.
+            The last rows, oldest first, at least `lags`; with one lag also a single row. Where seasons are counted,
+            rows without times (an array, a default index) are taken to end with the last row that was learned from.
         steps : int, default=1
             Number of rows to forecast, at least 1.
         exogenous : array_like or frame of shape (steps, n_exogenous), optional
@@ -393,7 +394,3 @@ class SVARMLearner(TimeSeriesLearner):
             values = np.vstack([values, self._terms.evaluate_segment(window, inputs[step : step + self.lags + 1])])
         result = values[self.lags :] * self.scales_ + self.means_
         return continue_labels(label_forecasts(result, tuple(self.variables_), rows.labels), history, self._index)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are results, for scikit-learn."""
-        return hasattr(self, "_results")

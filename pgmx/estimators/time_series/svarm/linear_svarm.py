@@ -48,7 +48,8 @@ class LinearSVARM(SVARMLearner):
     exogenous_columns : list of hashable, default=None
         Columns that are no series and enter unpenalised, at the time of the target.
     seasonal_period : int, default=None
-        Rows of one season; the means of its phases enter unpenalised.
+        Rows of one season; the means of its phases enter unpenalised. A history has the seasons of its times; one
+        without times (an array, a default index) is taken to end with the last learned row.
     required_edges, forbidden_edges : collection of ((source, lag), (target, 0)), default=None
         Edges without a penalty, and edges that are left out.
     time_column, groups : hashable, default=None
