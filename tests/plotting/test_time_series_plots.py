@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pgmx.estimators import SelectedGraph, SparsityInducingLDS
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.plotting import plot_adjacency, plot_edge_paths, plot_forecast, plot_summary_graph
 
@@ -92,6 +93,30 @@ def test_some_series_of_a_learner():
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["c"]
     with pytest.raises(ValueError, match="series must be names of the system, got 'd'"):
         plot_forecast(Learner(), make_system().simulate(9), series=["d"])
+    rows = make_system().simulate(80)
+    selected = SelectedGraph(SparsityInducingLDS(seasonal_period=7)).fit(rows)
+    (ax,) = plot_forecast(selected, rows, 3, series=["a"]).axes
+    assert np.allclose(ax.get_lines()[1].get_ydata()[1:], selected.estimator_.predict(rows, 3)["a"])
+
+
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_other_columns_of_a_learner_are_not_drawn(kind):
+    rows = make_system().simulate(80)
+    rows["push"], rows["day"] = np.sin(np.arange(80)), pd.date_range("2020-01-01", periods=80)
+    options = {"time_column": "day", "exogenous_columns": ["push"]}
+    if kind == "array":
+        rows, options = rows.drop(columns="day").to_numpy(), {"exogenous_columns": ["x3"]}
+    later = np.sin(np.arange(75, 80))[:, None]
+    learner = SparsityInducingLDS(seasonal_period=7, **options).fit(rows[:75])
+    figure = plot_forecast(learner, rows[:75], 5, truth=rows[75:], exogenous=later)
+    figure.canvas.draw()
+    means = np.asarray(learner.predict(rows[:75], 5, exogenous=later))
+    assert len(figure.axes) == 3
+    for column, ax in enumerate(figure.axes):
+        _, forecast, points = ax.get_lines()
+        assert np.allclose(forecast.get_ydata()[1:], means[:, column])
+        assert np.array_equal(points.get_ydata(), np.asarray(rows)[75:, column].astype(float))
+        assert list(points.get_xdata()) == list(rows["day"][75:] if kind == "frame" else range(1, 6))
 
 
 def test_paths_of_edges():

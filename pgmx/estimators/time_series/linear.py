@@ -124,6 +124,37 @@ class LDSLearner(TimeSeriesLearner):
         rows, steps, exogenous = self._read_history(history, steps, exogenous)
         return continue_labels(self.model_.predict(rows, steps, exogenous=exogenous), rows, self._index)
 
+    def predict_interval(
+        self, history: Any, steps: int = 1, coverage: float = 0.9, *, exogenous: Any = None
+    ) -> tuple[Any, Any]:
+        """Return the bounds of the rows that follow a history, each right with a given probability.
+
+        Parameters
+        ----------
+        history : DataFrame or array of shape (n_rows, n_series)
+            The last rows, as for ``predict``.
+        steps : int, default=1
+            How many rows to forecast.
+        coverage : float, default=0.9
+            Probability of each single interval, between 0 and 1.
+        exogenous : DataFrame or array of shape (steps, n_exogenous), optional
+            As for ``predict``; the seasonal columns are added.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (steps, n_series), or frames for a frame
+            Bounds from the covariance of the errors of forecasts by as many steps, as
+            ``LinearDynamicalSystem.predict_interval`` defines them. The coefficients are taken as known.
+
+        Raises
+        ------
+        ValueError
+            If `coverage` is not between 0 and 1, or as ``predict`` has it.
+        """
+        rows, steps, exogenous = self._read_history(history, steps, exogenous)
+        lower, upper = self.model_.predict_interval(rows, steps, coverage, exogenous=exogenous)
+        return continue_labels(lower, rows, self._index), continue_labels(upper, rows, self._index)
+
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of the rows of series, each given the `lags` rows before it.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx.checks import check_natural, join_names
 from pgmx.plotting.strengths import make_axes
-from pgmx.plotting.time_series.sources import read_system, shorten
+from pgmx.plotting.time_series.sources import find_forecaster, select_series, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,9 +35,10 @@ def plot_forecast(
     Parameters
     ----------
     system : LinearDynamicalSystem or fitted learner
-        What forecasts; its noise must be known.
+        What forecasts; its noise must be known. A learner counts its seasons, and leaves out the columns that are no
+        series.
     history : array_like or frame of shape (n_rows, n_series)
-        The last rows, as `LinearDynamicalSystem.predict` takes them.
+        The last rows, as `predict` of the system or of the learner takes them.
     steps : int, default=12
         Number of rows to forecast, at least 1.
     coverages : sequence of float, default=(0.5, 0.9)
@@ -49,7 +50,7 @@ def plot_forecast(
     n_shown : int, default=60
         Number of the last rows of `history` to draw, at least 1.
     exogenous : array_like or frame, optional
-        Exogenous rows of the forecast, as `LinearDynamicalSystem.predict` takes them.
+        Exogenous rows of the forecast, as `predict` takes them.
     figure : matplotlib.figure.Figure, optional
         Where to draw. Default: a new figure, which belongs to the caller alone.
 
@@ -71,22 +72,21 @@ def plot_forecast(
     >>> [ax.get_title(loc="left") for ax in plot_forecast(system, system.simulate(100)).axes]
     ['rain', 'river']
     """
-    if hasattr(system, "_read_history"):  # of a learner: leave out its other columns, add the seasons
-        history, steps, exogenous = system._read_history(history, steps, exogenous)
-    system = read_system(system)
-    names = list(system.names)
+    forecaster, names = find_forecaster(system)
     columns = _choose_columns(names, series)
     n_shown = check_natural(n_shown, "n_shown", 1)
-    rows, labels = _read_rows(history, names, n_shown, "history")
-    means = system.predict(history, steps, exogenous=exogenous)
+    rows, labels = _read_rows(select_series(forecaster, history, names), names, n_shown, "history")
+    means = forecaster.predict(history, steps, exogenous=exogenous)
     times, later = _place_times(len(rows), labels, means)
     bands = {
         coverage: [
-            np.asarray(bound) for bound in system.predict_interval(history, steps, coverage, exogenous=exogenous)
+            np.asarray(bound) for bound in forecaster.predict_interval(history, steps, coverage, exogenous=exogenous)
         ]
         for coverage in sorted(coverages, reverse=True)
     }
-    actual = None if truth is None else _read_rows(truth, names, len(truth), "truth")[0][:steps]
+    actual = None
+    if truth is not None:
+        actual = _read_rows(select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
     middle = np.asarray(means)
     if figure is None:
         from matplotlib.figure import Figure

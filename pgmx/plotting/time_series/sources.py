@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 ATTRIBUTES = ("weight", "strength", "confidence")
@@ -22,14 +23,23 @@ def read_graph(source: Any) -> Any:
     return graph
 
 
-def read_system(source: Any) -> Any:
-    """Return the `LinearDynamicalSystem` of a system or a fitted learner."""
-    system = getattr(source, "model_", source)
-    if not hasattr(system, "predict_interval"):
-        raise TypeError(
-            f"expected a LinearDynamicalSystem or a fitted learner that has one, got {type(source).__name__}"
-        )
-    return system
+def find_forecaster(source: Any) -> tuple[Any, list]:
+    """Return what forecasts, a learner of systems (also one in another learner) or a system, and the names."""
+    for forecaster in (source, getattr(source, "estimator_", None), getattr(source, "model_", None)):
+        if hasattr(forecaster, "predict_interval"):
+            return forecaster, list(forecaster.names if hasattr(forecaster, "names") else forecaster.variables_)
+    raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner that has one, got {type(source).__name__}")
+
+
+def select_series(forecaster: Any, rows: Any, names: list) -> Any:
+    """Return rows with their labels, without the columns that a learner takes for no series."""
+    if not hasattr(forecaster, "get_params"):
+        return rows
+    from pgmx.data.series import SeriesOptions, read_history
+
+    params = forecaster.get_params(deep=False)
+    options = {option.name: params[option.name] for option in fields(SeriesOptions) if option.name in params}
+    return read_history(rows, tuple(names), SeriesOptions(**options))
 
 
 def check_attribute(attribute: str) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from pgmx.estimators import BlockBootstrap, DenseLDS, LinearSVARM, ScalableLDS
 
@@ -67,6 +68,23 @@ def test_few_rows_are_continued_by_the_learned_step(name):
     frame.index = pd.DatetimeIndex(index.to_numpy())  # without its frequency, as from a file
     forecast = DenseLDS(lags=2).fit(frame).predict(frame.tail(n_rows), 2)
     assert [str(label.date()) for label in forecast.index] == expected
+
+
+def test_intervals_count_seasons_and_take_exogenous_rows():
+    frame = seasonal_frame().assign(push=np.sin(np.arange(240.0)), month=MONTHS).reset_index(drop=True)
+    frame["a"] += 3 * frame["push"]
+    learner = learn(frame[:200], time_column="month", exogenous_columns=["push"])
+    exogenous = frame[["push"]][200:224]
+    lower, upper = learner.predict_interval(frame[:200], 24, 0.8, exogenous=exogenous)
+    means = learner.predict(frame[:200], 24, exogenous=exogenous)
+    pd.testing.assert_frame_equal((lower + upper) / 2, means)
+    assert list(lower.index) == list(upper.index) == list(MONTHS[200:224])
+    width = norm.ppf(0.9) * np.sqrt(learner.noise_covariance_.diagonal())
+    np.testing.assert_allclose((upper - lower).iloc[0] / 2, width)
+    actual = frame[["a", "b"]][200:224].to_numpy()
+    assert 0.65 < ((lower.to_numpy() < actual) & (actual < upper.to_numpy())).mean() < 0.95
+    with pytest.raises(ValueError, match="coverage must be"):
+        learner.predict_interval(frame[:200], 24, coverage=1, exogenous=exogenous)
 
 
 def test_periods_are_continued_by_their_distance():
