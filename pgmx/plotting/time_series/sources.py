@@ -25,7 +25,8 @@ def read_graph(source: Any) -> Any:
 
 def find_forecaster(source: Any) -> tuple[Any, list]:
     """Return what forecasts, a learner of systems (also one in another learner) or a system, and the names."""
-    for forecaster in (source, getattr(source, "estimator_", None), getattr(source, "model_", None)):
+    sources: list[Any] = [source, getattr(source, "estimator_", None), getattr(source, "model_", None)]
+    for forecaster in sources:
         if hasattr(forecaster, "predict_interval"):
             return forecaster, list(forecaster.names if hasattr(forecaster, "names") else forecaster.variables_)
     raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner that has one, got {type(source).__name__}")
