@@ -31,6 +31,7 @@ KERNELS = {
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
     "time_series": ["_group_lasso", "_lagged_lasso"],
+    "streaming": ["_least_squares"],
 }
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 

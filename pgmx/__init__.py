@@ -11,7 +11,7 @@ pgmpy is loaded by the packages that return its objects. In the order of import,
 - `models`: native pgmpy and networkx objects, and files of them
 - `scores`: scores of Bayesian networks, and scores bound to a table
 - `search`: searches over graphs; `solvers`: convex objectives and how they are minimised
-- `estimators`: the learners
+- `estimators`: the learners; `streaming`: learners of streams, which see each row once
 - `datasets`, `metrics`, `plotting`: networks to learn from, quality of what was learned, pictures
 - `cli`: the command line; `__main__`: ``python -m pgmx``
 """

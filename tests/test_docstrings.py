@@ -15,8 +15,20 @@ from numpydoc.validate import ERROR_MSGS, validate
 
 from pgmx.estimators import BaseStructureLearner
 from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.streaming import StreamClassifier, StreamLearner
 
-PACKAGES = ("data", "datasets", "estimators", "inference", "metrics", "models", "plotting", "scores", "statistics")
+PACKAGES = (
+    "data",
+    "datasets",
+    "estimators",
+    "inference",
+    "metrics",
+    "models",
+    "plotting",
+    "scores",
+    "statistics",
+    "streaming",
+)
 
 LEFT_OUT = {
     "ES01": "a second paragraph is written where one sentence is not enough",
@@ -53,7 +65,8 @@ FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction
 LEARNERS = {
     name: thing
     for name, thing in CLASSES.items()
-    if issubclass(thing, BaseStructureLearner) and thing is not BaseStructureLearner
+    if issubclass(thing, BaseStructureLearner | StreamLearner)
+    and thing not in (BaseStructureLearner, StreamLearner, StreamClassifier)
 }
 SCORES = {n: cls for n, cls in CLASSES.items() if issubclass(cls, DiscreteScore) and cls is not DiscreteScore}
 METHODS = {
@@ -62,7 +75,12 @@ METHODS = {
     for method, member in vars(thing).items()
     if not method.startswith("_") and (inspect.isfunction(member) or isinstance(member, property | classmethod))
 }
-OWNERS = (*LEARNERS, "pgmx.estimators.base.BaseStructureLearner")
+OWNERS = (
+    *LEARNERS,
+    "pgmx.estimators.base.BaseStructureLearner",
+    "pgmx.streaming.base.StreamLearner",
+    "pgmx.streaming.classifier.StreamClassifier",
+)
 LEARNER_METHODS = [
     name for name, method in METHODS.items() if inspect.isfunction(method) and name.startswith(tuple(OWNERS))
 ]
@@ -130,13 +148,16 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
 def test_learner_documents_what_fit_sets(name):
     from helpers.learning_tables import dependent_frame
     from helpers.series_learners import SERIES_LEARNERS
+    from helpers.stream_learners import find_stream
     from pgmx.estimators import GraphicalLasso, Nonparanormal
 
-    data = dependent_frame(0)
+    data, targets = dependent_frame(0), None
+    if issubclass(PUBLIC[name], StreamLearner):
+        data, targets = find_stream(PUBLIC[name]).draw(50)
     options = {Nonparanormal: {"estimator": GraphicalLasso()}}.get(PUBLIC[name], {})  # alone it learns no graph
     if PUBLIC[name] in SERIES_LEARNERS:
         options = SERIES_LEARNERS[PUBLIC[name]].make_options(data.shape[1])
-    fitted = PUBLIC[name](**options).fit(data)
+    fitted = PUBLIC[name](**options).fit(data, targets)
     told = {part.strip() for entry in ClassDoc(PUBLIC[name])["Attributes"] for part in entry.name.split(",")}
     set_by_fit = {key for key in vars(fitted) if key.endswith("_") and not key.startswith("_")}
     assert set_by_fit <= told

@@ -22,6 +22,7 @@ PUBLIC_PACKAGES = (
     "scores",
     "solvers",
     "statistics",
+    "streaming",
 )
 #: Classes that no package exports; fitted attributes of public learners are of them.
 ATTRIBUTES = {

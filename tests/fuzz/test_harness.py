@@ -25,6 +25,7 @@ PACKAGES = (
     "scores",
     "solvers",
     "statistics",
+    "streaming",
 )
 SOURCES = ("options", "model_files")
 #: What is made by other entry points alone, bases of classes, and errors.
@@ -61,6 +62,7 @@ RESULTS = {
         "NumericTable",
     ),
     *("ReservoirRanks", "SkeletonScores", "StructurePrior", "TreewidthError", "gaussian_scorer", "list_networks"),
+    *("StreamClassifier", "StreamLearner"),
     "read_json",
 }
 

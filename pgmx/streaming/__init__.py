@@ -1,0 +1,17 @@
+"""Learners of streams: each row is seen once, predicted before it is learned, in constant memory.
+
+- `inputs`: chunks of arrays, frames and iterators, and the row and column of a number that cannot be used
+- `options`: options of learners as plain values, to compare and to save
+- `saving`: learners in archives of arrays (npz), without pickle
+- `base`: what all learners share: chunks, checks, `fit`, `partial_fit`, `predict_partial_fit`, `save` and `load`
+- `classifier`: what classifiers share: labels, decision functions, probabilities
+- `least_squares`: recursive least squares, the linear baseline
+
+Asked by `pgmx.metrics`, `pgmx.plotting` and the command line; asks `pgmx.data` and the archives of `pgmx.models.files`.
+The compiled loops are in ``cython_ext/streaming``.
+"""
+
+from pgmx.streaming.base import StreamLearner
+from pgmx.streaming.classifier import StreamClassifier
+
+__all__ = ["StreamClassifier", "StreamLearner"]

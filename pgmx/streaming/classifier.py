@@ -1,0 +1,195 @@
+"""What classifiers of streams share: labels, decision functions, probabilities of the logistic loss."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from pgmx.checks import join_names
+from pgmx.streaming.base import StreamLearner
+from pgmx.streaming.inputs import iterate_chunks
+
+
+def _is_logistic(learner: Any) -> bool:
+    """Return whether the loss gives probabilities."""
+    return getattr(learner, "loss", None) == "logistic"
+
+
+class StreamClassifier(ClassifierMixin, StreamLearner):
+    """Base of classifiers of streams.
+
+    Outputs are one column for one or two classes, whose positive numbers stand for the second class, and one column per
+    class, the largest of which wins, for more. Before the first row the first class is predicted.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    """
+
+    classes_: np.ndarray
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if len(self.classes_) < 3 else len(self.classes_)
+
+    def fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Forget everything and learn the rows in one pass.
+
+        Parameters
+        ----------
+        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
+            The rows in their order. They are not changed and not kept.
+        y : array of shape (n_rows,)
+            The labels; None where `X` is an iterator.
+        classes : array of shape (n_classes,), optional
+            All labels; None: those of `y`, or of the first chunk of an iterator.
+
+        Returns
+        -------
+        self
+            The learner.
+
+        Raises
+        ------
+        ValueError
+            If there is no row, a label is not among the classes, or numbers are missing or infinite: the learner is as
+            it was then.
+        """
+        return self._fit(X, y, classes)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Learn further rows.
+
+        Parameters
+        ----------
+        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
+            The rows in their order. They are not changed and not kept.
+        y : array of shape (n_rows,)
+            The labels; None where `X` is an iterator.
+        classes : array of shape (n_classes,), optional
+            All labels that will ever come: needed by the first call, and the same in later ones if given.
+
+        Returns
+        -------
+        self
+            The learner.
+
+        Raises
+        ------
+        ValueError
+            If there is no row, `classes` is missing in the first call or differs from it, a label is unknown, the rows
+            have another number of columns than before, numbers are missing or infinite, or an option was changed since
+            the first row. Nothing of the chunk is learned then; chunks of an iterator that came before it are.
+        """
+        self._require_classes(classes)
+        for rows, targets in iterate_chunks(X, y):
+            self._learn_chunk(rows, targets, classes=classes)
+        return self
+
+    def predict_partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> np.ndarray:
+        """Learn further rows and return what was predicted before each was learned.
+
+        Parameters
+        ----------
+        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
+            The rows in their order. They are not changed and not kept.
+        y : array of shape (n_rows,)
+            The labels; None where `X` is an iterator.
+        classes : array of shape (n_classes,), optional
+            All labels that will ever come: needed by the first call, and the same in later ones if given.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, that of row t predicted by the rows before it.
+
+        Raises
+        ------
+        ValueError
+            As `partial_fit`.
+        """
+        self._require_classes(classes)
+        return self._predict_chunks(X, y, classes)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the outputs of rows, from which labels are chosen; nothing is learned.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            For two classes the output of the second, else that of each class against all others.
+        """
+        outputs = self._compute_outputs(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    @available_if(_is_logistic)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; of the logistic loss alone.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            1 / (1 + exp(-output)) for two classes; for more, that of each class against all others, divided by their
+            sum.
+        """
+        shares = expit(self._compute_outputs(X))
+        if len(self.classes_) == 1:
+            return np.ones((len(shares), 1))
+        if shares.shape[1] == 1:
+            return np.hstack([1.0 - shares, shares])
+        totals = shares.sum(axis=1, keepdims=True)
+        return np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), 1.0 / shares.shape[1])
+
+    # ---- labels ----
+
+    def _require_classes(self, classes: Any) -> None:
+        if classes is None and not hasattr(self, "n_seen_"):
+            raise ValueError(
+                f"classes=None in the first call of partial_fit: give {type(self).__name__} all labels that will come"
+            )
+
+    def _check_targets(self, y: np.ndarray, classes: Any, restart: bool) -> np.ndarray:
+        check_classification_targets(y)
+        if classes is not None:
+            classes = np.unique(np.asarray(classes))
+            check_classification_targets(classes)
+            if not restart and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"classes={join_names(classes.tolist())} differ from those of the first call, "
+                    f"{join_names(self.classes_.tolist())}"
+                )
+        if restart:
+            self.classes_ = np.unique(y) if classes is None else classes
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y holds the unknown label(s) {join_names(unknown.tolist())}: the classes are "
+                f"{join_names(self.classes_.tolist())}"
+            )
+        return np.searchsorted(self.classes_, y).astype(np.int64)
+
+    def _decode_outputs(self, outputs: np.ndarray) -> np.ndarray:
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(outputs))
+        if outputs.shape[1] == 1:
+            return self.classes_[(outputs[:, 0] > 0.0).astype(np.intp)]
+        return self.classes_[outputs.argmax(axis=1)]
+
+    def _check_labels(self) -> None:
+        labels = getattr(self, "classes_", np.empty(0))
+        if not len(labels) or not np.array_equal(labels, np.unique(labels)):
+            raise ValueError("its classes are missing, or not distinct in ascending order")

@@ -1,0 +1,128 @@
+"""Learners in archives of arrays (npz), without pickle: nothing of a file is believed before it was checked."""
+
+import os
+from collections.abc import Iterator
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgmx.archives import list_members, open_members
+from pgmx.atomic import replace_file
+from pgmx.checks import check_path, join_names
+from pgmx.models.files.archives import read_archived_document, write_archive
+from pgmx.models.files.formats import MARKS, check_target, explain_unreadable
+from pgmx.streaming.options import decode_option, encode_option
+
+#: Members that are no state; the document is `names`.
+_LABELS = {"feature_names": "feature_names_in_", "classes": "classes_"}
+_HEADER = 256  # most bytes of the header of a small array
+
+
+def write_learner(learner: Any, path: str | os.PathLike) -> Path:
+    """Write a learner whose options were checked; return the path."""
+    path, _ = check_target(path, None, ("npz",))
+    options = {}
+    for name, value in learner.get_params(deep=False).items():
+        try:
+            options[name] = encode_option(value)
+        except TypeError as error:
+            raise TypeError(f"{type(learner).__name__}: {name}={value!r:.60} of the type {error}") from None
+    arrays = dict(learner._pack_state())
+    objects = []
+    for member, attribute in _LABELS.items():
+        labels = getattr(learner, attribute, None)
+        if labels is not None:
+            if labels.dtype == object:
+                objects.append(member)
+            arrays[member] = _pack_labels(labels, attribute)
+    document = {
+        **MARKS,
+        "type": type(learner).__name__,
+        "options": options,
+        "n_features": int(learner.n_features_in_),
+        "n_seen": int(learner.n_seen_),
+        "objects": objects,
+    }
+    archive = write_archive(document, arrays)
+    with replace_file(path) as part:
+        part.write_bytes(archive)
+    return path
+
+
+def _pack_labels(labels: np.ndarray, attribute: str) -> np.ndarray:
+    """Return labels as an array that needs no pickle."""
+    if labels.dtype != object:
+        return labels
+    wrong = [label for label in labels if not isinstance(label, str) or label.endswith("\0")]
+    if wrong:
+        raise TypeError(f"{attribute} holds {wrong[0]!r:.60}, which cannot be saved: give numbers or texts")
+    return labels.astype(str)
+
+
+def read_learner(cls: Any, path: str | os.PathLike) -> Any:
+    """Return the learner of a file, an instance of `cls` or of a class derived from it."""
+    path = check_path(path)
+    raw = path.read_bytes()
+    with explain_unreadable(path, "a saved learner of streams"):
+        document = read_archived_document(raw)
+        learner = _build_learner(cls, document)
+        arrays = _read_state(raw, document, learner)
+        learner._unpack_state(arrays)
+    return learner
+
+
+def _build_learner(cls: Any, document: dict) -> Any:
+    """Return a learner with the options of a document, nothing learned yet."""
+    name, options = document["type"], document["options"]
+    classes = {known.__name__: known for known in _list_classes(cls)}
+    if name not in classes:
+        raise ValueError(
+            f"it holds a {name!r:.60}, not a {cls.__name__}: StreamLearner.load reads every learner of pgmx.streaming"
+        )
+    known = classes[name]
+    if not isinstance(options, dict) or set(options) != set(known._get_param_names()):
+        raise ValueError(f"its options are not those of {name}")
+    learner = known(**{option: decode_option(value) for option, value in options.items()})
+    learner._validate_params()
+    n_features, n_seen = document["n_features"], document["n_seen"]
+    for what, number in (("n_features", n_features), ("n_seen", n_seen)):
+        if type(number) is not int or number < (what == "n_features"):
+            raise ValueError(f"its {what} is {number!r:.60}")
+    learner.n_features_in_ = n_features
+    return learner
+
+
+def _list_classes(cls: Any) -> Iterator[Any]:
+    for derived in cls.__subclasses__():
+        yield from _list_classes(derived)
+    yield cls
+
+
+def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of the state, after labels and names were given to the learner; everything is checked."""
+    sizes = list_members(raw)
+    labels = open_members(raw, dict.fromkeys(sizes, inf), [name for name in _LABELS if name in sizes])
+    for member, array in labels.items():
+        if array.ndim != 1 or array.dtype.kind not in ("U" if member == "feature_names" else "biufU"):
+            raise ValueError(f"its array {member!r} is of the type {array.dtype} and the shape {array.shape}")
+        as_objects = member in document["objects"]
+        setattr(learner, _LABELS[member], array.astype(object) if as_objects else array)
+    if "feature_names" in labels and len(labels["feature_names"]) != learner.n_features_in_:
+        raise ValueError(f"it names {len(labels['feature_names'])} columns of {learner.n_features_in_}")
+    learner._check_labels()
+    try:
+        learner._start(learner.n_features_in_)
+    except MemoryError:
+        raise ValueError("its options ask for more memory than there is") from None
+    learner.n_seen_ = document["n_seen"]
+    learner._freeze_options()
+    most = learner._list_sizes()
+    state = [name for name in sizes if name not in _LABELS and name != "names"]
+    if set(state) != set(most):
+        raise ValueError(f"its arrays are {join_names(state)}, where {join_names(most)} make up the state")
+    allowed = {"names": inf, **dict.fromkeys(_LABELS, inf), **{name: size + _HEADER for name, size in most.items()}}
+    arrays = open_members(raw, allowed, state)
+    learner._check_state(arrays)
+    return arrays

@@ -1,0 +1,65 @@
+"""The learners of streams, as the tests that hold for all of them make them. A new learner is entered here."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
+
+
+class Stream(NamedTuple):
+    """One learner of rows with targets, made by calling it with options, and what the tests need to know of it."""
+
+    cls: type
+    options: dict = {}
+    frozen: tuple = ("penalty", 0.5)  # an option that may not change between chunks, and another value
+    grid: tuple = ("penalty", [0.01, 1.0])  # an option and its values, for a grid search
+    expected_failures: dict = {}  # scikit-learn's checks that cannot hold, each with its reason
+
+    def __call__(self, **options):
+        return self.cls(**{**self.options, **options})
+
+    @property
+    def name(self):
+        return " ".join([self.cls.__name__, *(str(value) for value in self.options.values())])
+
+    @property
+    def is_classifier(self):
+        return hasattr(self.cls, "decision_function")
+
+    def draw(self, n_rows, seed=0, n_features=4, n_classes=3):
+        """Return rows in [0, 1] and targets: a smooth function of them with noise, or its class."""
+        rng = np.random.default_rng(seed)
+        X = rng.random((n_rows, n_features))
+        y = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.normal(size=n_rows)
+        if self.is_classifier:
+            y = np.array(["high", "low", "mean"])[np.digitize(y, [0.9, 1.2][: n_classes - 1])]
+        return X, y
+
+    def start(self, **options):
+        """Return a learner and what its first `partial_fit` takes besides rows and targets."""
+        return self(**options), ({"classes": ["high", "low", "mean"]} if self.is_classifier else {})
+
+
+STREAMS = [
+    Stream(RecursiveLeastSquares),
+    Stream(RecursiveLeastSquaresClassifier),
+]
+
+every_stream = pytest.mark.parametrize("make", STREAMS, ids=lambda make: make.name)
+
+
+def find_stream(cls):
+    """Return the entry of a class, the first of several."""
+    return next(make for make in STREAMS if make.cls is cls)
+
+
+STATE_NAMES = ("n_seen_", "n_features_in_", "classes_")
+
+
+def list_state(learner):
+    """Return the state of a learner as bytes, by name."""
+    state = {name: np.asarray(array) for name, array in learner._pack_state().items()}
+    state.update({name: np.asarray(getattr(learner, name)) for name in STATE_NAMES if hasattr(learner, name)})
+    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in state.items()}
