@@ -17,6 +17,7 @@ from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, 
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
+from pgmx.estimators.time_series.runs import learn_whole, make_silent
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.models import TimeSeriesGraph
 from pgmx.parallel.arrays import SharedArrays
@@ -189,15 +190,15 @@ class BlockBootstrap(BaseStructureLearner):
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
             if isinstance(learner, SVARMLearner):
-                learner._fit(opened, None)
-                self._count_structural(opened, clone_learner(learner), run)
+                learn_whole(learner, opened)
+                self._count_structural(opened, make_silent(learner), run)
                 self.estimator_, self._results = learner, {}
                 return run
             with one_blas_thread():
-                learner._fit(opened, None)
+                learn_whole(learner, opened)
                 problem = learner._make_problem(opened)
                 blocks = self._make_blocks(problem)
-            self._count_edges(blocks, clone_learner(learner), problem, run)
+            self._count_edges(blocks, make_silent(learner), problem, run)
         self.estimator_, self._results = learner, {}
         return run
 

@@ -24,6 +24,7 @@ from pgmx.estimators.selection.series_path import SeriesChoice, SeriesPath, sele
 from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.runs import learn_whole
 from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
@@ -258,7 +259,7 @@ class SelectedGraph(WrappingLearner):
                 path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
-        learner._fit(panel, None)
+        learn_whole(learner, panel)
         self.estimator_, self.path_, self._results = learner, path, {}
         self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
         self.stopped_by_ = run.stopped_by or "converged"

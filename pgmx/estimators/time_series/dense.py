@@ -11,6 +11,7 @@ from pgmx.checks import caller_level
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_coefficients
+from pgmx.runs.run import Run
 from pgmx.solvers.time_series.least_squares import (
     LeastSquares,
     solve_gram,
@@ -148,7 +149,7 @@ class DenseLDS(LDSLearner):
     def _reads_pieces(self) -> bool:
         return self.solver == "gram"
 
-    def _solve(self, problem: LDSProblem) -> LDSSolution:
+    def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         supports = problem.list_supports()
         if supports is None:
             return split_coefficients(problem, solve_all(problem, self.solver))

@@ -13,6 +13,7 @@ from pgmx.estimators.time_series.dense import solve_some
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_sparse_coefficients
 from pgmx.models import TimeSeriesGraph
+from pgmx.runs.run import Run
 from pgmx.solvers.time_series.least_squares import solve_gram, solve_supports, solve_svd
 
 
@@ -144,7 +145,7 @@ class SparsityEnforcingLDS(LDSLearner):
     def _reads_pieces(self) -> bool:
         return True
 
-    def _solve(self, problem: LDSProblem) -> LDSSolution:
+    def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         pattern = read_structure(self.structure, problem.names, problem.lags)
         lag, target, source = problem.knowledge.required.T
         pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, True)

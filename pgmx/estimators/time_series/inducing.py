@@ -1,20 +1,23 @@
 """Sparse linear dynamical systems by the lasso."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from numbers import Integral, Real
 from typing import Any, Literal
 
 from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.estimators.time_series.runs import TargetRecord
+from pgmx.estimators.time_series.sparse import SparseLDSLearner
 from pgmx.estimators.time_series.sparse_problem import (
     finish,
     list_knowledge,
     make_rows,
     reduce_moments,
 )
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import Run
 from pgmx.solvers.time_series.lagged_lasso import (
     find_largest_penalty,
     fit_support,
@@ -26,7 +29,7 @@ from pgmx.solvers.time_series.screening import find_candidates, fit_rows, measur
 from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 
 
-class SparsityInducingLDS(LDSLearner):
+class SparsityInducingLDS(SparseLDSLearner):
     r"""Sparse linear dynamical system: the lasso chooses the parents of every series.
 
     .. math::
@@ -81,6 +84,12 @@ class SparsityInducingLDS(LDSLearner):
         Times that are not regular raise, or rows are taken as equidistant.
     random_state : int or None, default=0
         Seed of the rows that "sgd" draws; None draws fresh entropy.
+    max_time : float, default=None
+        Seconds after which no further block of 256 targets is begun; those left have no parents, with a warning.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
 
     Attributes
     ----------
@@ -90,7 +99,11 @@ class SparsityInducingLDS(LDSLearner):
         The penalty, and the smallest one without any edge but required ones.
     kkt_residual_ : float
         Largest violation of the optimality conditions of the lasso, before `k` and `refit`; 0 or about 1e-12 λ but for
-        `screen` with `k`, and "sgd".
+        `screen` with `k`, "sgd", and regressions that were not solved.
+    converged_, stopped_by_ : bool, str
+        Whether all regressions were solved; ``"converged"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
@@ -114,6 +127,11 @@ class SparsityInducingLDS(LDSLearner):
     ------
     ValueError, TypeError
         For unusable data and unknown options. The message names the culprit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_time` or the callback ended it before all regressions were solved.
 
     Notes
     -----
@@ -141,7 +159,7 @@ class SparsityInducingLDS(LDSLearner):
     """
 
     _parameter_constraints = {
-        **LDSLearner._parameter_constraints,
+        **SparseLDSLearner._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither"), None],
         "lam_ratio": [Interval(Real, 0, 1, closed="right")],
         "k": [Interval(Integral, 1, None, closed="left"), None],
@@ -177,6 +195,9 @@ class SparsityInducingLDS(LDSLearner):
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
         random_state: int | None = 0,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -197,34 +218,41 @@ class SparsityInducingLDS(LDSLearner):
         self.missing = missing
         self.irregular = irregular
         self.random_state = random_state
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
 
     def _reads_pieces(self) -> bool:
         return self.screen is None and self.solver == "lasso"
 
-    def _solve(self, problem: LDSProblem) -> LDSSolution:
+    def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:
             raise ValueError('solver="sgd" needs k: no coefficient of its steps is exactly zero')
         if self.solver == "sgd" or self.screen is not None:
-            return self._solve_rows(problem)
+            return self._solve_rows(problem, run)
         reduction, required = reduce_moments(problem), list_knowledge(problem)[1]
         products = reduction.products
         self._set_penalty(find_largest_penalty(products.cross, required))
-        coefs = solve_lasso(products, self.lam_, required)
+        record = TargetRecord(run)
+        coefs = solve_lasso(products, self.lam_, required, record)
+        self._end_blocks(record, problem.n_series, run)
         self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
         coefs = keep_largest(coefs, self.k, required)
         return finish(problem, reduction, fit_support(products, coefs) if self.refit else coefs)
 
-    def _solve_rows(self, problem: LDSProblem) -> LDSSolution:
+    def _solve_rows(self, problem: LDSProblem, run: Run | None) -> LDSSolution:
         row_problem = make_rows(problem, range(1, self.lags + 1))
-        rows = row_problem.rows
+        rows, record = row_problem.rows, TargetRecord(run)
         if self.solver == "sgd":
             self._set_penalty(find_candidates(rows, 1)[1])
             coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))
+            record(problem.n_series, coefs.nnz)
             self.kkt_residual_ = measure_row_violation(rows, coefs, self.lam_)
         else:
             assert self.screen is not None
-            solution = solve_screened(rows, self.lam, self.lam_ratio, self.screen, self.k)
+            solution = solve_screened(rows, self.lam, self.lam_ratio, self.screen, self.k, record)
             coefs, self.lam_, self.lam_max_, self.kkt_residual_ = solution
+        self._end_blocks(record, problem.n_series, run)
         coefs = keep_largest(coefs, self.k, rows.required)
         return finish(problem, row_problem, fit_rows(rows, coefs) if self.refit else coefs)
 

@@ -33,16 +33,19 @@ class LDSLearner(TimeSeriesLearner):
     noise_covariance_: np.ndarray
 
     @abstractmethod
-    def _solve(self, problem: LDSProblem) -> LDSSolution:
-        """Return the coefficients of a problem, in its units."""
+    def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
+        """Return the coefficients of a problem, in its units; a learner that iterates records its steps on the run."""
 
     def _fit(self, opened: Panel | SeriesChunks, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
+        self._learn(opened)
+        return None
+
+    def _learn(self, opened: Panel | SeriesChunks, run: Run | None = None) -> None:
         with one_blas_thread():
             problem = self._make_problem(opened)
-            self._accept(problem, self._solve(problem))
+            self._accept(problem, self._solve(problem, run))
         self._note_series(opened)
-        return None
 
     def _make_problem(self, series: Panel | SeriesChunks) -> LDSProblem:
         """Return the problem in the units of the solver; pieces are read."""

@@ -1,6 +1,6 @@
 """Sparse linear dynamical systems of very many series, from the parents of a few."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -8,9 +8,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
+from pgmx.estimators.time_series.runs import TargetRecord
+from pgmx.estimators.time_series.sparse import SparseLDSLearner
 from pgmx.estimators.time_series.sparse_problem import finish, make_rows
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import Run
 from pgmx.solvers.time_series.lagged_lasso import keep_largest
 from pgmx.solvers.time_series.screening import Rows, fit_rows, solve_screened, sum_row_residuals
 from pgmx.solvers.time_series.seeds import add_required, share_parents
@@ -21,7 +24,7 @@ from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 CANDIDATES, MOST_TWO_STEPS = 4, 100
 
 
-class ScalableLDS(LDSLearner):
+class ScalableLDS(SparseLDSLearner):
     r"""Sparse linear dynamical system of very many series, from the parents of a few seeds.
 
     .. math::
@@ -72,6 +75,12 @@ class ScalableLDS(LDSLearner):
         Times that are not regular raise, or rows are taken as equidistant.
     random_state : int or None, default=0
         Seed of the choice of seeds; None draws fresh entropy.
+    max_time : float, default=None
+        Seconds after which no further block of 256 seeds is begun; those left have no parents, with a warning.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
 
     Attributes
     ----------
@@ -82,6 +91,10 @@ class ScalableLDS(LDSLearner):
         Names of the seeds, in the order of the series.
     lam_ : float
         The penalty.
+    converged_, stopped_by_ : bool, str
+        Whether all regressions were solved; ``"converged"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
@@ -105,6 +118,11 @@ class ScalableLDS(LDSLearner):
     ------
     ValueError, TypeError
         For unusable data and unknown options. The message names the culprit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_time` or the callback ended it before all regressions were solved.
 
     Notes
     -----
@@ -132,7 +150,7 @@ class ScalableLDS(LDSLearner):
     """
 
     _parameter_constraints = {
-        **LDSLearner._parameter_constraints,
+        **SparseLDSLearner._parameter_constraints,
         "n_seeds": [Interval(Integral, 1, None, closed="left"), None],
         "seed_fraction": [Interval(Real, 0, 1, closed="right")],
         "k": [Interval(Integral, 1, None, closed="left")],
@@ -165,6 +183,9 @@ class ScalableLDS(LDSLearner):
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
         random_state: int | None = 0,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -184,8 +205,11 @@ class ScalableLDS(LDSLearner):
         self.missing = missing
         self.irregular = irregular
         self.random_state = random_state
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
 
-    def _solve(self, problem: LDSProblem) -> LDSSolution:
+    def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         n, lags = problem.n_series, self.lags
         if self.n_seeds is not None and self.n_seeds > n:
             raise ValueError(f"n_seeds must be at most the number of series, {n}, got {self.n_seeds}")
@@ -195,8 +219,10 @@ class ScalableLDS(LDSLearner):
         self.seeds_ = [problem.names[seed] for seed in seeds]
         whole = make_rows(problem, range(1, lags + 1))
         self._set_penalty(problem, whole.rows)
-        one_step = self._regress(_select_targets(whole.rows, seeds), rng)
-        two_steps = self._regress(make_rows(problem, range(2, 2 * lags + 1), seeds).rows, rng)
+        record = TargetRecord(run)
+        one_step = self._regress(_select_targets(whole.rows, seeds), rng, record)
+        two_steps = self._regress(make_rows(problem, range(2, 2 * lags + 1), seeds).rows, rng, record)
+        self._end_blocks(record, 2 * n_seeds, run)
         if self.solver == "sgd":
             two_steps = keep_largest(two_steps, MOST_TWO_STEPS, {})
         scores = share_parents(one_step, two_steps, seeds, n, lags, self.k, whole.rows.forbidden)
@@ -212,10 +238,12 @@ class ScalableLDS(LDSLearner):
         smallest = 1e-3 if self.solver == "sgd" else np.sqrt(2.0 * np.log(max(p, 2)) / length)
         self.lam_ = float(smallest * variance) if self.lam is None else float(self.lam)
 
-    def _regress(self, rows: Rows, rng: np.random.Generator) -> csr_array:
+    def _regress(self, rows: Rows, rng: np.random.Generator, record: TargetRecord) -> csr_array:
         if self.solver == "sgd":
-            return csr_array(descend_lasso(rows, self.lam_, int(rng.integers(2**63))))
-        return solve_screened(rows, self.lam_, 1.0, CANDIDATES * self.k, None).coefs
+            coefs = csr_array(descend_lasso(rows, self.lam_, int(rng.integers(2**63))))
+            record(len(rows.targets), coefs.nnz)
+            return coefs
+        return solve_screened(rows, self.lam_, 1.0, CANDIDATES * self.k, None, record).coefs
 
 
 def _select_targets(rows: Rows, targets: np.ndarray) -> Rows:

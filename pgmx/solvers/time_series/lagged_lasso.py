@@ -1,6 +1,6 @@
 """The lasso of many targets on the same predictors, from cross-products, with its certificate; and what follows it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -67,29 +67,44 @@ def find_largest_penalty(cross: np.ndarray, required: Mapping[int, np.ndarray]) 
     return float(np.nanmax(sizes, initial=0.0))
 
 
-def solve_lasso(products: Products, lam: float, required: Mapping[int, np.ndarray]) -> csr_array:
+#: Called with the numbers of targets and of coefficients of each block that is solved; True ends the solver.
+Record = Callable[[int, int], bool]
+
+
+def solve_lasso(
+    products: Products, lam: float, required: Mapping[int, np.ndarray], record: Record | None = None
+) -> csr_array:
     r"""Return the coefficients (m, p) of the lasso of each target.
 
     .. math:: \min_b \; \tfrac{1}{2} b' G b - s_i' b + \lambda \|b\|_1
 
-    `required` holds the predictors that are not penalised, by target.
+    `required` holds the unpenalised predictors by target. Targets after the end that `record` sets have no coefficients.
     """
     m, p = products.cross.shape
+    is_over = False
     plain = np.setdiff1d(np.arange(m), list(required))
     counts, places, values = np.zeros(m, dtype=np.int64), [], []
     parts: dict[int, tuple] = {}
     for first in range(0, len(plain), BLOCK):
+        if is_over:
+            break
         targets = plain[first : first + BLOCK]
         rows = _join_squares(products.cross[targets], products.squares[targets])
         block, *entries, _ = _lagged_lasso.lasso_rows(products.gram, rows, lam, TOLERANCE * lam, ROUNDS)
         ends = np.cumsum(block)[:-1]
         parts |= dict(zip(targets.tolist(), zip(*(np.split(part, ends) for part in entries), strict=True), strict=True))
+        is_over = record is not None and record(len(targets), int(block.sum()))
     for target, predictors in required.items():
+        if is_over:
+            break
         parts[target] = _solve_beside(products, target, predictors, lam)
+        is_over = record is not None and record(1, len(parts[target][0]))
+    nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
     for target in range(m):
-        counts[target] = len(parts[target][0])
-        places.append(parts[target][0])
-        values.append(parts[target][1])
+        part = parts.get(target, nothing)
+        counts[target] = len(part[0])
+        places.append(part[0])
+        values.append(part[1])
     return _assemble(counts, places, values, p)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
-from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, find_violation
+from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, Record, find_violation
 
 #: Most checks of what is left out per target.
 CHECKS = 100
@@ -34,16 +34,20 @@ class Rows(NamedTuple):
     required: Mapping[int, np.ndarray]
 
 
-def solve_screened(rows: Rows, lam: float | None, lam_ratio: float, n_best: int, k: int | None) -> Screened:
+def solve_screened(
+    rows: Rows, lam: float | None, lam_ratio: float, n_best: int, k: int | None, record: Record | None = None
+) -> Screened:
     """Return the lasso of each target over its `n_best` best correlations, and whatever violates optimality.
 
     What violates optimality joins, `n_best` at a time, until nothing does, or, with k, until the k largest coefficients
     stay the same. The coefficients are then those that were checked. 2 T p m multiplications for the correlations and
-    as many per check.
+    as many per check. Targets beyond the end that `record` sets have no coefficients.
     """
     candidates, lam_max = find_candidates(rows, n_best)
     lam = lam_ratio * lam_max if lam is None else lam
     if not lam_max:
+        if record is not None:
+            record(len(rows.targets), 0)
         return Screened(csr_array((len(rows.targets), len(rows.predictors))), lam, lam_max, 0.0)
     entries: list[tuple[np.ndarray, np.ndarray]] = []
     violation = 0.0
@@ -53,6 +57,11 @@ def solve_screened(rows: Rows, lam: float | None, lam_ratio: float, n_best: int,
         )
         entries += block
         violation = max(violation, beyond)
+        if record is not None and record(len(block), sum(len(places) for places, _ in block)):
+            break
+    if len(entries) < len(candidates):
+        violation = max(violation, lam_max - lam)
+        entries += [(np.zeros(0, dtype=np.int32), np.zeros(0))] * (len(candidates) - len(entries))
     counts = [len(places) for places, _ in entries]
     data, indices = (np.concatenate([entry[part] for entry in entries]) for part in (1, 0))
     shape = (len(entries), len(rows.predictors))

@@ -1,7 +1,7 @@
 """Structural equations from windows over which the powers of the inputs change."""
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,10 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers, read_windows
 from pgmx.parallel.spread import one_blas_thread
+from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.accuracy import (
     compute_identifiability,
@@ -28,7 +30,7 @@ from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, maximi
 from pgmx.solvers.time_series.sem.moments import SecondMoments, gather_moments
 
 
-class TensorSEM(EquationsLearner):
+class TensorSEM(RunsSolver, EquationsLearner):
     r"""Structural equations of series whose inputs are not observed, but change their powers from window to window.
 
     .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
@@ -71,6 +73,13 @@ class TensorSEM(EquationsLearner):
         Expected gain of the log-likelihood per row at which to stop; relative decrease of the residual for ``"als"``.
     max_iter : int, default=200
         Most Newton sweeps, or rounds of ``"als"``.
+    max_time : float, default=None
+        Seconds after which the estimate so far is returned.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds) after each sweep or round, the edges those above `threshold`
+        under ``"scaled"``; True ends the run.
 
     Attributes
     ----------
@@ -89,8 +98,12 @@ class TensorSEM(EquationsLearner):
     objective_ : float
         Mean Gaussian log-likelihood per row in the user's units; for other methods the share of the squared second
         moments that is not fitted.
-    n_iter_, converged_ : int and bool
-        Sweeps, and whether `tol` was reached.
+    n_iter_ : int
+        Sweeps or rounds.
+    converged_, stopped_by_ : bool, str
+        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     window_lengths_ : ndarray of int64, shape (M,)
         Rows of each window.
     graph_ : TimeSeriesGraph
@@ -160,7 +173,10 @@ class TensorSEM(EquationsLearner):
         "edge_statistic": [StrOptions({"scaled", "z"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **RUN_CONSTRAINTS,
     }
+
+    _unit = "sweeps"
 
     coef_: np.ndarray
     gain_: np.ndarray
@@ -170,7 +186,6 @@ class TensorSEM(EquationsLearner):
     identifiability_: np.ndarray
     objective_: float
     n_iter_: int
-    converged_: bool
     window_lengths_: np.ndarray
 
     def __init__(
@@ -191,6 +206,9 @@ class TensorSEM(EquationsLearner):
         irregular: Literal["error", "ignore"] = "error",
         tol: float = 1e-12,
         max_iter: int = 200,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
     ):
         self.data = data
         self.exogenous = exogenous
@@ -207,6 +225,9 @@ class TensorSEM(EquationsLearner):
         self.irregular = irregular
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
 
     def fit(
         self,
@@ -237,13 +258,12 @@ class TensorSEM(EquationsLearner):
         """
         self._validate()
         panel = self._open(X)
-        self._fit(panel, sample_weight, exogenous_power)
+        run = self._fit(panel, sample_weight, exogenous_power)
         self._set_names(panel.names)
+        run.raise_error()
         return self
 
-    def _fit(
-        self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None
-    ) -> Run | None:
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
         self._check_options()
         if self.exogenous != "blind" and opened.n_left_out:
@@ -254,17 +274,17 @@ class TensorSEM(EquationsLearner):
         means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
         windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
         powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
-        with one_blas_thread():
+        with self._open_run() as run, one_blas_thread():
             data = gather_moments(windows, powers)
             check_moments(data, opened.names)
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
-            self._learn(data.rescale(scales), opened.names, scales)
+            converged = self._learn(data.rescale(scales), opened.names, scales, run)
         self.intercept_ = means - self.coef_ @ means
         self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
         self.n_left_out_ = opened.n_left_out
         self._scales = opened.scales()
         self._results = {}
-        return None
+        return self._end_run(run, converged)
 
     def _check_options(self) -> None:
         if self.method == "khatri-rao" and self.exogenous != "known":
@@ -278,22 +298,26 @@ class TensorSEM(EquationsLearner):
                 "method='likelihood', or edge_statistic='scaled'"
             )
 
-    def _learn(self, data: SecondMoments, names: Sequence, scales: np.ndarray) -> None:
-        """Solve in the units of the solver, and set the results in the user's."""
+    def _learn(self, data: SecondMoments, names: Sequence, scales: np.ndarray, run: Run) -> bool:
+        """Solve in the units of the solver, set the results in the user's, and return whether `tol` was reached."""
         units = scales[:, None] / scales
         self.standard_errors_ = None
         if self.method == "likelihood":
-            optimum = maximise_likelihood(data, tol=self.tol, max_iter=self.max_iter)
-            point, self.n_iter_, self.converged_ = optimum
+            constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
+
+            def record(point: Separation) -> bool:
+                return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
+
+            optimum = maximise_likelihood(data, tol=self.tol, max_iter=self.max_iter, record=record)
+            point, self.n_iter_, converged = optimum
             self.standard_errors_ = compute_standard_errors(data, point) * units
-            constant = np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi)
-            self.objective_ = point.log_likelihood - float(constant)
+            self.objective_ = point.log_likelihood - constant
         else:
-            point = self._solve_least_squares(data)
-        if not self.converged_:
+            point, converged = self._solve_least_squares(data, run)
+        if not converged:
             warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol} in max_iter={self.max_iter} iterations: give "
-                "more, or a larger tol",
+                f"{type(self).__name__} did not reach tol={self.tol} in {self.n_iter_} iterations: give a larger "
+                "max_iter, max_time or tol",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -304,14 +328,25 @@ class TensorSEM(EquationsLearner):
         self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)
         self.identifiability_ = compute_identifiability(data, point)
         warn_of_proportional(names, find_proportional(data, point))
+        return converged
 
-    def _solve_least_squares(self, data: SecondMoments) -> Separation:
+    def _solve_least_squares(self, data: SecondMoments, run: Run) -> tuple[Separation, bool]:
+        """Return the estimate of the source's methods, and whether it converged."""
+
+        def record(columns: np.ndarray, residual: float) -> bool:
+            return run.record(objective=residual, n_edges=self._count_edges(np.linalg.pinv(columns)))
+
         if self.method == "khatri-rao":
             factors = solve_khatri_rao(data)
         else:
-            factors = alternate_least_squares(data, tol=self.tol, max_iter=self.max_iter)
-        self.objective_, self.n_iter_, self.converged_ = factors.residual, factors.n_iter, factors.converged
-        return evaluate(data, np.linalg.pinv(factors.columns))
+            factors = alternate_least_squares(data, tol=self.tol, max_iter=self.max_iter, record=record)
+        self.objective_, self.n_iter_ = factors.residual, factors.n_iter
+        return evaluate(data, np.linalg.pinv(factors.columns)), factors.converged
+
+    def _count_edges(self, rows: np.ndarray) -> int:
+        """Return how many |a_ij| exceed the threshold, given W (N, N) of series of standard deviation 1."""
+        is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
+        return int(is_edge.sum() - is_edge.trace())
 
     def _rank_edges(self) -> np.ndarray:
         if self.edge_statistic == "scaled":

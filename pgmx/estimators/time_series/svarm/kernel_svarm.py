@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pgmx.estimators.base import Interval
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.runs.progress import SolverProgress
 from pgmx.solvers.time_series.svarm.kernels import NAMES, Kernel, make_kernel
 
 
@@ -66,6 +67,10 @@ class KernelSVARM(SVARMLearner):
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
 
     Attributes
     ----------
@@ -79,7 +84,11 @@ class KernelSVARM(SVARMLearner):
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges: the largest :math:`\|\Phi_b' y_j\|` that is allowed.
     converged_, stopped_by_, n_iter_ : bool, str, int
-        Whether `tol` was reached; "converged", "max_iter" or "max_time"; the most passes or iterations of a target.
+        Whether `tol` was reached; "converged", "max_iter", "max_time", "callback" or "interrupt"; the most passes or
+        iterations of a target.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; where edges are required, of the
+        targets with the same ones.
     noise_variance_ : ndarray of float64, shape (N,)
         Mean squared residuals, in the user's units.
     exogenous_coef_ : ndarray of float64, shape (N, K)
@@ -159,6 +168,8 @@ class KernelSVARM(SVARMLearner):
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
         max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -181,6 +192,8 @@ class KernelSVARM(SVARMLearner):
         self.missing = missing
         self.irregular = irregular
         self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
 
     def _list_kernels(self) -> list[tuple[Kernel, str]]:
         if isinstance(self.kernels, str) or not len(self.kernels):

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver, learn_whole
 from pgmx.estimators.time_series.svarm.path import SVARMPath
 from pgmx.estimators.time_series.svarm.problem import SVARMEstimate, SVARMProblem
 from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
@@ -23,14 +25,13 @@ from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
 from pgmx.parallel.spread import one_blas_thread
-from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
 
 
-class SVARMLearner(TimeSeriesLearner):
+class SVARMLearner(RunsSolver, TimeSeriesLearner):
     """Base of the learners of structural vector autoregressions; a subclass implements `_list_kernels`."""
 
     _parameter_constraints = {
@@ -46,7 +47,7 @@ class SVARMLearner(TimeSeriesLearner):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"descent", "admm"})],
-        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        **RUN_CONSTRAINTS,
     }
 
     instantaneous: bool
@@ -56,7 +57,6 @@ class SVARMLearner(TimeSeriesLearner):
     tol: float
     max_iter: int
     solver: str
-    max_time: float | None
     max_rank: int | None = None
 
     strengths_: np.ndarray
@@ -80,8 +80,7 @@ class SVARMLearner(TimeSeriesLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
-        run = Run(SolverProgress, max_time=self.max_time)
-        with one_blas_thread():
+        with self._open_run() as run, one_blas_thread():
             problem = self._pose(opened)
             lam = self.lam_ratio * problem.lam_max if self.lam is None else self.lam
             (estimate,) = self._solve(problem, np.array([lam]), run)
@@ -90,8 +89,8 @@ class SVARMLearner(TimeSeriesLearner):
         self.lam_, self.lam_max_ = float(lam), problem.lam_max
         self.strengths_ = estimate.strengths
         self.objective_, self.dual_gap_ = estimate.objective, estimate.dual_gap
-        self.converged_, self.n_iter_ = estimate.converged, estimate.n_iter
-        self.stopped_by_ = run.conclude(estimate.converged)
+        self.n_iter_ = estimate.n_iter
+        self._end_run(run, estimate.converged)
         self.noise_variance_ = (residuals**2).mean(axis=0) * self.scales_**2
         self.exogenous_coef_ = self._terms.exogenous * self.scales_[:, None]
         self.n_targets_ = problem.n_targets
@@ -123,7 +122,7 @@ class SVARMLearner(TimeSeriesLearner):
 
     def _solve(self, problem: SVARMProblem, lams: np.ndarray, run: Run) -> list[SVARMEstimate]:
         options: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
-        return list(problem.solve(lams, deadline=run.deadline, **options))
+        return list(problem.solve(lams, deadline=run.deadline, record=partial(_record, run), **options))
 
     def _warn_unless_converged(self, estimates: Sequence[SVARMEstimate]) -> None:
         worst = max(estimates, key=lambda estimate: estimate.dual_gap / max(estimate.objective, 1e-300))
@@ -184,8 +183,7 @@ class SVARMLearner(TimeSeriesLearner):
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
-        run = Run(SolverProgress, max_time=self.max_time)
-        with one_blas_thread():
+        with self._open_run() as run, one_blas_thread():
             learner = clone_learner(self)
             problem = learner._pose(panel)
             largest = problem.lam_max
@@ -200,6 +198,7 @@ class SVARMLearner(TimeSeriesLearner):
             if criterion is not None:
                 criteria[:] = [problem.compute_criteria(estimate) for estimate in estimates]
                 criteria += 2.0 * problem.n_targets * np.log(learner.scales_).sum()
+        run.raise_error()
         self._warn_unless_converged(estimates)
         chosen = criteria[:, CRITERIA.index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
         return SVARMPath(
@@ -282,10 +281,8 @@ class SVARMLearner(TimeSeriesLearner):
             choices.append((float(getattr(path, criterion)[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
         learner.set_params(lam=float(path.lams[path.selected]))
-        run = learner._fit(panel.crop(orders[-1] - learner.lags), None)  # the rows that the penalty was chosen on
+        learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows that the penalty was chosen on
         learner.path_ = path
-        if run is not None:
-            run.raise_error()
         return learner
 
     # ---- results ----
@@ -394,3 +391,7 @@ class SVARMLearner(TimeSeriesLearner):
             values = np.vstack([values, self._terms.evaluate_segment(window, inputs[step : step + self.lags + 1])])
         result = values[self.lags :] * self.scales_ + self.means_
         return continue_labels(label_forecasts(result, tuple(self.variables_), rows.labels), history, self._index)
+
+
+def _record(run: Run, objective: float, n_edges: int) -> bool:
+    return run.record(objective=objective, n_edges=n_edges)

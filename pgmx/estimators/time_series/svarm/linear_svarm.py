@@ -1,6 +1,6 @@
 """Linear structural vector autoregressions."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel, make_kernel
 
@@ -60,6 +61,10 @@ class LinearSVARM(SVARMLearner):
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
+    show_progress : bool, default=True
+        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+    callback : callable, default=None
+        Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
 
     Attributes
     ----------
@@ -77,7 +82,11 @@ class LinearSVARM(SVARMLearner):
     lam_, lam_max_ : float
         The penalty, and the smallest one without edges: the largest :math:`|x_b' y_j|` that is allowed.
     converged_, stopped_by_, n_iter_ : bool, str, int
-        Whether `tol` was reached; "converged", "max_iter" or "max_time"; the most passes or iterations of a target.
+        Whether `tol` was reached; "converged", "max_iter", "max_time", "callback" or "interrupt"; the most passes or
+        iterations of a target.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; where edges are required, of the
+        targets with the same ones.
     noise_variance_ : ndarray of float64, shape (N,)
         Mean squared residuals, in the user's units.
     exogenous_coef_ : ndarray of float64, shape (N, K)
@@ -143,6 +152,8 @@ class LinearSVARM(SVARMLearner):
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
         max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -162,6 +173,8 @@ class LinearSVARM(SVARMLearner):
         self.missing = missing
         self.irregular = irregular
         self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
 
     coef_: np.ndarray
     intercept_: np.ndarray

@@ -15,7 +15,7 @@ from pgmx.solvers.time_series.svarm.blocks import KernelBlocks, build_blocks
 from pgmx.solvers.time_series.svarm.descent import solve_path
 from pgmx.solvers.time_series.svarm.freedom import count_freedom
 from pgmx.solvers.time_series.svarm.kernels import Kernel
-from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem
+from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +106,10 @@ class SVARMProblem:
         return max(part.problem.lam_max for part in self.parts)
 
     def solve(
-        self, lams: np.ndarray, *, solver: str, tol: float, max_iter: int, deadline: float
+        self, lams: np.ndarray, *, solver: str, tol: float, max_iter: int, deadline: float, record: Record | None = None
     ) -> Iterator[SVARMEstimate]:
         """Yield the estimates at descending penalties."""
-        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "deadline": deadline}
+        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "deadline": deadline, "record": record}
         paths: list[Iterator[GroupEstimates]]
         if solver == "admm":
             paths = [(solve_by_admm(part.problem, lam, **options) for lam in lams) for part in self.parts]

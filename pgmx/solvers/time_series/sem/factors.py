@@ -1,5 +1,6 @@
 """The source's factors of the tensor of second moments by least squares: the closed form and alternating steps."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +37,17 @@ def solve_khatri_rao(data: SecondMoments) -> Factors:
     return Factors(columns, data.powers, _compute_residual(data, columns, data.powers), 1, True)
 
 
-def alternate_least_squares(data: SecondMoments, *, tol: float = 1e-10, max_iter: int = 1000) -> Factors:
+def alternate_least_squares(
+    data: SecondMoments,
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+    record: Callable[[np.ndarray, float], bool] | None = None,
+) -> Factors:
     """Minimise the residual over the tied columns and the unknown powers in turn, from diagonal moments (problem P1).
 
-    Ends when the residual falls by less than `tol` of itself in a round. O(M N³) per round.
+    Ends when the residual falls by less than `tol` of itself in a round. O(M N³) per round, after which
+    `record` is called with columns and residual; it returns True to end.
     """
     known = np.isfinite(data.powers)
     own = np.einsum("mii->mi", data.moments)
@@ -58,7 +66,7 @@ def alternate_least_squares(data: SecondMoments, *, tol: float = 1e-10, max_iter
         converged = abs(previous - residual) <= tol * residual
         if best is None or residual < best.residual:
             best = Factors(columns, powers, residual, n_iter, converged)
-        if converged:
+        if (record is not None and record(columns, residual)) or converged:
             break
         previous = residual
     assert best is not None

@@ -1,5 +1,6 @@
 """Maximum likelihood of the structural equations behind second moments of windows, inputs known, partly or not."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,21 +43,27 @@ class Optimum(NamedTuple):
 
 
 def maximise_likelihood(
-    data: SecondMoments, *, start: np.ndarray | None = None, tol: float = 1e-12, max_iter: int = 200
+    data: SecondMoments,
+    *,
+    start: np.ndarray | None = None,
+    tol: float = 1e-12,
+    max_iter: int = 200,
+    record: Callable[[Separation], bool] | None = None,
 ) -> Optimum:
     """Maximise log|det W| − ½ Σ_m p_m Σ_i (log r_mi + w_i'R_m w_i / r_mi) over W and the unknown r.
 
     `tol` is the expected gain per row of a further sweep. Without a start (N, N): the identity, each row over the
-    standard deviation of its series, and `ROW_SWEEPS`. O(N⁴ + M N³) for a row sweep, O(M N³) for a Newton sweep.
+    standard deviation of its series, and `ROW_SWEEPS`. O(N⁴ + M N³) for a row sweep, O(M N³) for a Newton sweep, after
+    which `record` is called; it returns True to end.
     """
     if start is None:
         start = sweep_rows(data, np.diag(1.0 / data.scales), ROW_SWEEPS)
-    best = _climb(data, start, tol, max_iter)
+    best = _climb(data, start, tol, max_iter, record)
     for _ in range(MOST_ASSIGNMENTS):
         order = assign_rows(best.separation.rows, np.einsum("mii->mi", best.separation.products), data)
         if (order == np.arange(len(order))).all():
             break
-        tried = _climb(data, best.separation.rows[order], tol, max_iter)
+        tried = _climb(data, best.separation.rows[order], tol, max_iter, record)
         # inputs that are not known may change places at the same likelihood, for a larger diagonal
         if tried.separation.log_likelihood < best.separation.log_likelihood - SAME_LIKELIHOOD:
             break
@@ -160,11 +167,14 @@ def pair_curvatures(data: SecondMoments, point: Separation) -> np.ndarray:
     return (data.shares[:, None] / point.powers).T @ np.einsum("mii->mi", point.products)
 
 
-def _climb(data: SecondMoments, rows: np.ndarray, tol: float, max_iter: int) -> Optimum:
+def _climb(
+    data: SecondMoments, rows: np.ndarray, tol: float, max_iter: int, record: Callable[[Separation], bool] | None
+) -> Optimum:
     point = evaluate(data, rows)
     memory: list = []
     for n_iter in range(1, max_iter + 1):
         point, gain = sweep_pairs(data, point, memory)
-        if gain <= tol:
-            return Optimum(point, n_iter, True)
+        is_over = record is not None and record(point)
+        if gain <= tol or is_over:
+            return Optimum(point, n_iter, gain <= tol)
     return Optimum(point, max_iter, False)

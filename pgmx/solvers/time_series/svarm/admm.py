@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 
 from pgmx.runs.run import is_past
-from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem
+from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
 #: Iterations between two looks at the gaps, and between two balances of the residuals.
 LOOK = 20
@@ -65,7 +65,13 @@ class SharedADMM:
 
 
 def solve_by_admm(
-    problem: GroupLassoProblem, lam: float, *, tol: float, max_iter: int, deadline: float = inf
+    problem: GroupLassoProblem,
+    lam: float,
+    *,
+    tol: float,
+    max_iter: int,
+    deadline: float = inf,
+    record: Record | None = None,
 ) -> GroupEstimates:
     """Return the solution at one penalty by `SharedADMM`, its gaps `tol` times the objectives."""
     solver = SharedADMM(problem, lam)
@@ -75,7 +81,8 @@ def solve_by_admm(
         if step % LOOK and step < max_iter:
             continue
         objectives, gaps, _ = problem.certify(solver.z, lam, everyone)
-        if (gaps <= tol * objectives).all() or is_past(deadline):
+        is_over = record is not None and record(float(objectives.sum()), problem.count_blocks(solver.z))
+        if (gaps <= tol * objectives).all() or is_over or is_past(deadline):
             break
         if step <= 40 * LOOK:
             solver.balance()

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx._ext import _group_lasso
 from pgmx.runs.run import is_past
-from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem
+from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
 #: Most columns whose Gram matrix is held, 1.2 GB; above, that of each working set is made when it is needed.
 MOST_COLUMNS = 12_500
@@ -22,6 +22,7 @@ def solve_path(
     tol: float,
     max_iter: int,
     deadline: float = inf,
+    record: Record | None = None,
 ) -> Iterator[GroupEstimates]:
     """Yield the solutions at descending penalties, each begun at the one before; a gap is `tol` times the objective.
 
@@ -42,6 +43,8 @@ def solve_path(
         is_first = True
         while len(rows):
             objectives[rows], gaps[rows], norms[rows] = problem.certify(w[rows], lam, rows)
+            if record is not None and record(float(objectives.sum()), problem.count_blocks(w)):
+                deadline = -inf
             is_open = (gaps[rows] > tol * objectives[rows]) & (steps[rows] < max_iter)
             rows = rows[is_open]
             for target in rows.tolist():

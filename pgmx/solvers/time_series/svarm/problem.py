@@ -1,10 +1,14 @@
 """The group lasso of all targets at once: objectives, dual points and gaps."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
+#: Called with the objective and the number of blocks in use after each round over the targets; True ends the solver.
+Record = Callable[[float, int], bool]
 
 
 class GroupEstimates(NamedTuple):
@@ -48,6 +52,10 @@ class GroupLassoProblem:
         if self.starts[-1] == 0:
             return np.zeros((len(rows), 0))
         return np.sqrt(np.add.reduceat(rows * rows, self.starts[:-1], axis=1))
+
+    def count_blocks(self, coefficients: np.ndarray) -> int:
+        """Return how many blocks of all targets have a coefficient."""
+        return int((self.measure_blocks(coefficients) > 0).sum())
 
     def compute_residuals(self, coefficients: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return y − Φw of the targets `rows`, (m, T'), by one product with the columns in use."""
