@@ -178,7 +178,7 @@ ORDER = {
     ],
     "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent freedom"],
     "pgmx/streaming": ["inputs options", "saving", "base", "classifier", "least_squares"],
-    "pgmx/statistics": ["counts lagged moments ranks", "gaussian pairs"],
+    "pgmx/statistics": ["counts lagged ranks symmetric", "moments", "gaussian pairs"],
     "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],
     "pgmx/statistics/lagged": ["design", "moments", "blocks"],
     "pgmx/statistics/pairs": ["cells", "tables"],

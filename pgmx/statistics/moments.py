@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import as_reals, check_weights
+from pgmx.statistics.symmetric import divide_by_scales, make_correlation
 
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
@@ -119,11 +120,7 @@ class Moments:
     def correlation(self) -> np.ndarray:
         """Correlations, ones on the diagonal; no column may be constant."""
         scale = np.sqrt(self.cross.diagonal())
-        correlation = self.cross / np.outer(scale, scale)
-        correlation = 0.5 * (correlation + correlation.T)
-        np.clip(correlation, -1.0, 1.0, out=correlation)
-        np.fill_diagonal(correlation, 1.0)
-        return correlation
+        return make_correlation(divide_by_scales(self.cross, scale))
 
     @property
     def constant_columns(self) -> np.ndarray:

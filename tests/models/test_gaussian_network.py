@@ -200,7 +200,9 @@ def test_networkx_and_pgmpy_work_on_it():
     plain = network.to_networkx()
     assert type(plain) is nx.Graph
     assert plain.edges["wet", 0] == network.edges["wet", 0]
-    assert plain.nodes["wet"]["variance"] == pytest.approx(network.covariance.loc["wet", "wet"])
+    assert plain.nodes["wet"] == {"mean": network.mean["wet"]}
+    with_variance = network.to_networkx(variance=True).nodes["wet"]
+    assert with_variance["variance"] == pytest.approx(network.covariance.loc["wet", "wet"])
     assert all(type(value) is float for _, _, own in plain.edges(data=True) for value in own.values())
 
 

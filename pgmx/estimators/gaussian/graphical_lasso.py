@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
-from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
+from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
     ESTIMATE_FIGURES,
     pack_estimates,
@@ -20,6 +20,7 @@ from pgmx.runs.run import Run
 from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
+from pgmx.statistics.symmetric import find_largest_off_diagonal
 
 
 class GraphicalLasso(GaussianLearner):
@@ -178,7 +179,7 @@ class GraphicalLasso(GaussianLearner):
         self.penalize_diagonal = penalize_diagonal
 
     def _largest_penalty(self, sample: GaussianSample) -> float:
-        return find_largest_correlation(sample)
+        return find_largest_off_diagonal(sample.correlation)  # all of which the solver needs
 
     def _solve(
         self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None

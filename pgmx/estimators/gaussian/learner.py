@@ -27,12 +27,10 @@ from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.runs.store import RunStore, Store
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
+from pgmx.statistics.symmetric import find_largest_off_diagonal, list_blocks
 
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
-
-#: Rows of a correlation matrix that are read together.
-_BLOCK_ROWS = 512
 
 
 class ContinuousLearner(GaussianResults):
@@ -294,11 +292,12 @@ class GaussianLearner(ContinuousLearner):
 
 def find_largest_correlation(sample: GaussianSample) -> float:
     """Return the largest absolute correlation of two different variables; a thin sample's matrix is not formed."""
-    p, largest = sample.n_columns, 0.0
-    for first in range(0, p if p > 1 else 0, _BLOCK_ROWS):
-        rows = slice(first, first + _BLOCK_ROWS)
-        block = np.abs(sample.correlation[rows] if sample.factor is None else sample.factor[:, rows].T @ sample.factor)
-        diagonal = np.arange(len(block))
-        block[diagonal, first + diagonal] = 0.0
-        largest = max(largest, float(block.max()))
+    factor = sample.factor
+    if factor is None:
+        return find_largest_off_diagonal(sample.correlation)
+    largest = 0.0
+    for rows in list_blocks(sample.n_columns):
+        block = np.abs(factor[:, rows].T @ factor[:, rows.start :])  # the blocks before it are its transposes
+        np.fill_diagonal(block, 0.0)
+        largest = max(largest, float(block.max(initial=0.0)))
     return largest

@@ -323,20 +323,31 @@ class GaussianMarkovNetwork(GaussianQueries):
         self.__dict__.update(state)
         self._cache = {}
 
-    def to_networkx(self) -> nx.Graph:
+    def to_networkx(self, *, variance: bool = False) -> nx.Graph:
         """Return a plain graph, which ``networkx.write_graphml`` takes where the names are text or numbers.
 
-        Nodes have the attributes ``mean`` and ``variance``, edges ``weight`` (the partial correlation) and
-        ``strength``, all floats.
+        Nodes have the attribute ``mean``, edges ``weight`` (the partial correlation) and ``strength``, all floats.
+
+        Parameters
+        ----------
+        variance : bool, default=False
+            Whether nodes have the attribute ``variance`` as well, which takes the inverse of the precision: O(Σ c³) for
+            components of c variables, and a dense matrix of shape (p, p).
+
+        Returns
+        -------
+        networkx.Graph
+            A graph of its own, with the attributes of this one.
         """
-        variances = (self._inverse().diagonal() * self._units**2).tolist() if self._is_fixed() else []
-        means = self._mean.tolist() if self._is_fixed() else []
-        numbers = {
-            name: {"mean": mean, "variance": variance}
-            for name, mean, variance in zip(self._names, means, variances, strict=True)
-        }
+        numbers: dict[str, np.ndarray] = {}
+        if self._is_fixed():
+            numbers["mean"] = self._mean
+            if variance:
+                numbers["variance"] = self._inverse().diagonal() * self._units**2
         graph = nx.Graph(**self.graph)
-        graph.add_nodes_from((name, {**marks, **numbers.get(name, {})}) for name, marks in self.nodes(data=True))
+        graph.add_nodes_from((name, dict(marks)) for name, marks in self.nodes(data=True))
+        for key, values in numbers.items():
+            nx.set_node_attributes(graph, dict(zip(self._names, values.tolist(), strict=True)), key)
         graph.add_edges_from((u, v, dict(marks)) for u, v, marks in self.edges(data=True))
         return graph
 

@@ -13,6 +13,7 @@ from pgmx.data import NumericTable, open_numeric
 from pgmx.statistics.gaussian.nearest_correlation import is_definite
 from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, repair, summarise_ranks
 from pgmx.statistics.ranks.transforms import MarginalTransforms
+from pgmx.statistics.symmetric import make_correlation
 
 #: Ways to estimate a correlation from rows.
 CORRELATIONS = ("pearson", "kendall", "spearman", "shrinkage", "truncation")
@@ -123,11 +124,8 @@ class GaussianSample:
     @cached_property
     def correlation(self) -> np.ndarray:
         """R, formed from the factor."""
-        correlation = np.asarray(self.factor).T @ np.asarray(self.factor)
-        correlation = 0.5 * (correlation + correlation.T)
-        np.clip(correlation, -1.0, 1.0, out=correlation)
-        np.fill_diagonal(correlation, 1.0)
-        return _freeze(correlation)
+        factor = np.asarray(self.factor)
+        return _freeze(make_correlation(factor.T @ factor))  # a product with its own transpose costs half
 
     @cached_property
     def singular(self) -> bool:

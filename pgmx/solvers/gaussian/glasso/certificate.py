@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
+from pgmx.statistics.symmetric import find_largest_off_diagonal
+
 (dtrmm,) = get_blas_funcs(("trmm",), dtype=np.float64)
 dpotrf, dpotri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
@@ -67,9 +69,7 @@ def compute_gap_bound(distance: float) -> float:
 
 def find_box_shrinkage(R: np.ndarray, lam: float) -> float:
     """Return the largest share t <= 1 by which the correlations of R can be shrunk within a change of at most `lam`."""
-    off = np.abs(R)
-    np.fill_diagonal(off, 0.0)
-    largest = float(off.max(initial=0.0))
+    largest = find_largest_off_diagonal(R)
     return 1.0 if largest <= lam else lam / largest
 
 

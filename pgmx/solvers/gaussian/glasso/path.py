@@ -21,6 +21,7 @@ from pgmx.solvers.gaussian.glasso.certificate import (
     invert,
 )
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
+from pgmx.statistics.symmetric import find_largest_off_diagonal
 
 #: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
 ROUNDS = 4
@@ -171,7 +172,7 @@ class GraphicalLassoPath:
         on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
     ):
         self._R = R
-        self._largest = float(np.abs(R - np.diag(R.diagonal())).max())
+        self._largest = find_largest_off_diagonal(R)
         self._penalize_diagonal = penalize_diagonal
         self._tol, self._max_iter, self._deadline = tol, max_iter, deadline
         self._n_jobs = n_jobs
