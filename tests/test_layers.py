@@ -131,7 +131,7 @@ ORDER = {
     ],
     "pgmx/models/bayesian": ["networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian time_series uai", "markov"],
-    "pgmx/models/gaussian": ["blocks linear_gaussian rows", "checks queries", "network"],
+    "pgmx/models/gaussian": ["cholesky linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",

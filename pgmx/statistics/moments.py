@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import as_reals, check_weights
-from pgmx.statistics.symmetric import divide_by_scales, make_correlation
+from pgmx.statistics.symmetric import divide_by_scales, list_blocks, make_correlation
 
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
@@ -103,8 +103,9 @@ class Moments:
         total = self.n + other.n
         if other.n > 0:
             shift = other.mean - self.mean
-            self.cross += other.cross
-            self.cross += np.outer(shift, shift) * (self.n * other.n / total)
+            for rows in list_blocks(len(shift)):
+                self.cross[rows] += other.cross[rows]
+                self.cross[rows] += np.outer(shift[rows], shift) * (self.n * other.n / total)
             self.mean = self.mean + shift * (other.n / total)
             self.n = total
             self.low = np.minimum(self.low, other.low)

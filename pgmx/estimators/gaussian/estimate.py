@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg import LinAlgError
 from scipy.sparse import csc_array, csr_array
 
 from pgmx.models import GaussianMarkovNetwork
+from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
 from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
 from pgmx.statistics import GaussianSample
 
@@ -66,7 +67,7 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
     """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
-    if estimate.precision is not None and not refit and is_positive_definite(estimate.precision.toarray()):
+    if estimate.precision is not None and not refit and is_positive_definite(estimate.precision):
         return estimate.precision, "penalised"
     likelihood = maximum_likelihood_precision(sample.correlation, estimate.edges, n_rows=sample.n_rows)
     how = "maximum likelihood"
@@ -75,17 +76,14 @@ def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: 
     return likelihood.precision, how
 
 
-def is_positive_definite(matrix: np.ndarray) -> bool:
+def is_positive_definite(precision: csr_array) -> bool:
     """Return whether a symmetric matrix, scaled to unit diagonal, has Cholesky pivots above rounding."""
-    diagonal = matrix.diagonal()
-    if not (diagonal > 0).all():
+    if not (precision.diagonal() > 0).all():
         return False
-    scale = np.sqrt(diagonal)
     try:
-        factor = cholesky(matrix / np.outer(scale, scale), lower=True, overwrite_a=True, check_finite=False)
+        return Blocks(scale_to_unit_diagonal(precision)[0]).least_pivot > LEAST_PIVOT
     except LinAlgError:
         return False
-    return bool(factor.diagonal().min(initial=1.0) ** 2 > LEAST_PIVOT)
 
 
 def get_units(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
@@ -112,10 +110,10 @@ def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool
 
 def compute_loss(precision: csr_array, covariance: np.ndarray) -> float:
     r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row less p ln(2π)/2."""
-    factor = cholesky(precision.toarray(), lower=True, overwrite_a=True, check_finite=False)
+    scaled, roots = scale_to_unit_diagonal(precision)
     entries = precision.tocoo()
     trace = float(entries.data @ covariance[entries.row, entries.col])
-    return 0.5 * trace - float(np.log(factor.diagonal()).sum())
+    return 0.5 * (trace - Blocks(scaled).log_det) - float(np.log(roots).sum())
 
 
 def compute_held_out_loss(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:

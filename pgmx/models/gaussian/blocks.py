@@ -5,83 +5,77 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
+from scipy.linalg import cho_solve, cholesky
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+
+from pgmx.models.gaussian.cholesky import Factor, factorise
 
 #: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
 DENSE_UP_TO = 2048
 
-#: Least square of a pivot of a matrix with unit diagonal; below, the matrix is singular to working precision.
-LEAST_PIVOT = 8 * np.finfo(np.float64).eps
-
 
 class Blocks:
-    r"""Cholesky factors :math:`K_{CC} = L L^T` of the connected components C of a symmetric matrix with unit diagonal.
+    r"""Cholesky factors of the connected components of a symmetric matrix with unit diagonal.
 
-    `factors` holds positions and lower factor of each component of two variables or more. Raises LinAlgError if the
-    matrix is not positive definite to working precision.
+    `factors` holds positions and factor of each component of two variables or more. Raises LinAlgError if the matrix
+    is not positive definite to working precision.
     """
 
     def __init__(self, matrix: csr_array) -> None:
         self.matrix = matrix
-        self.factors: list[tuple[np.ndarray, np.ndarray]] = []
-        for ids, block in _split_components(matrix):
-            factor = cholesky(block, lower=True, overwrite_a=True, check_finite=False)
-            if np.square(factor.diagonal()).min() < LEAST_PIVOT:
-                raise LinAlgError("a pivot vanishes")
-            self.factors.append((ids, factor))
+        self.factors: list[tuple[np.ndarray, Factor]] = [
+            (ids, factorise(block)) for ids, block in _split_components(matrix)
+        ]
+
+    @property
+    def least_pivot(self) -> float:
+        """The smallest pivot; 1 where no two variables are joined."""
+        return min((float(factor.pivots.min()) for _, factor in self.factors), default=1.0)
 
     @cached_property
     def log_det(self) -> float:
         """Logarithm of the determinant."""
-        return 2.0 * float(sum(np.log(factor.diagonal()).sum() for _, factor in self.factors))
+        return float(sum(np.log(factor.pivots).sum() for _, factor in self.factors))
 
     def invert(self) -> np.ndarray:
         """Return the inverse, dense; exactly symmetric, with exact zeros between components."""
         whole = np.eye(_count_rows(self.matrix))
         for ids, factor in self.factors:
-            whole[np.ix_(ids, ids)] = invert_factor(factor)
+            whole[np.ix_(ids, ids)] = factor.invert()
         return whole
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return the solutions x of K x = b for the columns b of an array of shape (p, m)."""
         solutions = np.array(right, dtype=np.float64)
         for ids, factor in self.factors:
-            solutions[ids] = cho_solve((factor, True), right[ids], check_finite=False)
+            solutions[ids] = factor.solve(right[ids])
         return solutions
 
     def correlate(self, normals: np.ndarray) -> np.ndarray:
         """Return rows of covariance K^-1 made of independent standard normal rows, shape (n, p)."""
         rows = normals.copy()
         for ids, factor in self.factors:
-            rows[:, ids] = solve_triangular(factor, normals[:, ids].T, trans=1, lower=True, check_finite=False).T
+            rows[:, ids] = factor.correlate(normals[:, ids].T).T
         return rows
-
-
-def invert_factor(factor: np.ndarray) -> np.ndarray:
-    """Return the inverse of the matrix whose lower Cholesky factor is given, exactly symmetric."""
-    (potri,) = get_lapack_funcs(("potri",), (factor,))
-    lower = np.tril(potri(factor, lower=1)[0])
-    return lower + np.tril(lower, -1).T
 
 
 def _count_rows(matrix: csr_array) -> int:
     return len(matrix.indptr) - 1
 
 
-def _split_components(matrix: csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (positions, dense block) of each connected component of two variables or more."""
+def _split_components(matrix: csr_array) -> Iterator[tuple[np.ndarray, csr_array]]:
+    """Yield (positions, block) of each connected component of two variables or more."""
     count, labels = connected_components(matrix, directed=False)
     if count == 1 and len(labels) > 1:
-        yield np.arange(len(labels)), matrix.toarray()
+        yield np.arange(len(labels)), matrix
         return
     order = np.argsort(labels, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=count))]).tolist()
     sorted_matrix = matrix[order][:, order]
     for start, stop in pairwise(bounds):
         if stop - start > 1:
-            yield order[start:stop], sorted_matrix[start:stop, start:stop].toarray()
+            yield order[start:stop], sorted_matrix[start:stop, start:stop]
 
 
 def scale_to_unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
@@ -138,11 +132,12 @@ def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array
     others = np.setdiff1d(np.arange(p), positions)
     marginal = matrix[positions][:, positions].toarray()
     inner, across = matrix[others][:, others], matrix[others][:, positions]
-    blocks = Blocks(inner)
-    single = np.setdiff1d(np.arange(len(others)), np.concatenate([[], *(ids for ids, _ in blocks.factors)]))
-    for ids, factor in [*blocks.factors, *((np.array([v]), np.ones((1, 1))) for v in single.tolist())]:
+    alone = np.ones(len(others), dtype=bool)
+    for ids, factor in Blocks(inner).factors:
+        alone[ids] = False
         part = across[ids]
         near = np.unique(part.indices)
-        half = solve_triangular(factor, part[:, near].toarray(), lower=True, check_finite=False)
-        marginal[np.ix_(near, near)] -= half.T @ half
+        marginal[np.ix_(near, near)] -= factor.reduce(part[:, near].toarray())
+    part = across[alone]  # whose precision is 1
+    marginal -= (part.T @ part).toarray()
     return csr_array((marginal + marginal.T) / 2.0)

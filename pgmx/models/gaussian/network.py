@@ -11,13 +11,14 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
-from pgmx.models.gaussian.blocks import Blocks, invert_factor, scale_to_unit_diagonal
+from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
 from pgmx.models.gaussian.checks import (
     check_column,
     check_precision,
     explain_not_positive,
     split_covariance,
 )
+from pgmx.models.gaussian.cholesky import invert_lower
 from pgmx.models.gaussian.queries import GaussianQueries
 from pgmx.models.names import check_names
 from pgmx.statistics import MarginalTransforms
@@ -207,7 +208,7 @@ class GaussianMarkovNetwork(GaussianQueries):
                 raise LinAlgError
         except LinAlgError:
             raise ValueError(explain_not_positive(csr_array(correlation), "covariance")) from None
-        precision = invert_factor(factor)
+        precision = invert_lower(factor)
         roots = np.sqrt(precision.diagonal())
         precision[np.abs(precision) <= threshold * np.outer(roots, roots)] = 0.0
         return cls.from_precision(

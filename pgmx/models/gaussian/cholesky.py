@@ -1,0 +1,119 @@
+"""The Cholesky factor of a connected component of a matrix with unit diagonal: dense, or sparse where that pays."""
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import splu, spsolve_triangular
+
+#: Least square of a pivot of a matrix with unit diagonal; below, the matrix is singular to working precision.
+LEAST_PIVOT = 8 * np.finfo(np.float64).eps
+
+#: Fewest variables, and most non-zeros per row, of a component with a sparse factor. On random graphs of 1,000 to 5,000
+#: variables the sparse factor takes less time than the dense one up to 5 neighbours per variable.
+SPARSE_FROM, SPARSE_ROW = 1000, 6
+
+
+class Factor(Protocol):
+    """A factorisation of a symmetric positive definite matrix K of c variables."""
+
+    pivots: np.ndarray  # of shape (c,); the determinant is their product
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return K^-1 B for B of shape (c, m)."""
+        ...
+
+    def invert(self) -> np.ndarray:
+        """Return K^-1, dense and exactly symmetric."""
+        ...
+
+    def correlate(self, normals: np.ndarray) -> np.ndarray:
+        """Return columns of covariance K^-1 made of independent standard normal columns, shape (c, m)."""
+        ...
+
+    def reduce(self, right: np.ndarray) -> np.ndarray:
+        """Return B' K^-1 B."""
+        ...
+
+
+def factorise(matrix: csr_array) -> Factor:
+    """Return the factorisation of a matrix with unit diagonal; LinAlgError if it is not positive definite."""
+    c = len(matrix.indptr) - 1
+    factor: Factor | None = None
+    if c >= SPARSE_FROM and matrix.nnz <= SPARSE_ROW * c:
+        factor = factorise_sparsely(matrix)
+    if factor is None:
+        factor = DenseFactor(matrix.toarray())
+    if factor.pivots.min() < LEAST_PIVOT:
+        raise LinAlgError("a pivot vanishes")
+    return factor
+
+
+class DenseFactor:
+    """K = L L', all numbers held; the array of the matrix is overwritten."""
+
+    def __init__(self, matrix: np.ndarray):
+        self._lower = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        self.pivots = np.square(self._lower.diagonal())
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return K^-1 B for B of shape (c, m)."""
+        return cho_solve((self._lower, True), right, check_finite=False)
+
+    def invert(self) -> np.ndarray:
+        """Return K^-1, dense and exactly symmetric."""
+        return invert_lower(self._lower)
+
+    def correlate(self, normals: np.ndarray) -> np.ndarray:
+        """Return columns of covariance K^-1 made of independent standard normal columns, shape (c, m)."""
+        return solve_triangular(self._lower, normals, trans=1, lower=True, check_finite=False)
+
+    def reduce(self, right: np.ndarray) -> np.ndarray:
+        """Return B' K^-1 B."""
+        half = solve_triangular(self._lower, right, lower=True, check_finite=False)
+        return half.T @ half
+
+
+def factorise_sparsely(matrix: csr_array) -> "SparseFactor | None":
+    """Return the sparse factorisation under a minimum degree ordering; None where rounding made it exchange rows."""
+    options = {"SymmetricMode": True}
+    try:
+        lu = splu(csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:  # a pivot is exactly zero
+        return None
+    return SparseFactor(lu) if np.array_equal(lu.perm_r, lu.perm_c) else None
+
+
+class SparseFactor:
+    """P K P' = L D L' with unit lower triangular L, from SuperLU, whose U is D L'."""
+
+    def __init__(self, lu):
+        self._lu = lu
+        self.pivots = lu.U.diagonal()
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return K^-1 B for B of shape (c, m)."""
+        return self._lu.solve(np.ascontiguousarray(right))
+
+    def invert(self) -> np.ndarray:
+        """Return K^-1, dense and exactly symmetric."""
+        inverse = self.solve(np.eye(len(self.pivots)))
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+    def correlate(self, normals: np.ndarray) -> np.ndarray:
+        """Return columns of covariance K^-1 made of independent standard normal columns, shape (c, m)."""
+        # (D L')^-1 D^(1/2) = L'^-1 D^(-1/2)
+        scores = spsolve_triangular(csr_array(self._lu.U), np.sqrt(self.pivots)[:, None] * normals, lower=False)
+        return scores[self._lu.perm_c]
+
+    def reduce(self, right: np.ndarray) -> np.ndarray:
+        """Return B' K^-1 B."""
+        return right.T @ self.solve(right)
+
+
+def invert_lower(lower: np.ndarray) -> np.ndarray:
+    """Return the inverse of the matrix whose lower Cholesky factor is given, exactly symmetric."""
+    (potri,) = get_lapack_funcs(("potri",), (lower,))
+    inverse = np.tril(potri(lower, lower=1)[0])
+    return inverse + np.tril(inverse, -1).T
