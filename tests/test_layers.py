@@ -120,7 +120,7 @@ ORDER = {
         "max_elimination",
     ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
-    "pgmx/metrics": ["graphs time_series", "divergence", "curve"],
+    "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
         "bayesian files names",
         "evidence saving",
@@ -140,7 +140,12 @@ ORDER = {
         "linear_dynamical_system",
     ],
     "pgmx/parallel": ["arrays", "spread"],
-    "pgmx/plotting": ["crossings strengths", "edge_styles history layout paths time_series", "shapes curves", "draw"],
+    "pgmx/plotting": [
+        "crossings strengths",
+        "edge_styles history layout paths time_series",
+        "shapes curves streams",
+        "draw",
+    ],
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["compiled gains priors", "discrete gaussian", "binding"],

@@ -4,6 +4,7 @@
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
+- `prequential`: errors of learners of streams, each row predicted before it is learned, beside baselines
 """
 
 from pgmx.inference.likelihood import HeldOutLikelihood, held_out_log_likelihood
@@ -19,6 +20,7 @@ from pgmx.metrics.graphs import (
     shd,
     skeleton_scores,
 )
+from pgmx.metrics.prequential import PrequentialCurve, prequential
 from pgmx.metrics.time_series import (
     EdgeCurve,
     coefficient_error,
@@ -34,6 +36,7 @@ __all__ = [
     "EdgeCurve",
     "EdgeDifferences",
     "HeldOutLikelihood",
+    "PrequentialCurve",
     "SkeletonScores",
     "coefficient_error",
     "cpdag_shd",
@@ -45,6 +48,7 @@ __all__ = [
     "kl_divergence",
     "learning_curve",
     "prediction_error",
+    "prequential",
     "shd",
     "skeleton_scores",
     "structure_recall",

@@ -25,6 +25,7 @@ MODULES = (
     "file_cases",
     "command_line_cases",
     "command_series_cases",
+    "stream_cases",
 )
 
 

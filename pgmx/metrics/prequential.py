@@ -1,0 +1,221 @@
+"""Prequential errors of learners of streams: each row is predicted, then learned, beside three baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgmx.checks import check_natural
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LAST, MEAN, MODE, LINEAR = "last value", "running mean", "most frequent class", "recursive least squares"
+
+
+@dataclass(frozen=True)
+class PrequentialCurve:
+    """Errors of a learner and of three baselines, window by window; made by `prequential`.
+
+    Attributes
+    ----------
+    n_rows : ndarray of int64, shape (n_windows,)
+        Rows of the stream at the end of each window; the last window may be shorter.
+    errors : dict of str to ndarray of float64, shape (n_windows,)
+        Mean loss over each window: of the learner, under the name of its class, then of the baselines.
+    means : dict of str to float
+        Mean loss over all rows.
+    loss : {"squared", "zero-one"}
+        What is averaged: (f - y)² for numbers, 1 for a wrong label.
+    window : int
+        Rows of a window.
+    learner : object
+        The learner after the last row: a copy of the one that was passed.
+    """
+
+    n_rows: np.ndarray
+    errors: dict[str, np.ndarray]
+    means: dict[str, float]
+    loss: str
+    window: int
+    learner: Any
+
+    def to_frame(self) -> DataFrame:
+        """Return the curve as a table: ``n_rows``, and a column of errors for each learner."""
+        import pandas as pd
+
+        return pd.DataFrame({"n_rows": self.n_rows, **self.errors})
+
+
+def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, classes: Any = None) -> PrequentialCurve:
+    r"""Predict each row of a stream before it is learned, and average the losses over windows.
+
+    .. math:: e_w = \frac{1}{|w|} \sum_{t \in w} \ell\bigl(f_{t-1}(x_t), y_t\bigr)
+
+    with :math:`f_{t-1}` learned from the rows before t, and the loss :math:`(f - y)^2`, or 1 for a wrong label. The
+    same is computed for three baselines, without which the error of a stream says little: the last value, the running
+    mean (of labels: the most frequent one so far), and recursive least squares with an intercept.
+
+    Parameters
+    ----------
+    learner : StreamLearner, or estimator with partial_fit and predict
+        A regressor or a classifier; a copy of it learns on from where it is, and it is not changed. An estimator
+        without ``predict_partial_fit`` is called row by row.
+    X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
+        The rows in their order. An iterator is used up, in the memory of one chunk.
+    y : array of shape (n_rows,)
+        The targets; None where `X` is an iterator.
+    window : int, default=500
+        Rows of a window.
+    classes : array of shape (n_classes,), optional
+        All labels; None: those that the learner knows, or those of `y`. A classifier that has learned nothing needs
+        them for an iterator.
+
+    Returns
+    -------
+    PrequentialCurve
+        Errors by windows and over all rows. The baselines begin with the first row of `X`, also where the learner has
+        learned rows before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `window` is no positive integer, `classes` are needed, or the learner refuses a chunk.
+
+    Notes
+    -----
+    Cost: that of the learner, and 2 d² for each row of d features for recursive least squares. Errors do not depend on
+    the chunks.
+
+    References
+    ----------
+    A. P. Dawid (1984), Statistical theory: the prequential approach, J. R. Stat. Soc. A 147.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.metrics import prequential
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = np.random.default_rng(0).random((80, 2))
+    >>> curve = prequential(SGDRegressor(random_state=0), X, X @ [1.0, -1.0], window=40)
+    >>> list(curve.errors)
+    ['SGDRegressor', 'last value', 'running mean', 'recursive least squares']
+    >>> curve.n_rows.tolist()
+    [40, 80]
+    >>> curve.means["recursive least squares"] < 0.05 < curve.means["running mean"]
+    True
+    """
+    from pgmx.streaming.inputs import iterate_chunks
+
+    window = check_natural(window, "window", 1)
+    errors: PrequentialErrors | None = None
+    for rows, targets in iterate_chunks(X, y):
+        if errors is None:
+            errors = PrequentialErrors(learner, window, classes, y)
+        errors.learn(rows, targets)
+    assert errors is not None  # an empty stream was refused
+    return errors.make_curve()
+
+
+class PrequentialErrors:
+    """Sums of losses by windows, of a copy of a learner and of baselines, which chunks are added to."""
+
+    def __init__(self, learner: Any, window: int, classes: Any = None, y: Any = None):
+        from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
+
+        self.learner = deepcopy(learner)
+        self.window = window
+        self.n_rows = 0
+        self.labels = _list_labels(learner, classes, y)
+        self.label = type(learner).__name__
+        self.linear: Any = RecursiveLeastSquares() if self.labels is None else RecursiveLeastSquaresClassifier()
+        # of numbers the sum so far, of labels how often each has come; and the last value
+        self.history = np.zeros(1 if self.labels is None else len(self.labels))
+        self.last = 0.0 if self.labels is None else self.labels[0]
+        self.sums: dict[str, np.ndarray] = {}
+
+    def learn(self, X: Any, y: Any) -> None:
+        """Predict and learn a chunk; one that the learner refuses changes nothing."""
+        guesses = {self.label: self._predict(self.learner, X, y)}
+        dense = X.toarray() if hasattr(X, "toarray") else X
+        targets = np.asarray(y).reshape(-1)
+        guesses |= {
+            LAST: np.concatenate([[self.last], targets[:-1]]),
+            MEAN if self.labels is None else MODE: self._list_means(targets),
+            LINEAR: self._predict(self.linear, dense, y),
+        }
+        windows = (self.n_rows + np.arange(len(targets))) // self.window
+        for name, guess in guesses.items():
+            losses = guess != targets if self.labels is not None else (guess - targets.astype(float)) ** 2
+            sums = np.zeros(windows[-1] + 1)
+            sums[: len(self.sums.get(name, []))] = self.sums.get(name, [])
+            np.add.at(sums, windows, losses.astype(float))  # one by one: the chunks do not change the sum
+            self.sums[name] = sums
+        self.last = targets[-1]
+        self.n_rows += len(targets)
+
+    def _predict(self, learner: Any, X: Any, y: Any) -> np.ndarray:
+        """Return what was predicted before each row of a chunk, which is learned."""
+        more = {} if self.labels is None or hasattr(learner, "classes_") else {"classes": self.labels}
+        if hasattr(learner, "predict_partial_fit"):
+            return learner.predict_partial_fit(X, y, **more)
+        started = any(name.endswith("_") and not name.startswith("_") for name in vars(learner))
+        return np.array([*_predict_rows(learner, X, np.asarray(y), more, started, self.last)])
+
+    def _list_means(self, targets: np.ndarray) -> np.ndarray:
+        """Return the mean, or the most frequent label, before each row."""
+        if self.labels is None:
+            totals = np.cumsum(np.concatenate([self.history, targets.astype(float)]))
+            self.history = totals[-1:]
+            return totals[:-1] / np.maximum(self.n_rows + np.arange(len(targets)), 1)
+        counts = np.cumsum(np.vstack([self.history, targets[:, None] == self.labels]), axis=0)
+        self.history = counts[-1]
+        return self.labels[counts[:-1].argmax(axis=1)]
+
+    @property
+    def mean(self) -> float:
+        """Mean loss of the learner over all rows so far."""
+        return float(self.sums[self.label].sum()) / self.n_rows
+
+    def make_curve(self) -> PrequentialCurve:
+        """Return the curve of all windows so far."""
+        ends = np.minimum((np.arange(len(self.sums[self.label])) + 1) * self.window, self.n_rows)
+        sizes = np.diff(ends, prepend=0)
+        return PrequentialCurve(
+            ends.astype(np.int64),
+            {name: sums / sizes for name, sums in self.sums.items()},
+            {name: float(sums.sum()) / self.n_rows for name, sums in self.sums.items()},
+            "squared" if self.labels is None else "zero-one",
+            self.window,
+            self.learner,
+        )
+
+
+def _list_labels(learner: Any, classes: Any, y: Any) -> np.ndarray | None:
+    """Return the labels in ascending order, None for a regressor."""
+    from sklearn.base import is_classifier
+
+    if not is_classifier(learner):
+        if classes is not None:
+            raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} predicts numbers: leave them out")
+        return None
+    if hasattr(learner, "classes_"):
+        return learner.classes_
+    labels = y if classes is None else classes
+    if labels is None:
+        raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet in the iterator")
+    return np.unique(np.asarray(labels))
+
+
+def _predict_rows(learner: Any, X: Any, y: np.ndarray, more: dict, started: bool, first: Any) -> Iterator[Any]:
+    """Predict and learn row by row; before the first row of all the prediction is `first`."""
+    rows = X.iloc if hasattr(X, "iloc") else X
+    for t in range(len(y)):
+        row = rows[t : t + 1]
+        yield learner.predict(row)[0] if started else first
+        learner.partial_fit(row, y[t : t + 1], **more)
+        started, more = True, {}
