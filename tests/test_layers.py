@@ -86,7 +86,7 @@ ORDER = {
         "learner",
         "best_choice_grafting edge_grafting feature_grafting first_hit_grafting group_lasso online_grafting",
     ],
-    "pgmx/estimators/resampling": ["block_bootstrap finished resampler", "bootstrap"],
+    "pgmx/estimators/resampling": ["finished resampler tallies", "block_bootstrap bootstrap"],
     "pgmx/estimators/selection": ["series_path solved_paths", "criteria", "selected_graph"],
     "pgmx/estimators/time_series": [
         "knowledge runs",
@@ -95,7 +95,7 @@ ORDER = {
         "dense sparse",
         "enforcing inducing scalable",
     ],
-    "pgmx/estimators/time_series/svarm": ["path terms", "problem", "learner", "kernel_svarm linear_svarm"],
+    "pgmx/estimators/time_series/svarm": ["path terms", "problem", "learner", "kernel_svarm linear_svarm", "resamples"],
     "pgmx/estimators/time_series/sem": ["identifiability inputs", "equations", "tensor_sem tensor_sem_tracker"],
     "pgmx/graphs": ["consensus cycles", "equivalence"],
     "pgmx/inference": [

@@ -55,10 +55,13 @@ def evaluate(matrices, y, weights, lam):
 
 
 def bracket(matrices, y, lam, *, tol=1e-9, max_iter=50_000):
-    """Return a lower and an upper bound of the least objective of one node, by accelerated proximal gradient steps.
+    """Return a lower and an upper bound of the least objective of one node; they come from the matrices alone."""
+    upper, lower = evaluate(matrices, y, solve(matrices, y, lam, tol=tol, max_iter=max_iter), lam)
+    return lower, upper
 
-    Coefficients are in the eigenvectors of each kernel matrix; the bounds come from the matrices alone.
-    """
+
+def solve(matrices, y, lam, *, tol=1e-9, max_iter=50_000):
+    """Return the weights a_b of one node, by accelerated proximal gradient steps in eigenvectors of the matrices."""
     factors, inverses = [], []
     for k in matrices:
         values, vectors = np.linalg.eigh(k)
@@ -87,7 +90,7 @@ def bracket(matrices, y, lam, *, tol=1e-9, max_iter=50_000):
             if upper - lower <= tol * upper or upper > before * (1 + 1e-6):
                 break
             before = upper
-    return lower, upper
+    return weights
 
 
 class ThesisADMM:

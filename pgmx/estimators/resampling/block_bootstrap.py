@@ -5,29 +5,28 @@ from contextlib import closing
 from dataclasses import replace
 from math import ceil
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from pgmx.checks import as_reals
 from pgmx.data.series import Panel
 from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
+from pgmx.estimators.resampling.tallies import TOGETHER, LinearResamples, StructuralResamples, Tally
 from pgmx.estimators.time_series.dense import DenseLDS
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
 from pgmx.estimators.time_series.runs import learn_whole, make_silent
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
+from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import one_blas_thread, spread
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics.lagged import BlockMoments, compute_block_moments
-
-#: Resamples of one task: the cross-products of all blocks are read once for them.
-_TOGETHER = 16
 
 
 class BlockBootstrap(BaseStructureLearner):
@@ -63,7 +62,8 @@ class BlockBootstrap(BaseStructureLearner):
     Attributes
     ----------
     edge_probability_ : ndarray of shape (lags + 1, n, n)
-        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero.
+        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero. An instantaneous edge
+        without direction counts in both, once per resample, where either strength is not zero.
     coef_mean_ : ndarray of shape (lags + 1, n, n)
         Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
     standard_errors_ : ndarray of shape (lags + 1, n, n)
@@ -94,8 +94,9 @@ class BlockBootstrap(BaseStructureLearner):
     -----
     Of linear dynamical systems the cross-products of each block are computed once, and those of a resample are sums of
     them: there is no second pass over the data, and the series are standardised once, by all rows. Memory:
-    8 (P² + P n + n²) bytes per block for P = L n predictors. Structural vector autoregressions are fitted anew to each
-    resample, standardised by its rows. Blocks should be longer than the time over which the noise is correlated.
+    8 (P² + P n + n²) bytes per block for P = L n predictors. Of structural vector autoregressions the columns of all
+    kernels are computed once, from all rows; a resample draws their rows, centred anew. Blocks should be longer than
+    the time over which the noise is correlated.
 
     References
     ----------
@@ -226,7 +227,7 @@ class BlockBootstrap(BaseStructureLearner):
     def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
         """Run the resamples and set the results; tasks of some resamples are the same for any number of workers."""
         bare = replace(problem, panel=None)
-        task = _Resamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
+        task = LinearResamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
         arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
         units = problem.scales[:, None] / problem.scales
         self._set_results(self._run_tasks(task, arrays, run), units, first=1)
@@ -237,27 +238,27 @@ class BlockBootstrap(BaseStructureLearner):
         )
 
     def _count_structural(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
-        """Run the resamples of a structural vector autoregression: panels of blocks with their lag windows."""
+        """Run the resamples of a structural vector autoregression: rows of its columns, which are made once."""
         lags = learner.lags
-        n_targets = panel.count_targets(lags)
-        length = self._choose_length(n_targets)
-        pieces = [
-            (rows[begin : begin + length + lags], exogenous[begin : begin + length + lags])
-            for rows, exogenous in zip(panel.segments, panel.exogenous, strict=True)
-            for begin in range(0, len(rows) - lags, length)
+        length = self._choose_length(panel.count_targets(lags))
+        sizes = [
+            min(length, len(segment) - lags - begin)
+            for segment in panel.segments
+            for begin in range(0, len(segment) - lags, length)
         ]
-        self._check_number(len(pieces), n_targets)
-        ends = np.cumsum([len(rows) for rows, _ in pieces])
-        rows, exogenous = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        bare = replace(panel, segments=(), exogenous=())
-        task = _StructuralResamples(learner, bare, self._draw_seed(), self.n_resamples)
-        tallies = self._run_tasks(task, SharedArrays(rows=rows, exogenous=exogenous, ends=ends), run)
-        self._set_results(tallies, np.ones((panel.n_series, panel.n_series)), first=0)
+        self._check_number(len(sizes), sum(sizes))
+        with one_blas_thread():
+            resampler, rows = SVARMResampler.from_panel(learner, panel)
+        units = np.ones((panel.n_series, panel.n_series))
+        if isinstance(learner, LinearSVARM):
+            units = learner.scales_[:, None] / learner.scales_
+        task = StructuralResamples(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
+        self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
 
-    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list["_Tally"]:
+    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[Tally]:
         """Return what the tasks have added up, in their order, and end the run."""
-        n_tasks = -(-self.n_resamples // _TOGETHER)
-        tallies: dict[int, _Tally] = {}
+        n_tasks = -(-self.n_resamples // TOGETHER)
+        tallies: dict[int, Tally] = {}
         with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
             try:
                 for number, tally in results:
@@ -273,7 +274,7 @@ class BlockBootstrap(BaseStructureLearner):
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         return ordered
 
-    def _set_results(self, tallies: list["_Tally"], units: np.ndarray, first: int) -> None:
+    def _set_results(self, tallies: list[Tally], units: np.ndarray, first: int) -> None:
         """Set the results of the lags from `first` on."""
         done = sum(tally.n_resamples for tally in tallies)
         counts, sums, squares = (sum(parts) for parts in zip(*(tally[:3] for tally in tallies), strict=True))
@@ -319,74 +320,3 @@ class BlockBootstrap(BaseStructureLearner):
     def graph_(self) -> TimeSeriesGraph:
         """The consensus graph at the probability 0.9."""
         return self._make_once("graph", self.consensus_graph)
-
-
-class _Tally(NamedTuple):
-    """Over some resamples, in solved units, (lags, n, n): how often an edge is there, and sums of its coefficients."""
-
-    counts: np.ndarray
-    sums: np.ndarray
-    squares: np.ndarray
-    n_resamples: int
-
-
-class _Resamples:
-    """Task of a worker: some resamples, added up."""
-
-    def __init__(
-        self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
-    ) -> None:
-        self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
-        self._lags, self._n_exogenous = lags, n_exogenous
-
-    def __call__(self, arrays: SharedArrays, number: int) -> _Tally:
-        problem, learner = self._problem, clone_learner(self._learner)
-        blocks = BlockMoments(
-            arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
-        )
-        numbers = range(number * _TOGETHER, min((number + 1) * _TOGETHER, self._n_resamples))
-        counts = np.array([draw_counts(self._seed, resample, len(blocks.sizes)) for resample in numbers])
-        shape = (problem.lags, problem.n_series, problem.n_series)
-        tally = _Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape), len(numbers))
-        for moments in blocks.sum(counts):
-            solution = learner._solve(replace(problem, summed=moments))
-            matrices: Any = solution.coefficients
-            for lag, matrix in enumerate(matrices):
-                dense = matrix.toarray() if issparse(matrix) else matrix
-                tally.counts[lag] += dense != 0
-                tally.sums[lag] += dense
-                tally.squares[lag] += dense**2
-        return tally
-
-
-class _StructuralResamples:
-    """Task of a worker: some resamples of a structural vector autoregression, added up."""
-
-    def __init__(self, learner: SVARMLearner, panel: Panel, seed: int, n_resamples: int) -> None:
-        self._learner, self._panel, self._seed, self._n_resamples = learner, panel, seed, n_resamples
-
-    def __call__(self, arrays: SharedArrays, number: int) -> _Tally:
-        n, lags = self._panel.n_series, self._learner.lags
-        begins = np.concatenate([[0], arrays.ends[:-1]])
-        numbers = range(number * _TOGETHER, min((number + 1) * _TOGETHER, self._n_resamples))
-        shape = (lags + 1, n, n)
-        tally = _Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape), len(numbers))
-        for resample in numbers:
-            counts = draw_counts(self._seed, resample, len(begins))
-            blocks = np.repeat(np.arange(len(begins)), counts)
-            spans = [slice(begins[block], arrays.ends[block]) for block in blocks]
-            segments = tuple(arrays.rows[span] for span in spans)
-            exogenous = tuple(arrays.exogenous[span] for span in spans)
-            learner: Any = clone_learner(self._learner)
-            learner._fit(replace(self._panel, segments=segments, exogenous=exogenous), None)
-            values = getattr(learner, "coef_", learner.strengths_)
-            tally.counts[:] += values != 0
-            tally.sums[:] += values
-            tally.squares[:] += values**2
-        return tally
-
-
-def draw_counts(seed: int, resample: int, n_blocks: int) -> np.ndarray:
-    """Return how often a resample holds each block."""
-    blocks = np.random.default_rng([seed, resample]).integers(n_blocks, size=n_blocks)
-    return np.bincount(blocks, minlength=n_blocks)

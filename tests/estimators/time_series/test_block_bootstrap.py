@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.series_learners import SERIES_LEARNERS, frame_of_system, simulate_system
 from pgmx.estimators import BlockBootstrap, DenseLDS, SparsityEnforcingLDS
-from pgmx.estimators.resampling.block_bootstrap import draw_counts
+from pgmx.estimators.resampling.tallies import draw_counts
 
 REASONS = {
     check: reason

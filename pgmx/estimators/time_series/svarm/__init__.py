@@ -6,4 +6,5 @@
 - `learner`: what both learners share
 - `linear_svarm`: linear functions
 - `kernel_svarm`: functions of reproducing kernel Hilbert spaces
+- `resamples`: rows drawn anew from the blocks of all rows
 """

@@ -288,15 +288,16 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
     # ---- results ----
 
     def _make_graph(self) -> TimeSeriesGraph:
-        strengths, coef = self.strengths_, getattr(self, "coef_", None)
-        if self.orient == "nonlinear":
-            present = strengths[0]
-            strengths = strengths.copy()
-            strengths[0] = np.where(present > present.T, present, 0.0)
-        directed = self.orient is not None or not self.instantaneous
-        return TimeSeriesGraph.from_coefficients(
-            self.variables_, coef, strengths=strengths, undirected_instantaneous=not directed
-        )
+        strengths = np.where(self._find_edges(self.strengths_), self.strengths_, 0.0)
+        coef, is_skeleton = getattr(self, "coef_", None), self.instantaneous and self.orient is None
+        options: dict[str, Any] = {"strengths": strengths, "undirected_instantaneous": is_skeleton}
+        return TimeSeriesGraph.from_coefficients(self.variables_, coef, **options)
+
+    def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
+        """Return the edges [lag, target, source] of the graph, at lag 0 both directions or, oriented, the stronger."""
+        edges, present = strengths > 0, strengths[0]
+        edges[0] = edges[0] | edges[0].T if self.orient is None else present > present.T
+        return edges
 
     def _read_panel(self, X: Any) -> Panel:
         """Return other rows of the same series in standardised units."""
@@ -383,8 +384,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         rows = read_series(history, tuple(self.variables_), self.lags, "history")
         inputs = read_exogenous(exogenous, self._exogenous_names, steps)
         values = (rows.values[len(rows.values) - self.lags :] - self.means_) / self.scales_
-        if inputs is None:
-            inputs = np.zeros((steps, 0))
+        inputs = np.zeros((steps, 0)) if inputs is None else inputs
         inputs = np.vstack([np.zeros((self.lags, inputs.shape[1])), inputs])
         for step in range(steps):
             window = np.vstack([values[step:], np.zeros((1, values.shape[1]))])

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.terms import read_lines
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel, make_kernel
@@ -184,13 +185,9 @@ class LinearSVARM(SVARMLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         run = super()._fit(opened, sample_weight)
-        n, scales = len(self.scales_), self.scales_
-        self.coef_ = np.zeros((self.lags + 1, n, n))
-        intercept = self._terms.intercept.copy()
-        for term in self._terms.terms:
-            at_zero, at_one = term.evaluate(np.array([0.0, 1.0]))
-            self.coef_[term.lag, term.targets, term.source] += (at_one - at_zero) * scales[term.targets]
-            intercept[term.targets] += at_zero
-        self.coef_ /= scales
-        self.intercept_ = scales * intercept + self.means_ - (self.coef_ @ self.means_).sum(axis=0)
+        scales = self.scales_
+        slopes, shift = read_lines(self._terms.terms, self.strengths_.shape)
+        self.coef_ = slopes * scales[:, None] / scales
+        level = scales * (self._terms.intercept + shift) + self.means_
+        self.intercept_ = level - (self.coef_ @ self.means_).sum(axis=0)
         return run

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,24 @@ class _Part:
     centred: np.ndarray
 
 
+class BlockKnowledge(NamedTuple):
+    """What is known of the edges, Booleans [target, lag, source]."""
+
+    allowed: np.ndarray
+    required: np.ndarray
+
+    def divide(self, blocks: KernelBlocks) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the targets with the same required edges, and the blocks that are required of them."""
+        patterns, owners = np.unique(self.required.reshape(len(self.required), -1), axis=0, return_inverse=True)
+        for k, pattern in enumerate(patterns):
+            needed = pattern.reshape(self.required.shape[1:])[blocks.lags, blocks.sources]
+            yield np.flatnonzero(owners.ravel() == k), np.flatnonzero(needed)
+
+    def penalise(self, targets: np.ndarray, blocks: KernelBlocks) -> np.ndarray:
+        """Return which blocks each target may use under the penalty, bool (m, B)."""
+        return (self.allowed & ~self.required)[targets][:, blocks.lags, blocks.sources]
+
+
 class SVARMProblem:
     """The group lassos of all series of a standardised panel, for one order."""
 
@@ -68,35 +86,27 @@ class SVARMProblem:
         self.basis = basis
         centred = np.ascontiguousarray((targets - self.means).T)
         centred -= (centred @ basis) @ basis.T
-        self.targets = targets
+        self.targets, self.centred = targets, centred
         build = partial(build_blocks, segments, lags, kernels, instantaneous=instantaneous, max_rank=max_rank)
-        free = build(basis=basis if basis.shape[1] else None)
+        self.free = build(basis=basis if basis.shape[1] else None)
         allowed = np.ones((self.n, lags + 1, self.n), dtype=bool)
         allowed[np.arange(self.n), 0, np.arange(self.n)] = False
         allowed[knowledge.forbidden[:, 1], knowledge.forbidden[:, 0], knowledge.forbidden[:, 2]] = False
         required = np.zeros_like(allowed)
         required[knowledge.required[:, 1], knowledge.required[:, 0], knowledge.required[:, 2]] = True
-        self.parts = tuple(self._divide(free, centred, allowed, required, build))
+        self.knowledge = BlockKnowledge(allowed, required)
+        self.parts = tuple(self._divide(build))
 
-    def _divide(
-        self,
-        free: KernelBlocks,
-        centred: np.ndarray,
-        allowed: np.ndarray,
-        required: np.ndarray,
-        build: Callable[..., KernelBlocks],
-    ) -> Iterator[_Part]:
-        """Yield the targets (N, T') with the same required edges; masks are Booleans [target, lag, source]."""
-        patterns, owners = np.unique(required.reshape(self.n, -1), axis=0, return_inverse=True)
-        for k, pattern in enumerate(patterns):
-            members = np.flatnonzero(owners.ravel() == k)
-            needed = np.flatnonzero(pattern.reshape(required.shape[1:])[free.lags, free.sources])
+    def _divide(self, build: Callable[..., KernelBlocks]) -> Iterator[_Part]:
+        """Yield the targets with the same required edges."""
+        free, centred = self.free, self.centred
+        for members, needed in self.knowledge.divide(free):
             blocks, rows = free, centred[members]
             if len(needed):
                 wide = span_columns(np.hstack([self.basis, free.columns[:, list_columns(free, needed)]]))
                 blocks = build(basis=wide)
                 rows = rows - (rows @ wide) @ wide.T
-            mask = (allowed & ~required)[members][:, blocks.lags, blocks.sources]
+            mask = self.knowledge.penalise(members, blocks)
             problem = GroupLassoProblem(blocks.columns, blocks.starts, rows, mask)
             yield _Part(members, blocks, problem, free, needed, centred[members])
 
@@ -110,35 +120,17 @@ class SVARMProblem:
     ) -> Iterator[SVARMEstimate]:
         """Yield the estimates at descending penalties."""
         options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "deadline": deadline, "record": record}
-        paths: list[Iterator[GroupEstimates]]
-        if solver == "admm":
-            paths = [(solve_by_admm(part.problem, lam, **options) for lam in lams) for part in self.parts]
-        else:
-            paths = [solve_path(part.problem, lams, **options) for part in self.parts]
-        for lam, *estimates in zip(lams.tolist(), *paths, strict=True):
-            objectives = np.concatenate([estimate.objectives for estimate in estimates])
-            gaps = np.concatenate([estimate.gaps for estimate in estimates])
-            yield SVARMEstimate(
-                lam=lam,
-                parts=tuple(estimates),
-                strengths=self._measure(estimates),
-                objective=float(objectives.sum()),
-                dual_gap=float(np.maximum(gaps, 0.0).sum()),
-                converged=bool((gaps <= tol * objectives).all()),
-                n_iter=int(max(estimate.n_iter.max(initial=0) for estimate in estimates)),
-            )
+        problems = [part.problem for part in self.parts]
+        for lam, estimates in zip(lams.tolist(), solve_parts(problems, lams, solver, **options), strict=True):
+            yield gather_estimates(lam, estimates, self._measure(estimates), tol)
 
     def _measure(self, estimates: Sequence[GroupEstimates]) -> np.ndarray:
         """Return the largest norm over the kernels of each lag, target and source."""
         strengths = np.zeros((self.lags + 1, self.n, self.n))
         for part, estimate in zip(self.parts, estimates, strict=True):
-            pairs = [(part.blocks, estimate.coefficients)]
+            add_strengths(strengths, part.blocks, part.targets, estimate.coefficients)
             if len(part.required):
-                pairs.append((part.free, self._solve_required(part, estimate.coefficients)))
-            for blocks, weights in pairs:
-                norms = np.sqrt(np.add.reduceat(weights**2, blocks.starts[:-1], axis=1)) if blocks.n_blocks else weights
-                places = (blocks.lags[:, None], part.targets[None, :], blocks.sources[:, None])
-                np.maximum.at(strengths, places, norms.T)
+                add_strengths(strengths, part.free, part.targets, self._solve_required(part, estimate.coefficients))
         return strengths
 
     def _solve_required(self, part: _Part, weights: np.ndarray) -> np.ndarray:
@@ -181,6 +173,42 @@ class SVARMProblem:
             freedom += (1 + self.basis.shape[1] + width) * len(everyone)
             freedom += float(count_freedom(part.problem, solution.coefficients, estimate.lam).sum())
         return loss + 2.0 * freedom, loss + float(np.log(self.n_targets)) * freedom
+
+
+def solve_parts(
+    problems: Sequence[GroupLassoProblem], lams: np.ndarray, solver: str, **options: Any
+) -> Iterator[tuple[GroupEstimates, ...]]:
+    """Yield the solutions of some problems at descending penalties."""
+    paths: list[Iterator[GroupEstimates]]
+    if solver == "admm":
+        paths = [map(partial(solve_by_admm, problem, **options), lams) for problem in problems]
+    else:
+        paths = [solve_path(problem, lams, **options) for problem in problems]
+    return zip(*paths, strict=True)
+
+
+def gather_estimates(
+    lam: float, estimates: Sequence[GroupEstimates], strengths: np.ndarray, tol: float
+) -> SVARMEstimate:
+    """Return the solutions of all parts at one penalty as one."""
+    objectives = np.concatenate([estimate.objectives for estimate in estimates])
+    gaps = np.concatenate([estimate.gaps for estimate in estimates])
+    return SVARMEstimate(
+        lam=lam,
+        parts=tuple(estimates),
+        strengths=strengths,
+        objective=float(objectives.sum()),
+        dual_gap=float(np.maximum(gaps, 0.0).sum()),
+        converged=bool((gaps <= tol * objectives).all()),
+        n_iter=int(max(estimate.n_iter.max(initial=0) for estimate in estimates)),
+    )
+
+
+def add_strengths(strengths: np.ndarray, blocks: KernelBlocks, targets: np.ndarray, weights: np.ndarray) -> None:
+    """Raise strengths [lag, target, source] to the norms of the blocks of weights (m, F) of some targets (m,)."""
+    norms = np.sqrt(np.add.reduceat(weights**2, blocks.starts[:-1], axis=1)) if blocks.n_blocks else weights
+    places = (blocks.lags[:, None], targets[None, :], blocks.sources[:, None])
+    np.maximum.at(strengths, places, norms.T)
 
 
 def list_columns(blocks: KernelBlocks, chosen: np.ndarray) -> np.ndarray:

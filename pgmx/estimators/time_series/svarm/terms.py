@@ -65,3 +65,13 @@ def make_terms(blocks: KernelBlocks, weights: np.ndarray, targets: np.ndarray) -
         if len(used):
             lag, source = int(blocks.lags[b]), int(blocks.sources[b])
             yield Term(lag, source, light, b, targets[used], np.ascontiguousarray(part[used].T))
+
+
+def read_lines(terms: Iterable[Term], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slopes (L + 1, N, N) [lag, target, source] of linear terms, and the sums of their values at zero."""
+    slopes, shift = np.zeros(shape), np.zeros(shape[1])
+    for term in terms:
+        at_zero, at_one = term.evaluate(np.array([0.0, 1.0]))
+        slopes[term.lag, term.targets, term.source] += at_one - at_zero
+        shift[term.targets] += at_zero
+    return slopes, shift

@@ -1,0 +1,90 @@
+"""Resamples of blocks of rows of series, added up."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from pgmx.estimators.base import clone_learner
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem
+from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
+from pgmx.parallel.arrays import SharedArrays
+from pgmx.statistics.lagged import BlockMoments
+
+#: Resamples of one task: the cross-products of all blocks are read once for them.
+TOGETHER = 16
+
+
+class Tally(NamedTuple):
+    """Over some resamples, in solved units, (lags, n, n): how often an edge is there, and sums of its coefficients."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    n_resamples: int
+
+    @classmethod
+    def of_zeros(cls, shape: tuple[int, ...], n_resamples: int) -> Self:
+        """Return a tally to which nothing is added yet."""
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), n_resamples)
+
+    def add(self, lags: int | slice, edges: np.ndarray, values: np.ndarray) -> None:
+        """Add the edges and coefficients of one resample."""
+        self.counts[lags] += edges
+        self.sums[lags] += values
+        self.squares[lags] += values**2
+
+
+class LinearResamples:
+    """Task of a worker: some resamples, added up."""
+
+    def __init__(
+        self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
+    ) -> None:
+        self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
+        self._lags, self._n_exogenous = lags, n_exogenous
+
+    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+        """Return the sums over the resamples of a task."""
+        problem, learner = self._problem, clone_learner(self._learner)
+        blocks = BlockMoments(
+            arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
+        )
+        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        counts = np.array([draw_counts(self._seed, resample, len(blocks.sizes)) for resample in numbers])
+        shape = (problem.lags, problem.n_series, problem.n_series)
+        tally = Tally.of_zeros(shape, len(numbers))
+        for moments in blocks.sum(counts):
+            solution = learner._solve(replace(problem, summed=moments))
+            matrices: Any = solution.coefficients
+            for lag, matrix in enumerate(matrices):
+                dense = matrix.toarray() if issparse(matrix) else matrix
+                tally.add(lag, dense != 0, dense)
+        return tally
+
+
+class StructuralResamples:
+    """Task of a worker: some resamples of the rows of a structural vector autoregression, added up."""
+
+    def __init__(self, resampler: SVARMResampler, sizes: np.ndarray, seed: int, n_resamples: int) -> None:
+        self._resampler, self._sizes, self._seed, self._n_resamples = resampler, sizes, seed, n_resamples
+
+    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+        """Return the sums over the resamples of a task, of coefficients or else of strengths."""
+        rows = SVARMRows(arrays.columns, arrays.targets, arrays.basis)
+        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        lags, n = self._resampler.learner.lags, rows.targets.shape[1]
+        tally = Tally.of_zeros((lags + 1, n, n), len(numbers))
+        for resample in numbers:
+            counts = draw_counts(self._seed, resample, len(self._sizes))
+            edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
+            tally.add(slice(None), edges, values * edges)
+        return tally
+
+
+def draw_counts(seed: int, resample: int, n_blocks: int) -> np.ndarray:
+    """Return how often a resample holds each block."""
+    blocks = np.random.default_rng([seed, resample]).integers(n_blocks, size=n_blocks)
+    return np.bincount(blocks, minlength=n_blocks)

@@ -1,0 +1,130 @@
+"""Resamples of the rows of a structural vector autoregression, whose blocks of columns are made once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from time import perf_counter
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pgmx.data.series import Panel
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
+from pgmx.estimators.time_series.svarm.problem import (
+    BlockKnowledge,
+    add_strengths,
+    gather_estimates,
+    list_columns,
+    solve_parts,
+    span_columns,
+)
+from pgmx.estimators.time_series.svarm.terms import make_terms, read_lines
+from pgmx.solvers.time_series.svarm.blocks import KernelBlocks
+from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+
+
+class SVARMRows(NamedTuple):
+    """Rows of all predicted times: columns (T', F), targets (T', N) and unpenalised columns (T', q)."""
+
+    columns: np.ndarray
+    targets: np.ndarray
+    basis: np.ndarray
+
+    def draw(self, counts: np.ndarray) -> Self:
+        """Return the rows times the roots of their counts (T',), without what is not penalised: the mean, the basis."""
+        chosen = np.flatnonzero(counts)
+        roots = np.sqrt(counts[chosen])[:, None]
+        columns, targets, basis = (roots * part[chosen] for part in self)
+        basis = span_columns(np.hstack([roots, basis]))
+        return type(self)(_project(columns, basis), _project(targets, basis), basis)
+
+
+@dataclass(frozen=True, eq=False)
+class SVARMResampler:
+    """What is the same for all resamples: a learner, the blocks without their columns, and knowledge of edges."""
+
+    learner: SVARMLearner
+    blocks: KernelBlocks
+    knowledge: BlockKnowledge
+
+    @classmethod
+    def from_panel(cls, learner: SVARMLearner, panel: Panel) -> tuple[Self, SVARMRows]:
+        """Return the resampler of a learner, and the rows of a panel."""
+        problem = learner._pose(panel)
+        rows = SVARMRows(problem.free.columns, np.ascontiguousarray(problem.centred.T), problem.basis)
+        return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
+
+    def solve(self, rows: SVARMRows, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which edges [lag, target, source] a resample has, and its strengths or its standardised coefficients.
+
+        The columns are those of all rows, centred anew.
+        """
+        learner, sample = self.learner, rows.draw(counts)
+        parts = list(self._divide(sample))
+        problems = [part.problem for part in parts]
+        lam = learner.lam
+        if lam is None:
+            lam = learner.lam_ratio * max(problem.lam_max for problem in problems)
+        deadline = inf if learner.max_time is None else perf_counter() + learner.max_time
+        options = {"tol": learner.tol, "max_iter": learner.max_iter, "deadline": deadline}
+        (estimates,) = solve_parts(problems, np.array([lam]), learner.solver, **options)
+        n = sample.targets.shape[1]
+        weights, strengths = np.zeros((n, self.blocks.starts[-1])), np.zeros((learner.lags + 1, n, n))
+        for part, estimate in zip(parts, estimates, strict=True):
+            weights[part.targets] = part.complete(estimate.coefficients, self.blocks, sample)
+        add_strengths(strengths, self.blocks, np.arange(n), weights)
+        learner._warn_unless_converged([gather_estimates(lam, estimates, strengths, learner.tol)])
+        values = strengths
+        if isinstance(learner, LinearSVARM):
+            values = read_lines(make_terms(self.blocks, weights, np.arange(n)), strengths.shape)[0]
+        return learner._find_edges(strengths), values
+
+    def _divide(self, sample: SVARMRows) -> Iterator["_Part"]:
+        """Yield the targets with the same required edges, whose columns are removed."""
+        for targets, needed in self.knowledge.divide(self.blocks):
+            required = list_columns(self.blocks, needed)
+            basis = span_columns(sample.columns[:, required])
+            columns, rotations = _orthogonalise(_project(sample.columns, basis), self.blocks.starts)
+            rows = np.ascontiguousarray(_project(sample.targets[:, targets], basis).T)
+            problem = GroupLassoProblem(
+                columns, self.blocks.starts, rows, self.knowledge.penalise(targets, self.blocks)
+            )
+            yield _Part(targets, problem, rotations, required)
+
+
+class _Part(NamedTuple):
+    """Targets with the same required edges: their problem in rotated columns, and the required columns."""
+
+    targets: np.ndarray
+    problem: GroupLassoProblem
+    rotations: list[np.ndarray]
+    required: np.ndarray
+
+    def complete(self, coefficients: np.ndarray, blocks: KernelBlocks, sample: SVARMRows) -> np.ndarray:
+        """Return the weights (m, F) of the columns as they were, those of required blocks by least squares."""
+        weights = coefficients.copy()
+        for (begin, end), rotation in zip(pairwise(blocks.starts), self.rotations, strict=True):
+            weights[:, begin:end] = coefficients[:, begin:end] @ rotation.T
+        if len(self.required):
+            remainder = sample.targets[:, self.targets] - sample.columns @ weights.T
+            fit = np.linalg.lstsq(sample.columns[:, self.required], remainder, rcond=None)[0]
+            weights[:, self.required] = fit.T
+        return weights
+
+
+def _orthogonalise(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return columns that are orthogonal within each block, and the rotations that lead to them."""
+    rotations = []
+    result = np.empty_like(columns)
+    for begin, end in pairwise(starts):
+        block = columns[:, begin:end]
+        rotations.append(np.linalg.eigh(block.T @ block)[1])
+        result[:, begin:end] = block @ rotations[-1]
+    return result, rotations
+
+
+def _project(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return columns without their parts in the span of an orthonormal basis."""
+    return columns - basis @ (basis.T @ columns)
