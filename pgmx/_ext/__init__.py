@@ -6,7 +6,8 @@
 - `scores`: `_scorer` the base of the sources of gains: `_families` states, `_weighted` states with row weights,
   `_gaussian` a correlation matrix
 - `search`: `_dag_moves` legal moves of a directed graph, `_spanning` and `_branching` forests of maximum weight,
-  `_edge_heap` a priority queue of edges, `_edge_ids` edges between named variables
+  `_edge_heap` a priority queue of edges, `_edge_ids` edges between named variables, `_parent_sets` sets of parents
+  that beat their subsets, `_subsets` best networks of all subsets
 - `inference`: `_belief` messages, `_gibbs` draws
 - `markov`: `_pseudolikelihood` and `_bethe`, losses of Markov networks
 - `gaussian`: `_gram_lasso` lasso from a covariance matrix, `_clime` linear programmes of precision columns

@@ -86,7 +86,10 @@ learner_options = join_options(
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option(
-        "--strategy", None, ["greedy", "thorough"], "hill-climb: stop at the first local optimum, or look beyond it."
+        "--strategy",
+        None,
+        ["greedy", "thorough", "exact"],
+        "hill-climb: first optimum, look beyond, or prove the best.",
     ),
     _learner_option("--restarts", "N", _COUNT, "hill-climb: N climbs from near the best."),
     _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),

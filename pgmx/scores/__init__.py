@@ -1,6 +1,7 @@
 """Decomposable scores of Bayesian networks: pgmpy's score classes over compiled counts and moments.
 
 - `compiled`: the interface of pgmpy over every compiled score
+- `bounds`: what a score proves about families that are not scored yet
 - `gains`: the interface of a source of gains, and sources beside the compiled ones
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks

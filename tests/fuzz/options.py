@@ -59,7 +59,7 @@ SEARCH = {
 SEARCHES = {
     "HillClimbSearch": {
         **SEARCH,
-        "strategy": Option(("greedy", "thorough"), ("x", None, 1)),
+        "strategy": Option(("greedy", "thorough", "exact"), ("x", None, 1)),
         "tabu_length": Option((0, 1, 5, 10**12), COUNT),
         "patience": Option((0, 1, 10), COUNT),
         "n_restarts": Option((0, 1, 3), COUNT),

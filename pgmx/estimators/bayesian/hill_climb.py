@@ -14,6 +14,7 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course
+from pgmx.search.dag.exact.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
@@ -39,12 +40,13 @@ class HillClimbSearch(SearchLearner):
         BIC by default, in its Gaussian or conditional Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
-    strategy : {"greedy", "thorough"}, default="greedy"
+    strategy : {"greedy", "thorough", "exact"}, default="greedy"
         ``"greedy"`` ends at the first local optimum, as pgmpy's search does. ``"thorough"`` goes on by optimal
         reinsertion: nodes and small groups of neighbours are taken out with all their arcs and put back by a climb, as
         long as that raises the score; it does so twice, equal gains decided the other way round the second time. It
         takes about ten to twenty times as long and mostly ends far higher; under BDeu, where graphs grow dense, it can
-        take eighty times as long: set `max_time` or `max_indegree` there.
+        take eighty times as long: set `max_time` or `max_indegree` there. ``"exact"`` returns the best graph of all and
+        proves it, see the Notes.
     start_dag : DAG or {"tree", "random"}, default=None
         First graph: a DAG, a Chow-Liu forest of the score, or a random graph; without edges by default.
     max_indegree : int, default=None
@@ -121,6 +123,11 @@ class HillClimbSearch(SearchLearner):
     converged_, stopped_by_ : bool, str
         Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time", "callback" or
         "interrupt" (Ctrl-C, or a callback that raised: the results are those of the best graph so far).
+    proven_ : bool
+        Whether no graph that the options allow has a higher score; False but for ``strategy="exact"``.
+    optimality_gap_ : float
+        No graph has a higher score than `score_` by more than this, in nats: 0 where that is proven, infinite where
+        nothing bounds the score, NaN under the other strategies.
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     edges_ : ndarray of shape (n_edges, 2), int64
@@ -148,6 +155,14 @@ class HillClimbSearch(SearchLearner):
     With n variables and N rows the first step counts n²/2 pair tables, each move re-scores one child (two for a
     reversal) against n candidates; a table takes about cells · N / 512 vector operations with AVX-512.
 
+    ``strategy="exact"`` climbs, lists for each variable the sets of parents that beat all their subsets, and compares
+    the subsets of the variables by dynamic programming. It takes any score that decomposes. Bounds of BIC, AIC and
+    the log-likelihood (of states, linear Gaussian too) and of the Dirichlet scores exclude most sets of parents; for
+    other scores and for rows with weights under a Dirichlet score all sets up to `max_indegree` are scored. Memory:
+    8 · 2ᵐ bytes, time: m² 2ᵐ operations, m ≤ n being the variables of the largest group that can be in cycles: 8 MB
+    and .3 s for 20, .3 GB and 10 s for 25. More than 28, or more than 2²⁴ families, are refused, unless `max_time` is
+    given: then the best graph found is returned, and `optimality_gap_` says how far it can be from the optimum.
+
     Under a score-equivalent score the two directions of the first arc between two variables tie exactly. Such ties go
     to the head, then the tail, that stands first in one permutation of the variables: those with more partners
     (variables that gain as their only parent) first, `random_state` drawing the order among equals.
@@ -174,7 +189,9 @@ class HillClimbSearch(SearchLearner):
     .. [1] Koller, D. and Friedman, N. (2009). Probabilistic Graphical Models, section 18.4.3.
     .. [2] Moore, A. and Wong, W.-K. (2003). Optimal reinsertion: a new search operator for accelerated and more
        accurate Bayesian network structure learning. ICML.
-    .. [3] Meek, C. (1995). Causal inference and causal explanation with background knowledge. UAI, 403-410.
+    .. [3] Silander, T. and Myllymaki, P. (2006). A simple approach for finding the globally optimal Bayesian network
+       structure. UAI, 445-452.
+    .. [4] Meek, C. (1995). Causal inference and causal explanation with background knowledge. UAI, 403-410.
 
     Examples
     --------
@@ -193,7 +210,7 @@ class HillClimbSearch(SearchLearner):
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
-        "strategy": [StrOptions({"greedy", "thorough"})],
+        "strategy": [StrOptions({"exact", "greedy", "thorough"})],
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 0, None, closed="left")],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
@@ -206,7 +223,7 @@ class HillClimbSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         structure_prior: StructurePrior | None = None,
-        strategy: Literal["greedy", "thorough"] = "greedy",
+        strategy: Literal["greedy", "thorough", "exact"] = "greedy",
         start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
         max_indegree: float | None = None,
         max_candidates: int | None = None,
@@ -271,13 +288,19 @@ class HillClimbSearch(SearchLearner):
         return self.patience > 0
 
     def _revisits_graphs(self) -> bool:
-        return self.strategy == "thorough" or self.n_restarts > 0
+        return self.strategy in ("thorough", "exact") or self.n_restarts > 0
 
     def _uses_workers(self) -> bool:
         return self.n_restarts > 0
 
     def _last_stage(self) -> int:
-        return 5 if self.strategy == "thorough" else int(self.n_restarts > 0)
+        return 5 if self.strategy in ("thorough", "exact") else int(self.n_restarts > 0)
+
+    def _take_bound(self, upper_bound: float) -> None:
+        if self.strategy == "exact" and np.isnan(upper_bound):  # ended before anything was proven
+            upper_bound = np.inf
+        self.optimality_gap_ = float(np.maximum(upper_bound - self.score_, 0.0))
+        self.proven_ = self.optimality_gap_ == 0
 
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         if course.enter(0):
@@ -292,5 +315,5 @@ class HillClimbSearch(SearchLearner):
                 seed=seed,
                 n_jobs=self.n_jobs,
             )
-        if self.strategy == "thorough":
+        if self.strategy == "thorough" or (self.strategy == "exact" and not search_exactly(problem, state, course)):
             search_thoroughly(problem, state, course, seed=seed, first_stage=2)

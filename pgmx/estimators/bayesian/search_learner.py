@@ -179,11 +179,15 @@ class SearchLearner(DagLearner):
                 self._take_forest(state, course)
         course.recall()
         self.score_, self.n_iter_ = course.best_score, course.n_iter
+        self._take_bound(course.upper_bound)
         edges = course.best_edges(state)
         if isinstance(run.error, KeyboardInterrupt):  # perhaps in the middle of a move
             course.save()
             self.score_ = state.score_graph(edges)
         return edges
+
+    def _take_bound(self, upper_bound: float) -> None:
+        """Take what the search has proven: no graph has a higher score."""
 
     def _take_forest(self, state: DagState, course: Course) -> None:
         """Take the best forest that the gains of the first pass hold, as far as these were computed, without a move."""
@@ -226,6 +230,7 @@ class SearchLearner(DagLearner):
             start=self._start_edges(scoring.names, constraints, limits.max_indegree),
             required=constraints.required,
             bonus=scoring.bonus,
+            bounds=scoring.bounds,
             max_candidates=self.max_candidates,
             all_moves=self._needs_all_moves(),
         )

@@ -15,6 +15,7 @@ from pgmx.data import DiscreteTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
+from pgmx.scores.bounds import CELLS, LIKELIHOOD, FamilyBounds
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
 from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
 from pgmx.scores.gains import GainSource
@@ -54,6 +55,12 @@ class DiscreteScoring(TableMixin, PriorMixin):
         terms = self.score.terms(self.total_weight)
         return replace(terms, penalty=terms.penalty + self.parameter_cost) if self.parameter_cost else terms
 
+    @property
+    def bounds(self) -> FamilyBounds:
+        """What the terms prove of families that are not scored yet."""
+        terms = self.terms
+        return FamilyBounds(CELLS if terms.dirichlet else LIKELIHOOD, terms.penalty, self.table.cardinalities)
+
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
@@ -85,6 +92,11 @@ class WeightedScoring(DiscreteScoring):
     ):
         super().__init__(score, table, structure_prior)
         self.weights = weights
+
+    @property
+    def bounds(self) -> FamilyBounds:
+        """What the terms prove; a row of small weight has no largest probability under a Dirichlet score."""
+        return FamilyBounds() if self.terms.dirichlet else super().bounds
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None

@@ -7,6 +7,7 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.models import fit_linear_gaussian, to_linear_gaussian
 from pgmx.scores.binding.scoring import PriorMixin, strip_data
+from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
 from pgmx.scores.gains import GainSource
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer, refuse_constant
 from pgmx.scores.priors import StructurePrior
@@ -38,12 +39,18 @@ class GaussianScoring(PriorMixin):
         refuse_constant(self.moments, self.names)
         self._set_prior(structure_prior)
 
+    @property
+    def bounds(self) -> FamilyBounds:
+        """What the score proves of families that are not scored yet."""
+        return FamilyBounds(LIKELIHOOD, self.score.parameter_cost(self.moments.n) + self.parameter_cost)
+
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer; `n_jobs` does not apply."""
-        cost = self.score.parameter_cost(self.moments.n) + self.parameter_cost
-        return gaussian_scorer(self.moments, cost, allowed=allowed, max_indegree=max_indegree, names=self.names)
+        return gaussian_scorer(
+            self.moments, self.bounds.cost, allowed=allowed, max_indegree=max_indegree, names=self.names
+        )
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network; `prior` is of discrete ones."""

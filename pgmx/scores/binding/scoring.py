@@ -16,6 +16,7 @@ from pgmpy.structure_score import BaseStructureScore
 from pgmx.checks import count_workers
 from pgmx.models import to_dag
 from pgmx.parallel.spread import make_sendable, shares_memory
+from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FunctionGains, GainSource
 from pgmx.scores.priors import StructurePrior, check_bonus
@@ -29,6 +30,11 @@ class Scoring(Protocol):
     names: list[Hashable]
     bonus: tuple[float, float, float]  # what an addition, a deletion and a reversal change in the log prior
     equivalent: bool  # whether Markov equivalent graphs have the same score
+
+    @property
+    def bounds(self) -> FamilyBounds:
+        """What the score proves of families that are not scored yet."""
+        ...
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
@@ -54,6 +60,11 @@ class PriorMixin:
 
     names: list[Hashable]
     score: Any
+
+    @property
+    def bounds(self) -> FamilyBounds:
+        """What the score proves of families that are not scored yet: nothing, unless a subclass knows its formula."""
+        return FamilyBounds()
 
     def _set_prior(self, structure_prior: StructurePrior | None) -> None:
         self.structure_prior = structure_prior

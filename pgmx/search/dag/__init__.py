@@ -6,6 +6,7 @@
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
 - `best_first`: best-first search over directed acyclic graphs
+- `exact`: the network of highest score, and the proof
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `problem`: what a search over directed acyclic graphs is given, in a form that can be sent to another process
 - `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back

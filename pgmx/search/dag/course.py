@@ -36,6 +36,8 @@ class Course:
         self.run = Run(SearchProgress) if run is None else run
         self.n_iter = 0
         self.best_score = -np.inf
+        #: No graph has a higher score; NaN where the search proves nothing.
+        self.upper_bound = np.nan
         self.stage = 0
         self.memo = Snapshot({})
         #: What a graph of the checkpoint must be; None where the search was not resumed.

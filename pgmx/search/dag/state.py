@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
+from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.gains import GainSource
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
@@ -209,6 +210,8 @@ class DagProblem:
     offset: float = 0.0
     max_candidates: int | None = None
     all_moves: bool = False
+    #: What the score proves of families that are not scored yet.
+    bounds: FamilyBounds = field(default_factory=FamilyBounds)
 
     def make_state(self) -> DagState:
         """Return a new state at the first graph."""
