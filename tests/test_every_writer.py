@@ -24,7 +24,7 @@ from pgmx.cli.console import user_errors
 from pgmx.data import encode, open_table, write_table
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
-from pgmx.models import save_gaussian_network, save_markov_network, save_model
+from pgmx.models import LinearDynamicalSystem, save_gaussian_network, save_markov_network, save_model
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 from pgmx.parallel.spread import make_sendable
 from pgmx.plotting import save_picture
@@ -62,6 +62,13 @@ def write_in_pieces(path):
     write_table((STATES[i : i + 50] for i in range(0, len(STATES), 50)), path)
 
 
+def write_forecast(path):
+    series = LinearDynamicalSystem(["x", "y"], np.eye(2) / 2)
+    save_model(series, "series.npz")
+    pd.DataFrame({"x": [1.0, 2.0], "y": [2.0, 1.0]}).to_csv("rows.csv", index=False)
+    run_command("forecast", "series.npz", "rows.csv", "--steps", 9, "--out", path)
+
+
 WRITERS = {
     **{
         f"a.{suffix}": lambda path: save_model(fitted().model_, path) for suffix in ("bif", "xmlbif", "json", "graphml")
@@ -85,6 +92,7 @@ WRITERS = {
     "out.json": lambda path: learn("--out", path),
     "plot.svg": lambda path: learn("--plot", path),
     "history.png": lambda path: learn("--plot-history", path),
+    "forecast.csv": write_forecast,
     "strengths.csv": lambda path: run_command("bootstrap", "states.pgmx", "--resamples", 2, "--out", path),
 }
 USUAL = ("m.npz", "t.pgmx", "pieces.pgmx", "out.json", "strengths.csv")

@@ -104,6 +104,7 @@ def learn(source, **options):
       pgmx learn cells.csv --method glasso --nonparanormal kendall --select ebic --plot-history path.svg
       pgmx learn genes.parquet --method clime --lam-ratio 0.4 --n-jobs -1 --out genes.npz --plot genes.svg
       pgmx learn sales.csv --method lds --lags 2 --time-column month --intercept --out sales.npz --plot sales.svg
+      pgmx learn sales.csv --method lds --select cv --seasonal-period 12 --exogenous-columns price --time-column month
 
     \b
     An edge file names two columns of the table per line (a first line "from,to" is skipped):
@@ -279,6 +280,9 @@ def infer(model, **options):
 @click.option(
     "--time-column", metavar="NAME", help="The column of the times, which the forecast continues. Default: row numbers."
 )
+@shared.file_option(
+    "--exogenous", "A table of the exogenous columns of the model, a row per step; the times are in its order."
+)
 @click.option(
     "--coverage",
     metavar="SHARE",
@@ -291,7 +295,8 @@ def forecast(model, source, **options):
 
     MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds.
     SOURCE is a CSV or Parquet file of the series, oldest row first; the forecast follows its last rows, as many as the
-    model has lags.
+    model has lags. Seasons are counted from the first row of SOURCE, which has to be that of the table that was learned
+    from.
 
     Printed is CSV, a row per step: its time, and the mean of each series. Times that are not regular are not continued:
     steps are numbered 1, 2, ... then.

@@ -90,6 +90,11 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     if hasattr(network, "sparse_precision"):
         _score_gaussian(network, model, source, names, missing)
         return
+    if hasattr(network, "lagged_edges"):
+        raise ValueError(
+            f"{model} is of time series, whose rows depend on those before them: pgmx forecast takes a linear "
+            "dynamical system, pgmx compare two graphs"
+        )
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
     title, path = _find_table(source)

@@ -8,11 +8,19 @@ import click
 from pgmx.cli.inputs.paths import check_writable
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
 def forecast(
-    model: str, source: str, *, steps: int, time_column: str | None, coverage: float | None, out: Path | None
+    model: str,
+    source: str,
+    *,
+    steps: int,
+    time_column: str | None,
+    exogenous: Path | None,
+    coverage: float | None,
+    out: Path | None,
 ) -> None:
     """Forecast the rows after those of a file, and print or write them as CSV."""
     if out is not None:
@@ -21,7 +29,8 @@ def forecast(
         check_writable(out, "--out")
     system = _read_system(Path(model))
     history = _read_history(Path(source), system, time_column)
-    table = _forecast(system, history, steps, coverage, model)
+    later = _read_exogenous(exogenous, system, model, history, steps)
+    table = _forecast(system, history, steps, coverage, model, later)
     text = table.to_csv(index_label=table.index.name, lineterminator="\n")
     if out is None:
         click.echo(text, nl=False)
@@ -44,13 +53,40 @@ def _read_system(path: Path) -> Any:
     system = read_model(path)
     if not isinstance(system, LinearDynamicalSystem):
         raise ValueError(f"{path} holds a {type(system).__name__}, which does not forecast: {remedy}")
-    if system.exogenous_names:
-        columns = ", ".join(map(repr, system.exogenous_names))
-        raise ValueError(
-            f"{path} has the exogenous columns {columns}, whose later rows this command does not take: call "
-            "LinearDynamicalSystem.predict(history, steps, exogenous=...)"
-        )
     return system
+
+
+def _read_exogenous(
+    path: Path | None, system: Any, model: str, history: "pd.DataFrame", steps: int
+) -> "np.ndarray | None":
+    """Return the exogenous rows of the forecast, the seasonal columns counted from the first row of the history."""
+    import numpy as np
+
+    from pgmx.cli.learn.gaussian import read_numbers
+    from pgmx.data.series.options import make_seasons, split_seasons
+    from pgmx.data.series.time_index import count_positions
+
+    columns, period = split_seasons(system.exogenous_names)
+    names = ", ".join(map(repr, columns))
+    if bool(columns) != (path is not None):
+        if path is None:
+            raise ValueError(f"{model} has the exogenous column(s) {names}: give their later rows by --exogenous FILE")
+        raise ValueError(f"--exogenous {path}: {model} has no exogenous columns, leave it out")
+    parts = []
+    if path is not None:
+        if not path.exists():
+            raise ValueError(f"--exogenous {path}: no such file")
+        rows = read_numbers(path, "error").rename(columns=str)
+        absent = [str(name) for name in columns if str(name) not in rows.columns]
+        if absent:
+            raise ValueError(f"--exogenous {path} lacks the column(s) {', '.join(map(repr, absent))}")
+        if len(rows) < steps:
+            raise ValueError(f"--exogenous {path} has {len(rows)} rows, and --steps {steps} needs as many")
+        parts.append(rows[[str(name) for name in columns]].to_numpy()[:steps])
+    if period is not None:
+        last = int(count_positions(history.index)[-1])
+        parts.append(make_seasons(last + 1 + np.arange(steps), period))
+    return np.hstack(parts) if parts else None
 
 
 def _read_history(path: Path, system: Any, time_column: str | None) -> "pd.DataFrame":
@@ -79,7 +115,8 @@ def _read_history(path: Path, system: Any, time_column: str | None) -> "pd.DataF
             )
         labels = make_labels(table[time_column].array, f" of {path}").set_names(time_column)
         read_times(labels, irregular="ignore", missing="error", where=f" of {path}")  # they must increase
-    others = [str(name) for name in rows if name not in system.names and name != time_column]
+    known = {*system.names, *map(str, system.exogenous_names), time_column}
+    others = [str(name) for name in rows if name not in known]
     if others:
         raise ValueError(
             f"column(s) {', '.join(map(repr, others))} of {path} are no series of the model: leave them out, or name a "
@@ -88,7 +125,9 @@ def _read_history(path: Path, system: Any, time_column: str | None) -> "pd.DataF
     return rows[list(system.names)].set_axis(labels, axis=0)
 
 
-def _forecast(system: Any, history: "pd.DataFrame", steps: int, coverage: float | None, model: str) -> "pd.DataFrame":
+def _forecast(
+    system: Any, history: "pd.DataFrame", steps: int, coverage: float | None, model: str, exogenous: "np.ndarray | None"
+) -> "pd.DataFrame":
     """Return the forecasts, with the bounds of their intervals behind each series where `coverage` is given."""
     import pandas as pd
 
@@ -96,13 +135,13 @@ def _forecast(system: Any, history: "pd.DataFrame", steps: int, coverage: float 
 
     last = history.iloc[-system.lags :]
     index = continue_index(history.index, steps)  # of all rows: a frequency is inferred from three at least
-    means = system.predict(last, steps)
+    means = system.predict(last, steps, exogenous=exogenous)
     names = {name: str(name) for name in system.names}
     if coverage is None:
         return means.set_axis(index, axis=0).rename(columns=names)
     if system.noise_covariance is None:
         raise ValueError(f"--coverage {coverage:g} needs the noise of the system, which {model} lacks: leave it out")
-    lower, upper = system.predict_interval(last, steps, coverage)
+    lower, upper = system.predict_interval(last, steps, coverage, exogenous=exogenous)
     columns: dict[str, pd.Series] = {}
     for name, text in names.items():
         columns |= {text: means[name], f"{text} lower": lower[name], f"{text} upper": upper[name]}

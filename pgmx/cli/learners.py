@@ -11,6 +11,7 @@ from pgmx.cli.methods import (
     METHODS,
     SCORE_TRANSFORMS,
     SERIES_METHODS,
+    SVARM_METHODS,
     methods_of,
 )
 
@@ -18,7 +19,8 @@ from pgmx.cli.methods import (
 _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
 
 #: By what each family chooses a penalty.
-_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "series": ()}
+_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
+_SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic"))
 
 #: Names of scores by the weight that a forest calls them.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
@@ -68,6 +70,11 @@ def _check_gaussian(options: dict) -> None:
         if options["plot_history"] is not None:
             raise ValueError(f"--plot-history of --method {options['method']} draws a path of penalties: give --select")
         return
+    _check_path(options)
+
+
+def _check_path(options: dict) -> None:
+    """Refuse penalties that are no end of the path that --select chooses from."""
     if options["lam"] is not None:
         raise ValueError(
             "--lam is one penalty, and --select chooses from a path of them: say where that ends by --lam-ratio"
@@ -79,7 +86,16 @@ def _check_gaussian(options: dict) -> None:
 
 
 def _check_series(options: dict) -> None:
-    _check_penalty(options, "series")
+    from pgmx.solvers.time_series.svarm.kernels import NAMES
+
+    _check_penalty(options, options["method"])
+    if options["select"] is not None:
+        _check_path(options)
+        if options["screen"] is not None:
+            raise ValueError("--select takes all cross-products, which --screen does without: leave one of them out")
+    for kernel in options["kernels"] or ():
+        if kernel not in NAMES:
+            raise ValueError(f"--kernels {kernel}: choose of {', '.join(NAMES)}")
     for choice in ("category", "pairwise"):
         _check_missing(options, choice, "error, drop")
     method = options["method"]
@@ -92,7 +108,7 @@ def _check_series(options: dict) -> None:
 def _check_penalty(options: dict, family: str) -> None:
     if options["lam"] is not None and options["lam_ratio"] is not None:
         raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
-    select, allowed = options["select"], _SELECTIONS[family]
+    select, allowed = options["select"], _SELECTIONS.get(family, ())
     if select is not None and select not in allowed:
         raise ValueError(
             f"--select {select} is not for --method {options['method']}: choose one of {', '.join(allowed)}"
@@ -123,7 +139,7 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
     if method in GAUSSIAN_METHODS:
         return _gaussian_learner(options, show)
     if method in SERIES_METHODS:
-        return _series_learner(options)
+        return _series_learner(options, knowledge, show)
     arguments = {**_parameters(options), **knowledge, "missing": options["missing"]}
     if method in FORESTS:
         if options["score"] is not None:
@@ -167,24 +183,36 @@ def _gaussian_learner(options: dict, show: dict):
         learner = estimators.Nonparanormal(learner, correlation=ranks, **missing, **n_jobs)
     if select is None:
         return learner
+    return _choose_penalty(learner, options, show, max_time=options["max_time"])
+
+
+def _choose_penalty(learner: Any, options: dict, show: dict, max_time: float | None) -> Any:
+    """Return a learner that chooses the penalty of another, as --select says."""
+    from pgmx.estimators import SelectedGraph
+
     ends = {} if options["lam_ratio"] is None else {"lam_min_ratio": options["lam_ratio"]}
-    return estimators.SelectedGraph(
+    return SelectedGraph(
         learner,
-        selection=select,
-        max_time=options["max_time"],
+        selection=options["select"],
+        max_time=max_time,
         random_state=options["random_state"],
+        n_jobs=options["n_jobs"],
         **show,
-        **n_jobs,
         **ends,
     )
 
 
-def _series_learner(options: dict):
+def _series_learner(options: dict, knowledge: dict, show: dict):
     from pgmx import estimators
 
-    method, arguments = options["method"], _parameters(options)
+    method, select = options["method"], options["select"]
+    arguments = _parameters(options, without=("lam", "lam_ratio") if select else ()) | knowledge
     if method in ("lds", "scalable-lds"):
         arguments["random_state"] = options["random_state"]
     if method == "tensor-sem":
         arguments["exogenous"] = "blind" if options["exogenous_power"] is None else "partial"
-    return getattr(estimators, METHODS[method])(**arguments, missing=options["missing"])
+    if method != "dense-lds":
+        arguments |= show
+    max_time = arguments.pop("max_time", None) if select and method == "lds" else None
+    learner = getattr(estimators, METHODS[method])(**arguments, missing=options["missing"])
+    return learner if select is None else _choose_penalty(learner, options, show, max_time)

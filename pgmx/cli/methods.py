@@ -44,7 +44,9 @@ class Parameter(NamedTuple):
     scope: str = ""
 
 
-_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS)
+_LAGGED = (*LDS_METHODS, *SVARM_METHODS)
+_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED)
+_LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
 
 #: Options that only some methods take.
 LEARNER_OPTIONS = {
@@ -53,7 +55,7 @@ LEARNER_OPTIONS = {
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],
-    "max_time": [Parameter([*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, *SVARM_METHODS], "max_time")],
+    "max_time": [Parameter(_LIMITED, "max_time")],
     "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],
@@ -78,17 +80,22 @@ LEARNER_OPTIONS = {
         Parameter(["best-choice", "online"], "alpha", 0.5),
         Parameter(["edge-grafting"], "alpha", 0.0, text="one edge per round", scope="edge-grafting"),
     ],
-    "select": [Parameter(["group-lasso"], "selection"), Parameter(GAUSSIAN_METHODS)],
+    "select": [Parameter(["group-lasso"], "selection"), Parameter([*GAUSSIAN_METHODS, "lds", *SVARM_METHODS])],
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
     "solver": [Parameter(["clime"], "solver", "auto")],
-    "lags": [Parameter([*LDS_METHODS, *SVARM_METHODS], "lags", 1)],
+    "lags": [Parameter(_LAGGED, "lags", 1)],
     "time_column": [Parameter(SERIES_METHODS, "time_column")],
+    "groups": [Parameter(SERIES_METHODS, "groups")],
+    "exogenous_columns": [Parameter(_LAGGED, "exogenous_columns")],
+    "seasonal_period": [Parameter(_LAGGED, "seasonal_period")],
     "irregular": [Parameter(SERIES_METHODS, "irregular", "error")],
     "intercept": [Parameter([*LDS_METHODS, "tensor-sem"], "fit_intercept", False, text="none")],
     "k": [Parameter(["lds"], "k"), Parameter(["scalable-lds"], "k", 10, scope="scalable-lds")],
     "screen": [Parameter(["lds"], "screen")],
     "seeds": [Parameter(["scalable-lds"], "n_seeds", text="a fifth of the series")],
+    "kernels": [Parameter(["kernel-svarm"], "kernels", ("gaussian",), text="gaussian")],
+    "orient": [Parameter(["kernel-svarm"], "orient")],
     "window": [Parameter(["tensor-sem"], "window")],
     "exogenous_power": [Parameter(["tensor-sem"])],
 }

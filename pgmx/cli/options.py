@@ -1,5 +1,6 @@
 """Options that several commands share, written once; the defaults of learners come from `methods`."""
 
+import csv
 from pathlib import Path
 
 import click
@@ -26,6 +27,11 @@ def join_options(*several):
         return command
 
     return decorate
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names of an option that takes several, quoted as in a CSV file."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def file_option(name: str, help: str):
@@ -148,9 +154,10 @@ markov_options = join_options(
     _learner_option(
         "--select",
         None,
-        ["held-out", "ebic", "stars", "cv"],
+        ["held-out", "ebic", "stars", "cv", "aic", "bic"],
         "Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; Gaussian "
-        f"graphs by ebic, stars or cv, the path ending at --lam-ratio ({LAM_MIN_RATIO}), or below where that is best.",
+        f"graphs by ebic, stars or cv, the path ending at --lam-ratio ({LAM_MIN_RATIO}), or below where that is best; "
+        "so lds by ebic or cv (forecasts of later rows), svarm and kernel-svarm by aic or bic.",
     ),
 )
 
@@ -182,6 +189,20 @@ series_options = join_options(
     _learner_option(
         "--time-column", "NAME", None, "Time series: the column of the times. Without it rows are equidistant."
     ),
+    _learner_option("--groups", "NAME", None, "Time series: the column that tells the series of a panel apart."),
+    _learner_option(
+        "--exogenous-columns",
+        "A,B,...",
+        split_names,
+        "Linear dynamical systems, svarm, kernel-svarm: columns that are no series, and act on the rows that they "
+        "stand in.",
+    ),
+    _learner_option(
+        "--seasonal-period",
+        "N",
+        click.IntRange(min=2),
+        "Linear dynamical systems, svarm, kernel-svarm: rows of a season, whose means may differ.",
+    ),
     _learner_option("--lags", "L", _POSITIVE, "Time series: rows before a row that may act on it."),
     _learner_option(
         "--irregular",
@@ -202,6 +223,15 @@ series_options = join_options(
     ),
     _learner_option("--seeds", "N", _POSITIVE, "scalable-lds: N series whose parents are learned by the lasso."),
     _learner_option(
+        "--kernels", "A,B,...", split_names, "kernel-svarm: gaussian, poly2 or linear, or several, the data choosing."
+    ),
+    _learner_option(
+        "--orient",
+        None,
+        ["nonlinear"],
+        "kernel-svarm: direct instantaneous edges, where functions cannot be inverted. Default: no directions.",
+    ),
+    _learner_option(
         "--window", "N", click.IntRange(min=2), "tensor-sem: rows over which the inputs of the series keep their power."
     ),
     file_option(
@@ -213,12 +243,16 @@ series_options = join_options(
 
 #: What is known of the edges.
 knowledge_options = join_options(
-    file_option("--required", "CSV of edges from,to that the network must have."),
+    file_option(
+        "--required",
+        "CSV of edges from,to that the network must have; of time series as they are listed: a@t-1,b for a one row "
+        "before b.",
+    ),
     file_option("--forbidden", "CSV of edges from,to that it must not have."),
     file_option(
         "--tiers", "CSV of variable,tier, or one tier per line, the earliest first: no edge leads to an earlier one."
     ),
-    click.option("--roots", metavar="A,B,...", help="Variables without parents."),
+    click.option("--roots", metavar="A,B,...", type=split_names, help="Variables without parents."),
 )
 
 #: How long it takes, and what is repeated.

@@ -32,6 +32,11 @@ class PenaltyPath:
         return len(self) > 1 and self.selected == len(self) - 1
 
     @property
+    def ends_in_chosen_graph(self) -> bool:
+        """Whether the smallest penalty has the graph of the chosen one, so that a longer path might choose another."""
+        return self.selected >= 0 and np.array_equal(self._edges(self.selected), self._edges(len(self) - 1))
+
+    @property
     def n_edges(self) -> np.ndarray:
         """Edges under each penalty."""
         return np.array([len(self._edges(k)) for k in range(len(self))], dtype=np.int64)

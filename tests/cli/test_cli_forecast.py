@@ -48,3 +48,36 @@ def test_faults(table):
     assert "is no column" in refused("forecast", "model.npz", table, "--time-column", "hour")
     assert "suffix must be .csv" in refused("forecast", "model.npz", table, "--out", "later.txt")
     assert "day" in refused("forecast", "model.npz", table)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_seasons_are_counted_and_exogenous_rows_are_read(timed):
+    rng, days = np.random.default_rng(0), pd.date_range("2020-01-01", periods=90)
+    rows = rng.standard_normal((90, 3)) + np.arange(90)[:, None] % 7
+    frame = pd.DataFrame(rows, columns=["a", "b", "push"]).assign(day=days).drop(index=[40, 41] if timed else [])
+    later = pd.DataFrame({"note": np.arange(9), "push": rng.standard_normal(9)})
+    frame = frame if timed else frame.drop(columns="day")
+    frame.to_csv("rows.csv", index=False)
+    later.to_csv("later.csv", index=False)
+    times = {"time_column": "day", "missing": "drop"} if timed else {}
+    learner = DenseLDS(seasonal_period=7, exogenous_columns=["push"], fit_intercept=True, **times).fit(frame)
+    save_model(learner.model_, "driven.npz")
+    command = ("forecast", "driven.npz", "rows.csv", *(("--time-column", "day") if timed else ()))
+    text = done(*command, "--steps", 9, "--exogenous", "later.csv", "--coverage", 0.8)
+    printed = pd.read_csv(io.StringIO(text), index_col=0)
+    expected = learner.predict(frame, 9, exogenous=later[["push"]])
+    np.testing.assert_allclose(printed[["a", "b"]], expected, rtol=1e-9)
+    lower, _ = learner.predict_interval(frame, 9, 0.8, exogenous=later[["push"]])
+    np.testing.assert_allclose(printed[["a lower", "b lower"]], lower, rtol=1e-9)
+    assert "later.csv has 9 rows, and --steps 10 needs as many" in refused(
+        *command, "--steps", 10, "--exogenous", "later.csv"
+    )
+    later[["note"]].to_csv("later.csv", index=False)
+    assert "--exogenous later.csv lacks the column(s) 'push'" in refused(*command, "--exogenous", "later.csv")
+    assert "--exogenous none.csv: no such file" in refused(*command, "--exogenous", "none.csv")
+
+
+def test_exogenous_rows_of_a_model_without_are_refused(table):
+    assert "model.npz has no exogenous columns, leave it out" in refused(
+        "forecast", "model.npz", table, "--time-column", "day", "--exogenous", table
+    )

@@ -104,4 +104,6 @@ def test_other_models_are_refused():
     assert "silent.npz lacks: leave it out" in refused("forecast", "silent.npz", "plain.csv", "--coverage", 0.5)
     driven = LinearDynamicalSystem(["a", "b"], FIRST, exogenous_coef=[[1.0], [0.0]], exogenous_names=["sun"])
     save_model(driven, "driven.npz")
-    assert "driven.npz has the exogenous columns 'sun'" in refused("forecast", "driven.npz", "plain.csv")
+    assert "driven.npz has the exogenous column(s) 'sun': give their later rows by --exogenous" in refused(
+        "forecast", "driven.npz", "plain.csv"
+    )

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers.command_line import done, refused
-from pgmx.estimators import DenseLDS, SparsityInducingLDS
+from pgmx.estimators import DenseLDS, KernelSVARM, SelectedGraph, SparsityInducingLDS
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph, read_model
 
 COEF = np.array([[0.7, 0.0, 0.0], [-0.6, 0.5, 0.0], [0.0, 0.0, 0.3]])
@@ -78,6 +78,66 @@ def test_every_method_writes_a_graph_and_a_picture(method, table, workdir):
         ElementTree.parse(workdir / "g.svg")
 
 
+def test_panels_seasons_and_columns_that_are_no_series(rows):
+    frame = rows.reset_index(names="month").assign(push=np.sin(np.arange(400)), unit=np.repeat(["u", "v"], 200))
+    frame.to_csv("panel.csv", index=False)
+    options = ("--groups", "unit", "--exogenous-columns", "push", "--seasonal-period", 12, "--out", "m.npz")
+    text = done("learn", "panel.csv", *MONTHLY, "--method", "dense-lds", *options)
+    assert "398 rows with all lags before them, 3 variables" in text
+    expected = DenseLDS(time_column="month", groups="unit", exogenous_columns=["push"], seasonal_period=12).fit(frame)
+    system = read_model("m.npz")
+    np.testing.assert_allclose(system.coef, expected.coef_, rtol=1e-9, atol=1e-12)
+    assert system.exogenous_names == ("push", *(f"season {season}" for season in range(1, 12)))
+
+
+def test_edges_are_known_as_they_are_listed(table):
+    for name, text in (("must.csv", "from,to\nwind@t-2,rain\n"), ("never.csv", "rain@t-1,river\nwind@t-1,wind\n")):
+        with open(name, "w") as file:
+            file.write(text)
+    known = ("--lags", 2, "--required", "must.csv", "--forbidden", "never.csv")
+    for method in ("lds", "svarm"):
+        listed = set(edges(done("learn", table, *MONTHLY, "--method", method, *known)))
+        assert "wind@t-2 -> rain" in listed and not {"rain@t-1 -> river", "wind@t-1 -> wind"} & listed
+    assert "'wind@t-2' is no column of the table, did you mean 'wind@t-1'?" in refused(
+        "learn", table, *MONTHLY, "--method", "lds", "--required", "must.csv"
+    )
+    with open("must.csv", "w") as file:
+        file.write("wind,rain\n")
+    assert "with one of the lags 1" in refused(
+        "learn", table, *MONTHLY, "--method", "lds", "--required", "must.csv", "--out", "m.npz"
+    )
+
+
+def test_penalties_are_chosen(table, rows):
+    text = done("learn", table, *MONTHLY, "--method", "lds", "--select", "ebic")
+    chosen = SelectedGraph(SparsityInducingLDS()).fit(rows)
+    assert printed("lam", text).startswith(f"{chosen.lam_:.6g}, ") and "(by ebic among " in printed("lam", text)
+    assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river", "wind@t-1 -> wind"} == set(edges(text))
+    text = done("learn", table, *MONTHLY, "--method", "svarm", "--select", "bic", "--lam-ratio", 0.05)
+    assert "(by bic among 20" in printed("lam", text)
+    text = done("learn", table, *MONTHLY, "--method", "kernel-svarm", "--kernels", "gaussian, linear")
+    kernels = KernelSVARM(kernels=["gaussian", "linear"]).fit(rows)
+    assert printed("objective", text) == f"{kernels.objective_:.6f}"
+
+
+def test_systems_and_graphs_are_compared_but_not_scored(table):
+    done("learn", table, *MONTHLY, "--method", "dense-lds", "--out", "all.npz")
+    done("learn", table, *MONTHLY, "--method", "lds", "--select", "ebic", "--out", "some.json")
+    text = done("compare", "all.npz", "some.json")
+    assert "shd      5 (" in text
+    assert "\nonly in all.npz: 5\n" in text and "\n  wind@t-1 -> rain\n" in text
+    for model in ("all.npz", "some.json"):
+        assert f"{model} is of time series" in refused("score", model, table)
+
+
+def test_runs_that_the_clock_ends_say_so(tmp_path):
+    wide = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 300)))
+    wide.columns = [f"x{v}" for v in wide]
+    wide.to_csv("wide.csv", index=False)
+    text = done("learn", "wide.csv", "--method", "lds", "--lam-ratio", 0.9, "--max-time", 1e-6, "-q")
+    assert printed("ended", text) == "by --max-time, before all was solved"
+
+
 def test_instantaneous_edges_without_direction_are_listed_once(table):
     text = done("learn", table, *MONTHLY, "--method", "svarm", "--lam-ratio", 0.01, "--out", "g.json")
     graph = read_model("g.json")
@@ -145,7 +205,17 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
         (("lds", "--missing", "pairwise"), "--missing pairwise is not for --method lds: choose one of error, drop"),
         (("lds", "--n-jobs", 2), "--n-jobs is not for --method lds"),
-        (("lds", "--required", "e.csv"), "--required is for --method hill-climb"),
+        (("lds", "--required", "e.csv"), "no such edge file: e.csv"),
+        (("tensor-sem", "--required", "e.csv"), "--required is for --method hill-climb"),
+        (("lds", "--select", "aic"), "--select aic is not for --method lds: choose one of ebic, cv"),
+        (("svarm", "--select", "cv"), "--select cv is not for --method svarm: choose one of aic, bic"),
+        (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, and --select chooses from a path"),
+        (("lds", "--select", "cv", "--screen", 2), "--select takes all cross-products, which --screen does without"),
+        (("svarm", "--kernels", "linear"), "--kernels is for --method kernel-svarm, not for svarm"),
+        (("kernel-svarm", "--kernels", "linear,cubic"), "--kernels cubic: choose of gaussian, poly2, linear"),
+        (("kernel-svarm", "--kernels", "linear", "--orient", "nonlinear", *MONTHLY), "--orient nonlinear needs"),
+        (("lds", "--groups", "unit", *MONTHLY), "--groups names 'unit', which is no column"),
+        (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
         (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 502"),
         (("tensor-sem",), "--method tensor-sem needs --window"),

@@ -1,7 +1,7 @@
 """What the user knows of the edges: files of edges and tiers, and names of variables."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,30 @@ def learner_knowledge(options: dict, columns: Sequence) -> dict:
     if options["tiers"] is not None:
         arguments["tiers"] = read_tiers(options["tiers"], columns)
     if options["roots"] is not None:
-        names = next(csv.reader([options["roots"]], skipinitialspace=True), [])
-        arguments["root_nodes"] = [_column(name.strip(), columns, "--roots") for name in names]
+        arguments["root_nodes"] = [_column(name, columns, "--roots") for name in options["roots"]]
     for option in ("root", "class_node"):
         if options[option] is not None:
             arguments[option] = _column(options[option], columns, f"--{option.replace('_', '-')}")
     return arguments
 
 
-def read_edges(path: Path, columns: Sequence) -> list[tuple]:
-    """Read edges between columns from a CSV file of two fields per line, with or without a header ``from,to``."""
+def lagged_knowledge(options: dict, names: Sequence, lags: int) -> dict:
+    """Return the edges that the options name as arguments of a learner of series: ``a@t-1`` is a, one row before."""
+    nodes = {lagged_name(name, lag): (name, lag) for lag in range(lags + 1) for name in names}
+    files = {f"{option}_edges": options[option] for option in ("required", "forbidden")}
+    return {argument: read_edges(path, nodes) for argument, path in files.items() if path is not None}
+
+
+def lagged_name(name: Any, lag: int) -> str:
+    """Return a node (name, lag) as commands print it: ``a@t-1`` is a, one row before."""
+    return f"{name}@t-{lag}" if lag else str(name)
+
+
+def read_edges(path: Path, columns: Sequence | Mapping) -> list[tuple]:
+    """Read edges between columns from a CSV file of two fields per line, with or without a header ``from,to``.
+
+    A mapping has what stands for each name.
+    """
     rows, _ = _rows(path, "edge file", _HEADERS, columns)
     edges = []
     for line, row in rows:
@@ -54,7 +68,7 @@ def read_tiers(path: Path, columns: Sequence) -> list[list]:
     return [tiers[number] for number in sorted(tiers)]
 
 
-def _rows(path: Path, kind: str, headers: Sequence, columns: Sequence) -> tuple[list[tuple[int, list[str]]], bool]:
+def _rows(path: Path, kind: str, headers: Sequence, columns: Collection) -> tuple[list[tuple[int, list[str]]], bool]:
     """Return the lines that are not empty, with their numbers, and whether there was a header, which is left out."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -74,9 +88,9 @@ def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
-def _column(name: str, columns: Sequence, where: str):
+def _column(name: str, columns: Sequence | Mapping, where: str):
     """Return the column of a name, or raise and say where the name stands."""
-    known = {str(column): column for column in columns}
+    known = columns if isinstance(columns, Mapping) else {str(column): column for column in columns}
     if name not in known:
         raise ValueError(f"{where}: {name!r} is no column of the table{_hint(name, known)}")
     return known[name]

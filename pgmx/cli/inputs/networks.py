@@ -4,13 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from pgmx.checks import explain_unreadable
+from pgmx.cli.inputs.knowledge import lagged_name
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, NETWORK_SUFFIXES
 
 _READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
 
 
 def read_network(text: str) -> Any:
-    """Read a graph or a network, bundled or from a file; .graphml may hold a graph alone."""
+    """Read a graph or a network, bundled or from a file; .graphml may hold a graph alone.
+
+    Of a linear dynamical system its graph over (name, lag).
+    """
     from pgmx.datasets import list_networks, load_network
 
     names = list_networks()
@@ -32,7 +36,7 @@ def read_network(text: str) -> Any:
 
     model = read_model(path)
     if isinstance(model, LinearDynamicalSystem):
-        raise ValueError(f"{path} holds a linear dynamical system: save the graph of its to_networkx()")
+        return model.to_networkx()
     if not len(model):
         raise ValueError(f"{path} holds no variables: is it a {suffix} file?")
     return model
@@ -60,7 +64,8 @@ def with_text_names(graph, text: str):
     """Return the graph alone, its nodes named by their text: files differ in what types they keep."""
     import networkx as nx
 
-    names = {node: str(node) for node in graph.nodes()}
+    is_lagged = hasattr(graph, "lagged_edges")
+    names = {node: lagged_name(*node) if is_lagged else str(node) for node in graph.nodes()}
     if len(set(names.values())) < len(names):
         raise ValueError(f"{text}: two variables have the same text for a name, rename one of them")
     plain = nx.DiGraph() if graph.is_directed() else nx.Graph()

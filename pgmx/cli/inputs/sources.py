@@ -51,7 +51,7 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
         table = encode(sample(truth, options["rows"] or DEFAULT_ROWS, random_state=options["random_state"]))
     else:
         truth = None
-        columns = _peek(where.path)
+        columns = peek_columns(where.path)
         if columns is not None:
             learner_knowledge(options, columns)
         table = _open_file(where.path, options)
@@ -59,7 +59,7 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
     return data, learner_knowledge(options, data.columns)
 
 
-def _peek(path: Path) -> list | None:
+def peek_columns(path: Path) -> list | None:
     """Return the names of the columns without reading the rows; None where reading them will say what is wrong."""
     from pyarrow import parquet
 

@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from pgmx.cli import report
+from pgmx.cli.inputs.knowledge import lagged_knowledge, lagged_name
 from pgmx.cli.inputs.paths import Source
+from pgmx.cli.inputs.sources import peek_columns
 from pgmx.cli.learners import make_learner
 from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS
 
@@ -26,7 +28,10 @@ _MOST_NODES, _MOST_LINKS = 30, 150
 #: Options of the command by the parameters of learners that errors name.
 _OPTIONS = {"missing": "--missing"} | {
     parameter.name: f"--{option.replace('_', '-')}"
-    for option in ("time_column", "irregular", "lags", "k", "screen", "seeds", "window", "max_time", "lam", "lam_ratio")
+    for option in (
+        *("time_column", "groups", "exogenous_columns", "seasonal_period", "irregular", "lags", "k", "screen", "seeds"),
+        *("window", "max_time", "lam", "lam_ratio", "kernels", "orient", "required", "forbidden"),
+    )
     for parameter in LEARNER_OPTIONS[option]
 }
 
@@ -36,19 +41,29 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
     known = {}
     if options["exogenous_power"] is not None:
         known["exogenous_power"] = _read_powers(options["exogenous_power"])
-    learner = make_learner(options, {})
+    chosen = make_learner(options, _read_knowledge(where.path, options))
     with warnings.catch_warnings(), spelling_options(options["time_column"]):
-        # The report says it in words of this command.
-        warnings.filterwarnings("ignore", ".* stopped at a duality gap", UserWarning)
-        seconds = report.fit_timed(learner, where.path, **known)
-    method = options["method"]
-    _report(where, learner, method, seconds)
+        # The report says these in words of this command.
+        warnings.filterwarnings("ignore", ".* (stopped at a duality gap|was ended by|did not reach tol)", UserWarning)
+        warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
+        seconds = report.fit_timed(chosen, where.path, **known)
+    method, learner = options["method"], getattr(chosen, "estimator_", chosen)
+    _report(where, chosen, options, seconds)
     # The two coefficients of an edge without a direction differ, its strength is one number.
     attribute, column = ("strength", "strength") if method in SVARM_METHODS else ("weight", "coefficient")
     rows = [] if quiet else _list_edges(learner.graph_, attribute)
     if rows:
         report.strength_lines(rows, (column,), MOST_EDGES)
     _write(learner, targets)
+
+
+def _read_knowledge(path: Path | None, options: dict) -> dict:
+    """Return what the options say of the edges over (name, lag)."""
+    if path is None or (options["required"] is None and options["forbidden"] is None):
+        return {}
+    others = {options["time_column"], options["groups"], *(options["exogenous_columns"] or ())}
+    names = [name for name in peek_columns(path) or [] if name not in others]
+    return lagged_knowledge(options, names, options["lags"] or 1)
 
 
 @contextmanager
@@ -69,6 +84,7 @@ def _spell_options(text: str) -> str:
     """Return a text with the options of the command for parameters of learners."""
     names = "|".join(sorted(_OPTIONS, key=len, reverse=True))
     text = re.sub(rf"\b({names})=(?:'([^']*)'|(\S*?))(?=[\s,;:.)]|$)", _spell_match, text)
+    text = re.sub(rf"\b({names})(?= (?:names|holds)\b)", lambda match: _OPTIONS[match[1]], text)
     return re.sub(r"\btime_column\b", "--time-column", text)
 
 
@@ -84,7 +100,9 @@ def _read_powers(path: Path) -> Any:
     return read_whole(path)
 
 
-def _report(where: Source, learner: Any, method: str, seconds: float) -> None:
+def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
+    """Print what was learned; `chosen` is the learner, or what has chosen its penalty."""
+    method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     windows = getattr(learner, "window_lengths_", None)
     n_rows = learner.n_targets_ if windows is None else int(windows.sum())
     kind = "with all lags before them" if windows is None else f"in {len(windows)} windows"
@@ -97,8 +115,11 @@ def _report(where: Source, learner: Any, method: str, seconds: float) -> None:
     if hasattr(learner, "dual_gap_"):
         ending = "converged" if learner.converged_ else "stopped before convergence"
         _line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({ending})")
+    elif not getattr(learner, "converged_", True):
+        by = "--max-time" if learner.stopped_by_ == "max_time" else learner.stopped_by_
+        _line("ended", f"by {by}, before all was solved")
     if hasattr(learner, "lam_max_"):
-        _line("lam", report.penalty_text(learner, None))
+        _line("lam", report.penalty_text(chosen, options["select"]))
     elif hasattr(learner, "lam_"):
         _line("lam", f"{learner.lam_:.6g}")
     graph = learner.graph_
@@ -116,8 +137,7 @@ def _list_edges(graph: Any, attribute: str) -> list[tuple[str, float]]:
     rows = []
     for (source, lag), (target, _), numbers in graph.edges(data=True):
         if not numbers.get("undirected"):
-            past = f"@t-{lag}" if lag else ""
-            rows.append((f"{source}{past} -> {target}", numbers[attribute]))
+            rows.append((f"{lagged_name(source, lag)} -> {target}", numbers[attribute]))
         elif (str(source), repr(source)) < (str(target), repr(target)):
             rows.append((f"{source} -- {target}", numbers[attribute]))
     return rows

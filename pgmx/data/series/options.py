@@ -62,6 +62,14 @@ class SeriesOptions:
         return set(special)
 
 
+def split_seasons(names: tuple) -> tuple[tuple, int | None]:
+    """Return the exogenous names before those of the seasons, and the period; None without seasons."""
+    for number in range(len(names)):
+        if names[number:] == tuple(f"season {season}" for season in range(1, len(names) - number + 1)):
+            return names[:number], len(names) - number + 1
+    return names, None
+
+
 def make_seasons(positions: np.ndarray, period: int) -> np.ndarray:
     """Return the columns (T, period - 1) of the seasons 1 to period - 1: 1 where it is that season, less 1 / period."""
     return (np.asarray(positions)[:, None] % period == np.arange(1, period)) - 1.0 / period

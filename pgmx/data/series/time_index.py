@@ -100,6 +100,14 @@ def read_times(
     )
 
 
+def count_positions(labels: pd.Index) -> np.ndarray:
+    """Return where rows stand on the grid of their times, one after the other where there is none."""
+    try:
+        return read_times(labels, irregular="error", missing="drop").positions
+    except ValueError:
+        return read_times(labels, irregular="ignore", missing="drop").positions
+
+
 def make_labels(values: Any, where: str = "") -> pd.Index:
     """Return the cells of a time column as an index; text is read as dates."""
     cells = values.to_pandas() if hasattr(values, "to_pandas") else values

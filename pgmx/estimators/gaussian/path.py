@@ -37,13 +37,6 @@ class GaussianPath(PenaltyPath):
         """Penalties, the largest first."""
         return np.array([estimate.lam for estimate in self.estimates])
 
-    @property
-    def ends_in_chosen_graph(self) -> bool:
-        """Whether the smallest penalty has the graph of the chosen one, so that a longer path might choose another."""
-        if self.selected < 0:
-            return False
-        return np.array_equal(self.estimates[self.selected].edges, self.estimates[-1].edges)
-
     def precision(self, k: int) -> csr_array | None:
         """Return the method's own precision under the k-th penalty, on the correlation scale; None if it has none."""
         return self.estimates[k].precision

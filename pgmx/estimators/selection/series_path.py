@@ -171,10 +171,10 @@ def select_penalty(
     most: int,
     least: float,
 ) -> SeriesPath:
-    """Return a path that is extended, `most` times, while its smallest penalty is chosen; no penalty below `least`."""
+    """Return a path that is extended, `most` times, while it ends in the chosen graph; no penalty below `least`."""
     path = choice.extend(lams, run)
     for _ in range(most):
-        if not path.at_end or run.is_over():
+        if not path.ends_in_chosen_graph or run.is_over():
             break
         longer = extend(path.lams)
         more = longer[longer >= least][len(path) :]

@@ -78,7 +78,7 @@ def solve_lasso(
 
     .. math:: \min_b \; \tfrac{1}{2} b' G b - s_i' b + \lambda \|b\|_1
 
-    `required` holds the unpenalised predictors by target. Targets after the end that `record` sets have no coefficients.
+    `required` holds the unpenalised predictors by target. Targets after the end that `record` sets have none.
     """
     m, p = products.cross.shape
     is_over = False
