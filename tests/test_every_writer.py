@@ -62,13 +62,6 @@ def write_in_pieces(path):
     write_table((STATES[i : i + 50] for i in range(0, len(STATES), 50)), path)
 
 
-def write_forecast(path):
-    series = LinearDynamicalSystem(["x", "y"], np.eye(2) / 2)
-    save_model(series, "series.npz")
-    pd.DataFrame({"x": [1.0, 2.0], "y": [2.0, 1.0]}).to_csv("rows.csv", index=False)
-    run_command("forecast", "series.npz", "rows.csv", "--steps", 9, "--out", path)
-
-
 WRITERS = {
     **{
         f"a.{suffix}": lambda path: save_model(fitted().model_, path) for suffix in ("bif", "xmlbif", "json", "graphml")
@@ -92,7 +85,7 @@ WRITERS = {
     "out.json": lambda path: learn("--out", path),
     "plot.svg": lambda path: learn("--plot", path),
     "history.png": lambda path: learn("--plot-history", path),
-    "forecast.csv": write_forecast,
+    "forecast.csv": lambda path: run_command("forecast", "pair.npz", "pair.csv", "--steps", 9, "--out", path),
     "strengths.csv": lambda path: run_command("bootstrap", "states.pgmx", "--resamples", 2, "--out", path),
 }
 USUAL = ("m.npz", "t.pgmx", "pieces.pgmx", "out.json", "strengths.csv")
@@ -108,6 +101,8 @@ def files_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "work")
     STATES.to_csv("states.csv", index=False)
     write_table(STATES, "states.pgmx")
+    pd.DataFrame({"x": [1.0, 2.0], "y": [2.0, 1.0]}).to_csv("pair.csv", index=False)
+    save_model(LinearDynamicalSystem(["x", "y"], np.eye(2) / 2), "pair.npz")
 
 
 @pytest.fixture
