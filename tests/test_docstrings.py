@@ -146,6 +146,8 @@ def test_learner_documents_its_parameters_with_their_defaults(name):
 @pytest.mark.filterwarnings("ignore::pgmx.estimators.IdentifiabilityWarning")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_documents_what_fit_sets(name):
+    from pandas import DataFrame
+
     from helpers.learning_tables import dependent_frame
     from helpers.series_learners import SERIES_LEARNERS
     from helpers.stream_learners import find_stream
@@ -154,6 +156,7 @@ def test_learner_documents_what_fit_sets(name):
     data, targets = dependent_frame(0), None
     if issubclass(PUBLIC[name], StreamLearner):
         data, targets = find_stream(PUBLIC[name]).draw(50)
+        data = DataFrame(data, columns=list("abcd"))
     options = {Nonparanormal: {"estimator": GraphicalLasso()}}.get(PUBLIC[name], {})  # alone it learns no graph
     if PUBLIC[name] in SERIES_LEARNERS:
         options = SERIES_LEARNERS[PUBLIC[name]].make_options(data.shape[1])

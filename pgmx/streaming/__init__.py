@@ -6,6 +6,7 @@
 - `base`: what all learners share: chunks, checks, `fit`, `partial_fit`, `predict_partial_fit`, `save` and `load`
 - `classifier`: what classifiers share: labels, decision functions, probabilities
 - `least_squares`: recursive least squares, the linear baseline
+- `raker`: Raker and AdaRaker, regression and classification on random features of several kernels
 
 Asked by `pgmx.metrics`, `pgmx.plotting` and the command line; asks `pgmx.data` and the archives of `pgmx.models.files`.
 The compiled loops are in ``cython_ext/streaming``.
@@ -13,5 +14,14 @@ The compiled loops are in ``cython_ext/streaming``.
 
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.raker import AdaRakerClassifier, AdaRakerRegressor, Drift, RakerClassifier, RakerRegressor
 
-__all__ = ["StreamClassifier", "StreamLearner"]
+__all__ = [
+    "AdaRakerClassifier",
+    "AdaRakerRegressor",
+    "Drift",
+    "RakerClassifier",
+    "RakerRegressor",
+    "StreamClassifier",
+    "StreamLearner",
+]

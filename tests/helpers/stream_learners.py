@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
 
@@ -45,6 +46,10 @@ class Stream(NamedTuple):
 STREAMS = [
     Stream(RecursiveLeastSquares),
     Stream(RecursiveLeastSquaresClassifier),
+    Stream(RakerRegressor),
+    Stream(AdaRakerRegressor, frozen=("variances", (0.5, 2.0)), grid=("step", [0.5, 1.0])),
+    Stream(RakerClassifier),
+    Stream(AdaRakerClassifier, {"loss": "hinge"}, frozen=("kernels", "cauchy"), grid=("step", [0.5, 1.0])),
 ]
 
 every_stream = pytest.mark.parametrize("make", STREAMS, ids=lambda make: make.name)

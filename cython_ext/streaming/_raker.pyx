@@ -1,0 +1,332 @@
+"""Raker and AdaRaker: online regression on random features of several kernels, with adaptive step sizes.
+
+Problem: predict y_t from x_t by f(x) = sum_j h_j sum_p w_jp theta_jp' z_p(x), then learn it. z_p are the sines and
+cosines of the frequencies of kernel p, j are experts of different step sizes, one for Raker.
+Algorithm, for each output k and row t:
+    f_jp = theta_jp' z_p,  f_j = sum_p w_jp f_jp,  f = sum_j h_j f_j                              (3.14), (3.33)
+    theta_jp <- (1 - 2 s_j penalty) theta_jp - s_j c'(f_jp, y) z_p                                  (3.19)
+    log w_jp <- log w_jp - weight_step c(f_jp, y)                                                   (3.21)
+    log h_j <- log h_j + s_j (c(f, y) - c(f_j, y))                 (3.31) with the sign of (3.32) corrected
+    expert j is renewed for t + 1 where 2^j divides t + 1: h_j = s_j and, with `restart`, theta_j = 0 and equal w_j.
+Losses c: (f - y)^2; log(1 + exp(-y f)); max(0, 1 - y f); y is -1 or 1 in the last two.
+Reference: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
+unknown dynamics", JMLR 20, algorithms 2 and 3; numbers of equations are those of chapter 3 of Shen's thesis.
+Intervals f +- q m: m is the running mean of |y - f|, log q rises by RATE coverage at a miss and else falls by
+RATE (1 - coverage), so that over T rows the share of misses is 1 - coverage within O(1 / T) (Gibbs & Candes 2021).
+Changes: the sum max(0, S - log r + u^2 / 2 (1 - 1 / r^2)) of u = the root of the loss of one expert over its scale, the
+likelihood ratio of errors r times as large (Page 1954), is flagged beyond LIMIT; u is cut off, then all starts anew.
+Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
+time, all else row by row: the pieces in which rows come do not change a bit.
+Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
+is released.
+"""
+
+from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
+from libc.stdlib cimport free, malloc
+
+from _sincos cimport pgmx_dot, pgmx_project, pgmx_shift, pgmx_sincos, select_feature_level
+
+SQUARE, LOGISTIC, HINGE = 0, 1, 2
+LEVEL = select_feature_level()
+
+cdef enum:
+    BLOCK = 16  # rows whose features are computed together
+
+cdef double LARGEST = 1e300  # losses and logs of weights are finite: their differences are numbers then
+cdef double RATE = 0.05, MEMORY = 0.05, LEAST_LOG = -50.0, MOST_LOG = 50.0  # of intervals
+cdef double RATIO = 1.5, LIMIT = 14.0, CUT = 3.5, FORGETTING = 0.005        # of changes
+cdef double NORMAL_SCALE = 1.2533141373155001                               # s.d. of a normal number per mean size
+cdef double SETTLING = 100.0                                                # rows that only measure the scale
+
+# the places of the running figures
+LOG_RATIO, MEAN_ERROR, SUM, SCALE, ROWS, N_FIGURES = range(6)
+
+
+cdef inline double compute_loss(double f, double y, int loss) noexcept nogil:
+    cdef double c
+    if loss == 0:
+        c = (f - y) * (f - y)
+    elif loss == 1:
+        c = y * f
+        c = log1p(exp(-c)) if c > 0.0 else log1p(exp(c)) - c
+    else:
+        c = 1.0 - y * f
+        c = c if c > 0.0 else 0.0
+    return c if c < LARGEST else LARGEST
+
+
+cdef inline double compute_slope(double f, double y, int loss) noexcept nogil:
+    if loss == 0:
+        return 2.0 * (f - y)
+    if loss == 1:
+        return -y / (1.0 + exp(y * f))
+    return -y if y * f < 1.0 else 0.0
+
+
+cdef inline void compute_weights(const double* logs, double* weights, Py_ssize_t n) noexcept nogil:
+    """Compute the exponentials of logs, divided by their sum."""
+    cdef double top = logs[0], total = 0.0
+    cdef Py_ssize_t i
+    for i in range(1, n):
+        if logs[i] > top:
+            top = logs[i]
+    for i in range(n):
+        weights[i] = exp(logs[i] - top)
+        total += weights[i]
+    for i in range(n):
+        weights[i] /= total
+
+
+cdef inline void lower_logs(double* logs, const double* losses, double step, Py_ssize_t n) noexcept nogil:
+    """Subtract the losses times `step`, then make the largest log 0."""
+    cdef double top = -LARGEST
+    cdef Py_ssize_t i
+    for i in range(n):
+        logs[i] -= step * losses[i]
+        if logs[i] > top:
+            top = logs[i]
+    for i in range(n):
+        logs[i] = logs[i] - top if logs[i] - top > -LARGEST else -LARGEST
+
+
+cdef void compute_features(
+    const double* rows, Py_ssize_t n_rows, Py_ssize_t d, const double* frequencies, Py_ssize_t width,
+    Py_ssize_t n_kernels, Py_ssize_t n_components, Py_ssize_t length, double* angles, double* features,
+) noexcept nogil:
+    """Write (sin, cos, zeros) / sqrt(D) of each row and kernel: features (n_rows, P, length)."""
+    cdef double scale = n_components ** -0.5
+    cdef Py_ssize_t r, p, i
+    cdef double* sines = angles + BLOCK * width
+    cdef double* cosines = sines + width
+    cdef double* z
+    cdef double* angle
+    pgmx_project(rows, n_rows, d, frequencies, width, angles)
+    for r in range(n_rows):
+        angle = angles + r * width
+        pgmx_sincos(angle, sines, cosines, width)
+        for p in range(n_kernels):
+            z = features + (r * n_kernels + p) * length
+            for i in range(n_components):
+                z[i] = sines[p * n_components + i] * scale
+                z[n_components + i] = cosines[p * n_components + i] * scale
+            for i in range(2 * n_components, length):
+                z[i] = 0.0
+
+
+cdef inline Py_ssize_t count_experts(long long t, Py_ssize_t most) noexcept nogil:
+    """Return floor(log2 t) + 1, the experts whose first interval has begun by row t >= 1, or `most`."""
+    cdef Py_ssize_t n = 0
+    while t > 0 and n < most:
+        n += 1
+        t >>= 1
+    return n
+
+
+cdef double compute_output(
+    const double* features, const double* coefficients, const double* kernel_logs, const double* expert_logs,
+    Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length, double* work,
+) noexcept nogil:
+    """Return f of one output; work holds (J, P) f_jp, (J) f_j, then (J) and (P) of weights."""
+    cdef double* parts = work
+    cdef double* experts = work + n_experts * n_kernels
+    cdef double* weights = experts + n_experts
+    cdef double* shares = weights + n_experts
+    cdef double total = 0.0
+    cdef Py_ssize_t j, p
+    for j in range(n_experts):
+        compute_weights(kernel_logs + j * n_kernels, shares, n_kernels)
+        experts[j] = 0.0
+        for p in range(n_kernels):
+            parts[j * n_kernels + p] = pgmx_dot(
+                coefficients + (j * n_kernels + p) * length, features + p * length, length
+            )
+            experts[j] += shares[p] * parts[j * n_kernels + p]
+    compute_weights(expert_logs, weights, n_experts)
+    for j in range(n_experts):
+        total += weights[j] * experts[j]
+    return total
+
+
+cdef double update_output(
+    const double* features, double y, double f, double* coefficients, double* kernel_logs, double* expert_logs,
+    const double* steps, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+    int loss, double weight_step, double penalty, double* work, Py_ssize_t monitored,
+) noexcept nogil:
+    """Learn one output from `work` of `compute_output`, f_jp become losses; return the loss of the monitored expert."""
+    cdef double* parts = work
+    cdef double* experts = work + n_experts * n_kernels
+    cdef double total = compute_loss(f, y, loss), slope, part, answer = 0.0
+    cdef Py_ssize_t j, p, i
+    for j in range(n_experts):
+        for p in range(n_kernels):
+            i = j * n_kernels + p
+            slope = compute_slope(parts[i], y, loss)
+            pgmx_shift(
+                coefficients + i * length, features + p * length,
+                1.0 - 2.0 * steps[j] * penalty, -steps[j] * slope, length,
+            )
+            parts[i] = compute_loss(parts[i], y, loss)
+        lower_logs(kernel_logs + j * n_kernels, parts + j * n_kernels, weight_step, n_kernels)
+        part = compute_loss(experts[j], y, loss)
+        expert_logs[j] = min(max(expert_logs[j] + steps[j] * (total - part), -LARGEST), LARGEST)
+        if j == monitored:
+            answer = part
+    return answer
+
+
+cdef void renew_experts(
+    double* coefficients, double* kernel_logs, double* expert_logs, const double* steps, long long t, bint restart,
+    Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+) noexcept nogil:
+    """Renew the experts one of whose intervals begins at row t."""
+    cdef Py_ssize_t j, i
+    for j in range(n_experts):
+        if t & ((<long long> 1 << j) - 1):
+            break
+        expert_logs[j] = log(steps[j])
+        if restart:
+            for i in range(j * n_kernels, (j + 1) * n_kernels):
+                kernel_logs[i] = 0.0
+            for i in range(j * n_kernels * length, (j + 1) * n_kernels * length):
+                coefficients[i] = 0.0
+
+
+cdef inline double get_half_width(const double* figures) noexcept nogil:
+    """Return q m, infinity before the first row."""
+    return exp(figures[0]) * figures[1] if figures[1] >= 0.0 else INFINITY
+
+
+cdef inline void update_interval(double* figures, double error, double coverage, long long n_seen) noexcept nogil:
+    cdef double share = 1.0 / <double> (n_seen + 1)
+    error = min(fabs(error), LARGEST)
+    if n_seen == 0:
+        figures[1] = error
+        return
+    figures[0] += RATE * (coverage if error > get_half_width(figures) else coverage - 1.0)
+    figures[0] = min(max(figures[0], LEAST_LOG), MOST_LOG)
+    figures[1] += max(share, MEMORY) * (error - figures[1])
+
+
+cdef inline void update_changes(
+    double* figures, long long* flags, Py_ssize_t room, double loss, long long t
+) noexcept nogil:
+    """Sum up the evidence of larger errors; flags: their number, then the rows of the last `room`."""
+    cdef double error = sqrt(loss), u
+    if figures[4] >= SETTLING:
+        u = CUT if error > 0.0 else 0.0
+        if error < CUT * NORMAL_SCALE * figures[3]:
+            u = error / (NORMAL_SCALE * figures[3])
+        figures[2] = max(0.0, figures[2] - log(RATIO) + 0.5 * u * u * (1.0 - 1.0 / (RATIO * RATIO)))
+        if figures[2] > LIMIT:
+            flags[1 + flags[0] % room] = t
+            flags[0] += 1
+            figures[2] = figures[3] = figures[4] = 0.0
+    figures[4] += 1.0
+    figures[3] += max(1.0 / figures[4], FORGETTING) * (error - figures[3])
+
+
+cdef double* allocate(
+    Py_ssize_t width, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length
+) except NULL:
+    """Return room for features of a block, its angles with sines and cosines of a row, and the work of an output."""
+    cdef Py_ssize_t n = BLOCK * n_kernels * length + (BLOCK + 2) * width + (n_experts + 1) * (n_kernels + 2)
+    cdef double* room = <double*> malloc(n * sizeof(double))
+    if room == NULL:
+        raise MemoryError("no memory for the features of a block of rows")
+    return room
+
+
+def update(
+    const double[:, ::1] rows,            # in: (m, d)
+    const double[:, ::1] targets,         # in: (m, K)
+    const double[:, ::1] frequencies,     # in: (d, width), those of kernel p from column p D on
+    const double[::1] steps,              # in: (J) step sizes
+    double[:, :, :, ::1] coefficients,    # in and out: (K, J, P, length), sines, cosines, zeros
+    double[:, :, ::1] kernel_logs,        # in and out: (K, J, P)
+    double[:, ::1] expert_logs,           # in and out: (K, J)
+    double[::1] figures,                  # in and out: (N_FIGURES) of intervals and changes
+    long long[::1] flags,                 # in and out: (1 + room) number of changes, and rows of the last ones
+    double[:, ::1] predictions,           # out: (m, K or K + 1 with half-widths) before each row; or no rows
+    *, Py_ssize_t n_components, int loss, double weight_step, double penalty, bint adaptive, bint restart,
+    double coverage, Py_ssize_t monitored, long long n_seen,
+):
+    """Learn the rows in their order."""
+    cdef Py_ssize_t m = rows.shape[0], d = rows.shape[1], width = frequencies.shape[1]
+    cdef Py_ssize_t n_outputs = coefficients.shape[0], most = coefficients.shape[1], n_kernels = coefficients.shape[2]
+    cdef Py_ssize_t length = coefficients.shape[3], block, first, t, k, n_rows, n_experts
+    cdef bint wanted = predictions.shape[0] > 0, with_widths = predictions.shape[1] > n_outputs
+    cdef double f = 0.0, total
+    cdef double* features = allocate(width, most, n_kernels, length)
+    cdef double* angles = features + BLOCK * n_kernels * length
+    cdef double* work = angles + (BLOCK + 2) * width
+    cdef double* z
+    with nogil:
+        for block in range((m + BLOCK - 1) // BLOCK):
+            first = block * BLOCK
+            n_rows = min(m - first, <Py_ssize_t> BLOCK)
+            compute_features(
+                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, n_kernels, n_components, length, angles, features
+            )
+            for t in range(first, first + n_rows):
+                z = features + (t - first) * n_kernels * length
+                n_experts = count_experts(n_seen + t + 1, most)
+                total = 0.0
+                if wanted and with_widths:
+                    predictions[t, n_outputs] = get_half_width(&figures[0])
+                for k in range(n_outputs):
+                    f = compute_output(
+                        z, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
+                        n_experts, n_kernels, length, work,
+                    )
+                    if wanted:
+                        predictions[t, k] = f
+                    total += update_output(
+                        z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
+                        &steps[0], n_experts, n_kernels, length, loss, weight_step, penalty, work, monitored,
+                    )
+                    if adaptive:
+                        renew_experts(
+                            &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0], &steps[0],
+                            n_seen + t + 2, restart, most, n_kernels, length,
+                        )
+                if coverage > 0.0:
+                    update_interval(&figures[0], targets[t, 0] - f, coverage, n_seen + t)
+                if adaptive and n_experts > monitored:
+                    update_changes(&figures[0], &flags[0], flags.shape[0] - 1, total, n_seen + t)
+    free(features)
+
+
+def predict(
+    const double[:, ::1] rows,                  # in: (m, d)
+    const double[:, ::1] frequencies,           # in: (d, width)
+    const double[:, :, :, ::1] coefficients,    # in: (K, J, P, length)
+    const double[:, :, ::1] kernel_logs,        # in: (K, J, P)
+    const double[:, ::1] expert_logs,           # in: (K, J)
+    const double[::1] figures,                  # in: (N_FIGURES)
+    double[:, ::1] predictions,                 # out: (m, K or K + 1 with half-widths)
+    *, Py_ssize_t n_components, long long n_seen,
+):
+    """Compute the outputs of rows."""
+    cdef Py_ssize_t m = rows.shape[0], d = rows.shape[1], width = frequencies.shape[1]
+    cdef Py_ssize_t n_outputs = coefficients.shape[0], most = coefficients.shape[1], n_kernels = coefficients.shape[2]
+    cdef Py_ssize_t length = coefficients.shape[3], block, first, t, k, n_rows
+    cdef Py_ssize_t n_experts = count_experts(n_seen + 1, most)
+    cdef double* features = allocate(width, most, n_kernels, length)
+    cdef double* angles = features + BLOCK * n_kernels * length
+    cdef double* work = angles + (BLOCK + 2) * width
+    with nogil:
+        for block in range((m + BLOCK - 1) // BLOCK):
+            first = block * BLOCK
+            n_rows = min(m - first, <Py_ssize_t> BLOCK)
+            compute_features(
+                &rows[first, 0], n_rows, d, &frequencies[0, 0], width, n_kernels, n_components, length, angles, features
+            )
+            for t in range(first, first + n_rows):
+                if predictions.shape[1] > n_outputs:
+                    predictions[t, n_outputs] = get_half_width(&figures[0])
+                for k in range(n_outputs):
+                    predictions[t, k] = compute_output(
+                        features + (t - first) * n_kernels * length, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0],
+                        &expert_logs[k, 0], n_experts, n_kernels, length, work,
+                    )
+    free(features)

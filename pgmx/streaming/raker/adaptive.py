@@ -1,0 +1,66 @@
+"""What makes Raker adaptive: experts of different step sizes, renewed at starts of intervals, and signs of changes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from pgmx.streaming.raker.learner import RakerLearner
+
+#: Experts at most: their intervals are 2^0 to 2^31 rows long.
+MOST_EXPERTS = 32
+#: The largest step size.
+MOST_STEP = 0.5
+
+
+class Drift(NamedTuple):
+    """How fast a stream changes, as an AdaRaker learner sees it.
+
+    Attributes
+    ----------
+    interval : int
+        Rows 2^j of the interval learner that leads: the one of largest weight, on the average over the outputs. Long
+        intervals with their small steps lead where nothing changes.
+    step : float
+        Its step size.
+    n_flags : int
+        Changes that were flagged.
+    flags : ndarray of int64
+        Rows, counted from 0, after which the last 64 changes at most were flagged, in ascending order.
+    """
+
+    interval: int
+    step: float
+    n_flags: int
+    flags: np.ndarray
+
+
+class AdaptiveLearner(RakerLearner):
+    """Experts of the step sizes min(1/2, step 2^(-j/2)) for intervals of 2^j rows."""
+
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, "restart": ["boolean"]}
+    _n_flags = 64
+    _monitored = 6  # intervals of 64 rows: slow enough that a change shows, fast enough that it is soon over
+    _is_adaptive = True
+
+    @property
+    def expert_weights_(self) -> np.ndarray:
+        """Weights of the interval learners, which add up to 1, by [output, interval learner]."""
+        check_is_fitted(self)
+        logs = self._expert_logs[:, : self._count_experts()]
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    @property
+    def drift_(self) -> Drift:
+        """The interval learner that leads, and the rows where changes were flagged."""
+        leader = int(self.expert_weights_.mean(axis=0).argmax())
+        n, room = int(self._flags[0]), self._n_flags
+        places = np.arange(max(0, n - room), n) % room
+        return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])
+
+    def _list_steps(self) -> np.ndarray:
+        return np.minimum(MOST_STEP, self.step * 2.0 ** (-0.5 * np.arange(MOST_EXPERTS)))
+
+    def _count_experts(self) -> int:
+        return min(MOST_EXPERTS, (self.n_seen_ + 1).bit_length())

@@ -1,0 +1,140 @@
+"""AdaRaker: online regression by interval learners of different step sizes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import RegressorMixin
+
+from pgmx.streaming.raker.adaptive import AdaptiveLearner
+from pgmx.streaming.raker.intervals import COVERAGE, IntervalsMixin
+
+
+class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
+    r"""Online regression in environments that change: a mixture of Raker learners of different step sizes.
+
+    Learner j has the step size s_j = min(1/2, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
+    h_j becomes s_j. Before each row the mixture f predicts its target, then all learners learn it:
+
+    .. math:: f(x) = \sum_j h_j f_j(x), \quad
+              f_j(x) = \sum_p w_{jp} \theta_{jp}' z_p(x), \quad
+              \log h_j \leftarrow \log h_j + s_j (c(f, y) - c(f_j, y))
+
+    with the loss c = (f - y)^2 and the weights divided by their sum; f_j is the prediction of a `RakerRegressor` of
+    this step size.
+
+    Parameters
+    ----------
+    n_components : int, default=50
+        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
+        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    variances : float or sequence of float, default=(0.1, 1.0, 10.0)
+        Widths s^2 > 0: each kernel is taken with each of them.
+    orthogonal : bool, default=True
+        Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
+        smaller then; the kernels are the same.
+    step : float, default=1.0
+        The interval learner of 2^j rows has the step size min(1/2, step 2^(-j/2)), and ``1 + penalty`` times the
+        largest of them is below 1.
+    restart : bool, default=False
+        Whether an interval learner forgets its coefficients and the weights of its kernels when its next interval
+        begins, as the source describes it. Its own weight starts anew in either case.
+    weight_step : float, default=2.0
+        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
+    coverage : float or None, default=0.9
+        Share of targets that lie in the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
+    random_state : int, RandomState or None, default=0
+        Where frequencies come from; None draws fresh entropy.
+
+    Attributes
+    ----------
+    n_seen_ : int
+        Rows learned so far.
+    n_features_in_ : int
+        Columns of the rows.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Names of the columns, where the first rows came with names.
+    kernels_ : tuple of (str, float)
+        The P kernels, each with its variance.
+    frequencies_ : ndarray of shape (P, n_components, n_features_in_)
+        Frequencies of the kernels.
+    kernel_weights_ : ndarray of shape (n_outputs, n_active, P)
+        Weights of the kernels, which add up to 1; there is one output.
+    expert_weights_ : ndarray of shape (n_outputs, n_active)
+        Weights of the floor(log2(n_seen_ + 1)) + 1 interval learners that predict the next row; they add up to 1.
+    drift_ : Drift
+        The interval learner that leads (``interval``, ``step``), the number ``n_flags`` of changes that were flagged,
+        and the rows ``flags`` of the last 64.
+
+    Raises
+    ------
+    ValueError
+        At the first row, for a kernel that is unknown, a variance that is not above 0, or a step size too large.
+
+    Notes
+    -----
+    A row costs about P D d + 8 J P D multiplications and P D sines and cosines, for d columns, P kernels and J = log2
+    of the rows seen; memory is O(32 P D + P D d).
+    Step sizes suit targets of about unit range, and columns scaled to a range that the variances fit.
+    The loss of a learner relative to the mixture has its sign reversed in [1]_: as printed, learners of smaller loss
+    lose weight.
+
+    Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
+    large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.
+
+    Intervals are f ± q m, m the running mean of the errors |y - f| made before each row was learned, log q raised by
+    .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
+    within O(1/T), as long as log q stays between -50 and 50.
+
+    References
+    ----------
+    .. [1] Shen, Y., Chen, T. and Giannakis, G. B. (2019). Random feature-based online multi-kernel learning in
+       environments with unknown dynamics. Journal of Machine Learning Research 20(22), algorithm 3.
+    .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
+    .. [3] Gibbs, I. and Candes, E. (2021). Adaptive conformal inference under distribution shift. Advances in Neural
+       Information Processing Systems 34, equation 2; here on a logarithmic scale.
+    .. [4] Page, E. S. (1954). Continuous inspection schemes. Biometrika 41, 100-115.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.streaming import AdaRakerRegressor
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> y = np.sin(6 * X[:, 0]) * X[:, 1]
+    >>> learner = AdaRakerRegressor()
+    >>> errors = learner.predict_partial_fit(X, y) - y
+    >>> bool(np.mean(errors[1000:] ** 2) < 0.01)
+    True
+    >>> ends = learner.predict_interval(X[:5])
+    >>> ends.shape
+    (5, 2)
+    """
+
+    _parameter_constraints: dict[str, Any] = {**AdaptiveLearner._parameter_constraints, **COVERAGE}
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
+        variances: float | Sequence[float] = (0.1, 1.0, 10.0),
+        orthogonal: bool = True,
+        step: float = 1.0,
+        restart: bool = False,
+        weight_step: float = 2.0,
+        penalty: float = 0.0,
+        coverage: float | None = 0.9,
+        random_state: Any = 0,
+    ):
+        self.n_components = n_components
+        self.kernels = kernels
+        self.variances = variances
+        self.orthogonal = orthogonal
+        self.step = step
+        self.restart = restart
+        self.weight_step = weight_step
+        self.penalty = penalty
+        self.coverage = coverage
+        self.random_state = random_state

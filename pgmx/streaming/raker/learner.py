@@ -1,0 +1,151 @@
+"""What Raker and AdaRaker share: the state, its start, and the compiled pass over rows."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pgmx._ext import _raker
+from pgmx.streaming.base import Interval, StreamLearner
+from pgmx.streaming.raker.features import draw_frequencies, list_kernels, pad_to
+
+#: Losses by their names, as the kernel counts them.
+LOSSES = {"square": _raker.SQUARE, "logistic": _raker.LOGISTIC, "hinge": _raker.HINGE}
+#: Rows of numbers are padded for the vector kernels: those of frequencies, and those of coefficients.
+TILE, LANES = 16, 8
+
+
+class RakerLearner(StreamLearner):
+    """Base of the four learners: coefficients (outputs, experts, kernels, 2 D padded) of random features."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kernels": [str, "array-like"],
+        "variances": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "orthogonal": ["boolean"],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "weight_step": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_figures", "_flags")
+    #: Rows of changes that are remembered.
+    _n_flags = 0
+    #: The expert whose losses show changes.
+    _monitored = 0
+    _is_adaptive = False
+
+    n_components: int
+    kernels: str | Sequence[str]
+    variances: float | Sequence[float]
+    orthogonal: bool
+    step: float
+    weight_step: float
+    penalty: float
+    random_state: Any
+    loss: str = "square"
+    coverage: float | None = None
+    restart: bool = False
+
+    @property
+    def kernels_(self) -> tuple[tuple[str, float], ...]:
+        """Kernels as pairs of a name and a variance."""
+        check_is_fitted(self)
+        return list_kernels(self.kernels, self.variances)
+
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """Frequencies, by [kernel, component, feature]."""
+        check_is_fitted(self)
+        n = self._coefficients.shape[2] * self.n_components
+        return self._frequencies[:, :n].T.reshape(-1, self.n_components, self.n_features_in_).copy()
+
+    @property
+    def kernel_weights_(self) -> np.ndarray:
+        """Weights of the kernels, which add up to 1, by [output, interval learner, kernel]."""
+        check_is_fitted(self)
+        weights = np.exp(self._kernel_logs[:, : self._count_experts()])
+        return weights / weights.sum(axis=2, keepdims=True)
+
+    # ---- hooks ----
+
+    def _list_steps(self) -> np.ndarray:
+        """Return the step sizes of the experts."""
+        return np.array([float(self.step)])
+
+    def _count_experts(self) -> int:
+        """Return how many experts predict the next row."""
+        return 1
+
+    def _start(self, n_features: int) -> None:
+        steps = self._list_steps()
+        if steps[0] * (1.0 + self.penalty) >= 1.0:
+            self._refuse_step(steps[0])
+        pairs = list_kernels(self.kernels, self.variances)
+        rng = check_random_state(self.random_state)
+        drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
+        n, n_outputs = len(pairs) * self.n_components, self._n_functions
+        self._frequencies = np.zeros((n_features, pad_to(n, TILE)))
+        self._frequencies[:, :n] = drawn.reshape(n, n_features).T
+        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), pad_to(2 * self.n_components, LANES)))
+        self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
+        self._expert_logs = np.tile(np.log(steps), (n_outputs, 1))
+        self._figures = np.zeros(_raker.N_FIGURES)
+        self._figures[_raker.MEAN_ERROR] = -1.0
+        self._flags = np.zeros(1 + self._n_flags, dtype=np.int64)
+
+    def _refuse_step(self, step: float) -> NoReturn:
+        raise ValueError(
+            f"step={self.step!r} with penalty={self.penalty!r} does not converge: a step size times (1 + penalty) must "
+            f"be below 1, and {step:g} * {1.0 + self.penalty:g} is not"
+        )
+
+    @property
+    def _n_functions(self) -> int:
+        """Functions that are learned: columns of the numbers that stand for targets."""
+        return self._n_outputs
+
+    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+        """Return what the functions are compared with, (m, `_n_functions`)."""
+        return targets[:, None]
+
+    def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
+        _raker.update(
+            rows,
+            self._list_numbers(targets),
+            self._frequencies,
+            self._list_steps(),
+            self._coefficients,
+            self._kernel_logs,
+            self._expert_logs,
+            self._figures,
+            self._flags,
+            np.empty((0, 1)) if predictions is None else predictions,
+            n_components=self.n_components,
+            loss=LOSSES[self.loss],
+            weight_step=self.weight_step,
+            penalty=self.penalty,
+            adaptive=self._is_adaptive,
+            restart=self.restart,
+            coverage=self.coverage or 0.0,
+            monitored=self._monitored,
+            n_seen=self.n_seen_,
+        )
+
+    def _predict(self, rows: Any) -> np.ndarray:
+        outputs = np.empty((len(rows), self._n_outputs))
+        _raker.predict(
+            rows,
+            self._frequencies,
+            self._coefficients,
+            self._kernel_logs,
+            self._expert_logs,
+            self._figures,
+            outputs,
+            n_components=self.n_components,
+            n_seen=self.n_seen_,
+        )
+        return outputs

@@ -1,0 +1,122 @@
+"""Raker: online regression by random features of several kernels."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import RegressorMixin
+
+from pgmx.streaming.raker.intervals import COVERAGE, IntervalsMixin
+from pgmx.streaming.raker.learner import RakerLearner
+
+
+class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
+    r"""Online regression by random features of several kernels, whose weights are learned as well.
+
+    Before each row f predicts its target, then it is learned:
+
+    .. math:: f(x) = \sum_p w_p \theta_p' z_p(x), \quad
+              \theta_p \leftarrow \theta_p - s (c'(\theta_p' z_p, y) z_p + 2 \lambda \theta_p), \quad
+              \log w_p \leftarrow \log w_p - s_w c(\theta_p' z_p, y)
+
+    with the loss c = (f - y)^2, the sines and cosines z_p of D random frequencies of kernel p over the root of D, and
+    the weights w_p divided by their sum.
+
+    Parameters
+    ----------
+    n_components : int, default=50
+        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
+        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    variances : float or sequence of float, default=(0.1, 1.0, 10.0)
+        Widths s^2 > 0: each kernel is taken with each of them.
+    orthogonal : bool, default=True
+        Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
+        smaller then; the kernels are the same.
+    step : float, default=0.25
+        Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``.
+    weight_step : float, default=2.0
+        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
+    coverage : float or None, default=0.9
+        Share of targets that lie in the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
+    random_state : int, RandomState or None, default=0
+        Where frequencies come from; None draws fresh entropy.
+
+    Attributes
+    ----------
+    n_seen_ : int
+        Rows learned so far.
+    n_features_in_ : int
+        Columns of the rows.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Names of the columns, where the first rows came with names.
+    kernels_ : tuple of (str, float)
+        The P kernels, each with its variance.
+    frequencies_ : ndarray of shape (P, n_components, n_features_in_)
+        Frequencies of the kernels.
+    kernel_weights_ : ndarray of shape (n_outputs, 1, P)
+        Weights of the kernels, which add up to 1; there is one output.
+
+    Raises
+    ------
+    ValueError
+        At the first row, for a kernel that is unknown, a variance that is not above 0, or a step size too large.
+
+    Notes
+    -----
+    A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
+    O(P D d).
+    Step sizes suit targets of about unit range, and columns scaled to a range that the variances fit.
+
+    Intervals are f ± q m, m the running mean of the errors |y - f| made before each row was learned, log q raised by
+    .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
+    within O(1/T), as long as log q stays between -50 and 50.
+
+    References
+    ----------
+    .. [1] Shen, Y., Chen, T. and Giannakis, G. B. (2019). Random feature-based online multi-kernel learning in
+       environments with unknown dynamics. Journal of Machine Learning Research 20(22), algorithm 2.
+    .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
+    .. [3] Gibbs, I. and Candes, E. (2021). Adaptive conformal inference under distribution shift. Advances in Neural
+       Information Processing Systems 34, equation 2; here on a logarithmic scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.streaming import RakerRegressor
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> y = np.sin(6 * X[:, 0]) * X[:, 1]
+    >>> learner = RakerRegressor()
+    >>> errors = learner.predict_partial_fit(X, y) - y
+    >>> bool(np.mean(errors[1000:] ** 2) < 0.01)
+    True
+    >>> ends = learner.predict_interval(X[:5])
+    >>> ends.shape
+    (5, 2)
+    """
+
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **COVERAGE}
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
+        variances: float | Sequence[float] = (0.1, 1.0, 10.0),
+        orthogonal: bool = True,
+        step: float = 0.25,
+        weight_step: float = 2.0,
+        penalty: float = 0.0,
+        coverage: float | None = 0.9,
+        random_state: Any = 0,
+    ):
+        self.n_components = n_components
+        self.kernels = kernels
+        self.variances = variances
+        self.orthogonal = orthogonal
+        self.step = step
+        self.weight_step = weight_step
+        self.penalty = penalty
+        self.coverage = coverage
+        self.random_state = random_state

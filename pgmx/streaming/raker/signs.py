@@ -1,0 +1,22 @@
+"""Labels as signs, for classifiers by functions of random features."""
+
+import numpy as np
+
+from pgmx.streaming.base import StrOptions
+from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.raker.learner import RakerLearner
+
+LOSS = {"loss": [StrOptions({"logistic", "hinge"})]}
+
+
+class SignsMixin(StreamClassifier, RakerLearner):
+    """Classifiers whose functions are compared with 1 for a class and -1 for the others."""
+
+    @property
+    def _n_functions(self) -> int:
+        return self._n_outputs
+
+    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+        n = self._n_outputs
+        own = targets[:, None] == (np.ones(1) if n == 1 else np.arange(n))
+        return np.ascontiguousarray(np.where(own, 1.0, -1.0))

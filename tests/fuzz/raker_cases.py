@@ -1,0 +1,65 @@
+"""Cases of Raker and AdaRaker."""
+
+from typing import Any
+
+import numpy as np
+
+from pgmx import streaming
+from tests.fuzz.calls import Arguments, Wrong, enter_calls
+from tests.fuzz.cases import pick
+from tests.fuzz.data_set_cases import NATURAL
+from tests.fuzz.stream_cases import WRONG_ROWS
+
+NUMBER = Wrong((-1.0, np.nan, "x", None))
+WRONG: dict[str, Wrong] = {
+    "X": WRONG_ROWS,
+    "y": Wrong((None, [1.0], [[1.0, 2.0]] * 9), ("y", "sample", "array")),
+    "n_components": NATURAL,
+    "kernels": Wrong(("rbf", [], 3)),
+    "variances": Wrong((0.0, (), (1.0, -1.0), "x")),
+    "step": NUMBER,
+    "weight_step": NUMBER,
+    "penalty": NUMBER,
+}
+
+
+def draw_rows(rng: np.random.Generator) -> Arguments:
+    """Return rows, targets that are labels as well, and options of all four learners."""
+    X = rng.random((int(rng.integers(9, 40)), 2))
+    return {
+        "X": X,
+        "y": rng.integers(0, int(rng.integers(2, 4)), len(X)).astype(float),
+        "n_components": int(rng.integers(1, 6)),
+        "kernels": pick(rng, ["gaussian", "laplacian", ("cauchy", "gaussian")]),
+        "variances": pick(rng, [1.0, (0.1, 5.0)]),
+        "orthogonal": bool(rng.random() < 0.5),
+        "step": float(rng.uniform(0.01, 0.7)),
+        "weight_step": float(rng.uniform(0.0, 4.0)),
+        "penalty": float(rng.uniform(0.0, 0.3)),
+    }
+
+
+def check_learner(learner: Any, arguments: Arguments) -> None:
+    """Weights add up to 1, and predictions are numbers or labels."""
+    np.testing.assert_allclose(learner.kernel_weights_.sum(axis=2), 1.0)
+    predictions = learner.predict(arguments["X"])
+    assert np.isfinite(predictions).all()
+    if hasattr(learner, "classes_"):
+        assert np.isin(predictions, learner.classes_).all()
+    if hasattr(learner, "drift_"):
+        assert isinstance(learner.drift_, streaming.Drift)
+
+
+def enter_learner(name: str, cls: Any) -> None:
+    """Enter the cases of one learner."""
+
+    def learn(X: Any, y: Any, **options: Any) -> Any:
+        return cls(**options).fit(X, y)
+
+    enter_calls(f"streaming.{name}", learn, draw_rows, check_learner, WRONG, 0.5)
+
+
+enter_learner("RakerRegressor", streaming.RakerRegressor)
+enter_learner("RakerClassifier", streaming.RakerClassifier)
+enter_learner("AdaRakerRegressor", streaming.AdaRakerRegressor)
+enter_learner("AdaRakerClassifier", streaming.AdaRakerClassifier)

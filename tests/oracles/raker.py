@@ -1,0 +1,88 @@
+"""Raker and AdaRaker written down row by row in numpy, as the equations stand; frequencies are given."""
+
+import numpy as np
+
+LOSSES = {
+    "square": lambda f, y: (f - y) ** 2,
+    "logistic": lambda f, y: np.logaddexp(0.0, -y * f),
+    "hinge": lambda f, y: np.maximum(0.0, 1.0 - y * f),
+}
+SLOPES = {
+    "square": lambda f, y: 2.0 * (f - y),
+    "logistic": lambda f, y: -y * np.exp(-np.logaddexp(0.0, y * f)),
+    "hinge": lambda f, y: -y * (y * f < 1.0),
+}
+
+
+def softmax(logs):
+    weights = np.exp(logs - np.max(logs))
+    return weights / weights.sum()
+
+
+class RakerTwin:
+    """One output of Raker (a `step`) or AdaRaker (`adaptive`), learned by dictionaries of experts."""
+
+    def __init__(
+        self, frequencies, *, step, loss="square", weight_step=2.0, penalty=0.0, adaptive=False, restart=False
+    ):
+        self.frequencies, self.step, self.loss = frequencies, step, loss
+        self.weight_step, self.penalty, self.adaptive, self.restart = weight_step, penalty, adaptive, restart
+        self.t, self.coefficients, self.kernel_logs, self.expert_logs = 0, {}, {}, {}
+        self.losses = []  # by row, those of all experts
+
+    def get_step(self, j):
+        return min(0.5, self.step * 2.0 ** (-j / 2)) if self.adaptive else self.step
+
+    def open_intervals(self, t):
+        """Renew the experts whose intervals begin at row t, counted from 1."""
+        n_kernels, n_components, _ = self.frequencies.shape
+        for j in range(t.bit_length()) if self.adaptive else [0] * (t == 1):
+            if t % 2**j == 0:
+                self.expert_logs[j] = np.log(self.get_step(j))
+                if self.restart or j not in self.coefficients:
+                    self.coefficients[j] = np.zeros((n_kernels, 2 * n_components))
+                    self.kernel_logs[j] = np.zeros(n_kernels)
+
+    def learn(self, x, y):
+        """Return the prediction before the row, then learn it."""
+        self.t += 1
+        self.open_intervals(self.t)
+        angles = self.frequencies @ x
+        features = np.hstack([np.sin(angles), np.cos(angles)]) / np.sqrt(angles.shape[1])
+        parts = {j: (theta * features).sum(axis=1) for j, theta in self.coefficients.items()}
+        experts = {j: softmax(self.kernel_logs[j]) @ part for j, part in parts.items()}
+        order = sorted(experts)
+        f = softmax(np.array([self.expert_logs[j] for j in order])) @ [experts[j] for j in order]
+        loss, slope = LOSSES[self.loss], SLOPES[self.loss]
+        for j in order:
+            step = self.get_step(j)
+            gradient = slope(parts[j], y)[:, None] * features + 2.0 * self.penalty * self.coefficients[j]
+            self.coefficients[j] = self.coefficients[j] - step * gradient
+            self.kernel_logs[j] = self.kernel_logs[j] - self.weight_step * loss(parts[j], y)
+            self.expert_logs[j] += step * (loss(f, y) - loss(experts[j], y))
+        self.losses.append({j: float(loss(experts[j], y)) for j in order})
+        return f
+
+
+def track_intervals(errors, coverage, rate=0.05, memory=0.05):
+    """Return the half-widths before each of the errors."""
+    widths, log_ratio, mean = [np.inf], 0.0, abs(errors[0])
+    for t, error in enumerate(np.abs(errors[1:]), start=1):
+        widths.append(np.exp(log_ratio) * mean)
+        log_ratio += rate * (coverage - (error <= widths[-1]))
+        mean += max(memory, 1.0 / (t + 1)) * (error - mean)
+    return np.array(widths)
+
+
+def flag_changes(sizes, ratio=1.5, limit=14.0, cut=3.5, forgetting=0.005, settling=100):
+    """Return the positions where the CUSUM of likelihood ratios of larger errors passes its limit."""
+    flags, start, total, scale = [], 0, 0.0, 0.0
+    for t, size in enumerate(sizes):
+        if t - start >= settling:
+            u = min(size / (np.sqrt(np.pi / 2) * scale), cut)
+            total = max(0.0, total - np.log(ratio) + 0.5 * u**2 * (1.0 - ratio**-2))
+            if total > limit:
+                flags.append(t)
+                start, total, scale = t, 0.0, 0.0
+        scale += max(1.0 / (t - start + 1), forgetting) * (size - scale)
+    return flags

@@ -1,0 +1,143 @@
+"""Raker and AdaRaker: every update against its numpy twin, features against the kernels, laws of the weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest
+
+from oracles.raker import RakerTwin
+from pgmx._ext import _raker
+from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
+from pgmx.streaming.raker.features import draw_frequencies
+
+
+def draw_rows(n_rows, seed=0, n_features=3):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_features))
+    return X, np.sin(4.0 * X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=n_rows)
+
+
+def replay(learner, X, y, frequencies, step):
+    names = ("loss", "weight_step", "penalty")
+    options = {name: getattr(learner, name) for name in names if hasattr(learner, name)}
+    twin = RakerTwin(
+        frequencies,
+        step=step,
+        adaptive="Ada" in type(learner).__name__,
+        restart=learner.restart,
+        **options,
+    )
+    return twin, np.array([twin.learn(*row) for row in zip(X, y, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        RakerRegressor(n_components=7, kernels=["gaussian", "laplacian"], variances=(0.3, 2.0)),
+        RakerRegressor(n_components=2, step=0.4, weight_step=0.5, penalty=0.1, orthogonal=False),
+        AdaRakerRegressor(n_components=9, variances=0.7),
+        AdaRakerRegressor(n_components=6, kernels="cauchy", restart=True, step=0.6, penalty=0.05),
+    ],
+    ids=["kernels", "penalty", "adaptive", "restart"],
+)
+def test_regressors_are_their_twin(learner):
+    X, y = draw_rows(150)
+    predictions = learner.predict_partial_fit(X, y)
+    twin, expected = replay(learner, X, y, learner.frequencies_, learner.step)
+    np.testing.assert_allclose(predictions, expected, rtol=1e-9, atol=1e-12)
+    weights = learner.kernel_weights_[0]
+    logs = np.exp(np.array([twin.kernel_logs[j] for j in sorted(twin.kernel_logs)]))
+    np.testing.assert_allclose(weights, logs / logs.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [RakerClassifier, AdaRakerClassifier])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_classifiers_are_their_twins(cls, loss):
+    X, y = draw_rows(120, seed=1)
+    labels = np.digitize(y, [0.2, 0.5])
+    learner = cls(n_components=5, variances=(0.5, 3.0), loss=loss)
+    predictions = learner.predict_partial_fit(X, labels, classes=[0, 1, 2])
+    outputs = [
+        replay(learner, X, np.where(labels == k, 1.0, -1.0), learner.frequencies_, learner.step)[1] for k in range(3)
+    ]
+    np.testing.assert_array_equal(predictions, np.argmax(outputs, axis=0))
+    two = cls(n_components=5, variances=(0.5, 3.0), loss=loss)
+    signs = np.where(labels == 2, 1.0, -1.0)
+    predictions = two.predict_partial_fit(X, signs, classes=[-1.0, 1.0])
+    np.testing.assert_array_equal(predictions, np.where(outputs[2] > 0.0, 1.0, -1.0))
+    assert predictions[0] == -1.0
+    assert hasattr(two, "predict_proba") == (loss == "logistic")
+
+
+def test_compiled_levels_and_functions_agree():
+    """Sines and cosines of small, large and infinite angles; each learner has one component and one kernel."""
+    angles = np.concatenate([np.linspace(-20.0, 20.0, 101), [1e5, -3e5, 7e6, 1e15, -1e300, 0.0, 5e-324]])
+    learner = RakerRegressor(n_components=1, variances=1.0, step=0.45).partial_fit([[0.0]], [1.0])
+    for angle in angles:
+        learner._frequencies[0, 0] = 1.0
+        learner._coefficients[0, 0, 0, :2] = 1.0, 0.0
+        assert abs(learner.predict([[angle]])[0] - np.sin(angle)) < 3e-16
+        learner._coefficients[0, 0, 0, :2] = 0.0, 1.0
+        assert abs(learner.predict([[angle]])[0] - np.cos(angle)) < 3e-16
+    learner._frequencies[0, 0] = 1e300
+    assert learner.predict([[1e300]])[0] == 1.0
+    assert _raker.LEVEL in (0, 2, 3)
+
+
+EXACT = {
+    "gaussian": lambda r, s: np.exp(-(r**2) / (2.0 * s**2)),
+    "laplacian": lambda r, s: np.exp(-r / s),
+    "cauchy": lambda r, s: 1.0 / (1.0 + r**2 / s**2),
+}
+
+
+@pytest.mark.parametrize("kernel", EXACT)
+@pytest.mark.parametrize("orthogonal", [True, False])
+def test_features_approach_the_kernels(kernel, orthogonal):
+    rng = np.random.RandomState(0)
+    d, variance = 5, 2.0
+    frequencies = draw_frequencies([(kernel, variance)], d, 4_000, orthogonal, rng)[0]
+    for length in (0.3, 1.0, 3.0):
+        step = rng.standard_normal(d)
+        step *= length / np.linalg.norm(step)
+        cosines = np.cos(frequencies @ step)
+        assert abs(cosines.mean() - EXACT[kernel](length, np.sqrt(variance))) < 0.04
+    if orthogonal:
+        block = frequencies[:d] / np.linalg.norm(frequencies[:d], axis=1, keepdims=True)
+        np.testing.assert_allclose(block @ block.T, np.eye(d), atol=1e-12)
+        assert kstest(frequencies[::7, 2], -frequencies[3::7, 2]).pvalue > 1e-3
+
+
+@given(st.integers(0, 10_000), st.integers(1, 40), st.sampled_from([AdaRakerRegressor, RakerRegressor]))
+@settings(max_examples=8, deadline=None)
+def test_permuted_columns_and_weights(seed, n_rows, cls):
+    X, y = draw_rows(n_rows, seed, n_features=4)
+    order = np.random.default_rng(seed).permutation(4)
+    learner, other = cls(n_components=3).fit(X[:1], y[:1]), cls(n_components=3).fit(X[:1], y[:1])
+    other._frequencies = np.ascontiguousarray(learner._frequencies[order])
+    expected, permuted = (
+        model.partial_fit(rows[1:] if n_rows > 1 else rows, y[1:] if n_rows > 1 else y).predict(rows)
+        for model, rows in ((learner, X), (other, X[:, order]))
+    )
+    np.testing.assert_allclose(permuted, expected, rtol=1e-6, atol=1e-9)
+    if cls is AdaRakerRegressor:
+        weights = learner.expert_weights_
+        assert weights.shape == (1, int(learner.n_seen_ + 1).bit_length())
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_refused_options():
+    X, y = draw_rows(5)
+    for cls, options, words in [
+        (RakerRegressor, {"step": 0.9, "penalty": 0.2}, r"step=0\.9 with penalty=0\.2"),
+        (AdaRakerRegressor, {"penalty": 1.0}, "0.5 . 2"),
+        (RakerRegressor, {"kernels": "rbf"}, "'rbf'"),
+        (RakerRegressor, {"kernels": []}, "no kernel"),
+        (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),
+        (RakerRegressor, {"coverage": 1.0}, "coverage"),
+        (RakerClassifier, {"loss": "square"}, "loss"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            cls(**options).fit(X, y if "Regressor" in cls.__name__ else y > 0.3)
