@@ -5,6 +5,7 @@ Run it from the checkout, with pgmx installed; the peers stand in an environment
     python -m venv peers && peers/bin/python -m pip install lingam tigramite statsmodels scikit-learn
     OMP_NUM_THREADS=1 python tests/benchmarks/time_series.py --peers peers/bin/python --series 20 50 100
     OMP_NUM_THREADS=1 python tests/benchmarks/time_series.py --forecasts ../shared/data/online
+    OMP_NUM_THREADS=1 python tests/benchmarks/time_series.py --windows ../shared/data/online
 
 Without `--peers` only pgmx is measured. Strengths order the pairs for AUROC, each tool's own decision makes its edges.
 """
@@ -19,8 +20,9 @@ import numpy as np
 from sparse_systems import draw_series
 
 from pgmx.datasets import sparse_system
-from pgmx.estimators import DenseLDS, ScalableLDS, SparsityInducingLDS
+from pgmx.estimators import DenseLDS, KernelSVARM, LinearSVARM, ScalableLDS, SparsityInducingLDS
 from pgmx.metrics import edge_curve
+from pgmx.models import measures_by_window
 
 WORKER = Path(__file__).with_name("time_series_peers.py")
 PEERS = ("scikit-learn Lasso", "statsmodels VAR", "lingam VARLiNGAM", "tigramite PCMCI", "tigramite PCMCI+")
@@ -150,6 +152,45 @@ def compare_forecasts(folder):
             print_row([name, len(rows), rows.shape[1], lags, *errors])
 
 
+WINDOW = 500
+MEASURES = ["density", "clustering", "n_components", "diameter", "average_shortest_path", "average_neighbors"]
+WINDOW_LEARNERS = {
+    "LinearSVARM": LinearSVARM(lam_ratio=0.2, show_progress=False),
+    "KernelSVARM(poly2)": KernelSVARM(kernels=("poly2",), lam_ratio=0.2, show_progress=False),
+}
+
+
+def read_windows(folder):
+    """Yield the name of a data set, its rows, and rows with which something changes."""
+    import pandas as pd
+
+    table = pd.read_parquet(folder / "eeg_eye_state.parquet")
+    eye, rows = table["eye"].to_numpy(dtype=int), table.drop(columns="eye").to_numpy(dtype=float)
+    changes = np.flatnonzero(np.diff(eye)) + 1
+    ends = np.concatenate([[0], changes, [len(eye)]])
+    changes = changes[np.minimum(np.diff(ends)[:-1], np.diff(ends)[1:]) >= WINDOW]
+    rows = np.clip(rows, *np.percentile(rows, [0.5, 99.5], axis=0))
+    yield "EEG, eye opens", rows, changes[eye[changes] == 0]
+    yield "EEG, eye closes", rows, changes[eye[changes] == 1]
+    closes = pd.read_parquet(folder / "stock_closes.parquet").set_index("date").dropna()
+    yield "stock returns", np.log(closes).diff().iloc[1:].to_numpy(), np.array([len(closes) // 2])
+
+
+def compare_windows(folder):
+    """Print the measures of the graphs of the rows before and after changes, means over these."""
+    print_row(["data", "learner", "changes", "side", *MEASURES, "CPU s"])
+    print_row(["---"] * (5 + len(MEASURES)))
+    for name, rows, changes in read_windows(folder):
+        width = min(WINDOW, changes[0])
+        for label, learner in WINDOW_LEARNERS.items():
+            began = process_time()
+            parts = [measures_by_window(rows[t - width : t + width], learner, [width]) for t in changes]
+            seconds = process_time() - began
+            for at, side in enumerate(("before", "after")):
+                figures = np.mean([part[MEASURES].iloc[at].to_numpy() for part in parts], axis=0)
+                print_row([name, label, len(changes), side, *map(float, figures), float(seconds)])
+
+
 def main():
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -158,11 +199,14 @@ def main():
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--limit", type=int, default=300, help="seconds per peer and problem")
     parser.add_argument("--forecasts", type=Path, help="folder of the data sets")
+    parser.add_argument("--windows", type=Path, help="folder of the data sets")
     options = parser.parse_args()
     if options.series:
         compare_accuracy(options.peers, options.series, options.rows, options.limit)
     if options.forecasts:
         compare_forecasts(options.forecasts)
+    if options.windows:
+        compare_windows(options.windows)
 
 
 if __name__ == "__main__":
