@@ -39,7 +39,7 @@ ORDER = {
         "options learners report",
         "inputs",
         "learn",
-        "evaluate forecast infer resample",
+        "evaluate forecast infer resample stream",
         "commands",
     ],
     "pgmx/cli/inputs": ["knowledge paths", "networks sources"],
@@ -56,7 +56,7 @@ ORDER = {
     ],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
     "pgmx/data/files": ["plane_file readers", "plane_reader"],
-    "pgmx/data/numbers": ["cells", "table"],
+    "pgmx/data/numbers": ["cells", "table targets"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/data/series": [
         "column_moments options time_index",
@@ -183,7 +183,7 @@ ORDER = {
         "recursive tracking",
     ],
     "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent freedom"],
-    "pgmx/streaming": ["inputs options", "saving", "base", "classifier", "least_squares raker"],
+    "pgmx/streaming": ["inputs options", "saving", "base", "classifier", "least_squares raker", "river"],
     "pgmx/streaming/raker": [
         "features",
         "learner",

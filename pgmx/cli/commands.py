@@ -5,7 +5,7 @@ import click
 from pgmx import __version__
 from pgmx.cli import options as shared
 from pgmx.cli.console import OneLineCommand, OneLineGroup, user_errors
-from pgmx.cli.methods import N_RESAMPLES, missing_choices
+from pgmx.cli.methods import N_RESAMPLES, STREAM_METHODS, missing_choices
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -32,6 +32,8 @@ def main(context):
                                               which series act on which, how many rows later
       pgmx forecast sales.npz sales.csv --steps 12 --time-column month
                                               the rows that follow
+      pgmx stream meter.csv --target load --out meter.npz
+                                              predict each row before it is learned
       pgmx learn --help                       all options
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
@@ -310,3 +312,62 @@ def forecast(model, source, **options):
         from pgmx.cli.forecast import forecast as run
 
         run(model, source, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Predict and learn a stream of rows.")
+@click.argument("source")
+@click.option("--target", metavar="NAME", required=True, help="The column to predict from all others.")
+@click.option(
+    "--method",
+    type=click.Choice([*STREAM_METHODS]),
+    help="raker: a sum of kernels on random features; adaraker: several of them, with steps for what changes fast and "
+    "slowly. Default: adaraker.",
+)
+@click.option(
+    "--loss",
+    type=click.Choice(["square", "logistic", "hinge"]),
+    help="square for numbers; logistic or hinge for labels. Default: square.",
+)
+@click.option(
+    "--classes", metavar="A,B,...", help="All labels, where they come from standard input. Default: those of the file."
+)
+@click.option(
+    "--n-components",
+    metavar="D",
+    type=click.IntRange(min=1),
+    help="Random features per kernel. Default: that of the learner, 50.",
+)
+@click.option("--random-state", metavar="SEED", type=click.IntRange(min=0), help="Seed of the features. Default: 0.")
+@click.option(
+    "--window",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Rows of a point of the picture.",
+)
+@shared.file_option("--resume", "Continue with the learner of this file, which --out has written: .npz.")
+@shared.file_option("--out", "Write the learner: .npz.")
+@shared.file_option("--report", "Write a picture of the errors window by window: .svg or .png.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+def stream(source, target, **options):
+    """Predict each row of a stream, then learn it, in constant memory.
+
+    SOURCE is a CSV or Parquet file, a folder of Parquet files, or - for CSV on standard input: rows of numbers, oldest
+    first, and the column of the target.
+
+    Printed is the mean error over all rows, beside those of three baselines: the last value, the running mean (of
+    labels: the most frequent one) and recursive least squares, which begin with the first row also where a learner is
+    resumed. Ctrl-C ends the stream: what was learned is reported and written then, with exit status 130.
+
+    \b
+    Examples:
+      pgmx stream data.parquet --target y --method adaraker --out model.npz --report curve.svg
+      pgmx stream later.parquet --target y --resume model.npz --out model.npz
+      tail -n +1 -f meter.csv | pgmx stream - --target load --out meter.npz
+      pgmx stream sensors.csv --target activity --loss hinge
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.stream import stream as run
+
+        run(source, target, **options)

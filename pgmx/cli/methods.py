@@ -21,6 +21,11 @@ GAUSSIAN_METHODS = {"glasso": "GraphicalLasso", "clime": "CLIME", "neighborhood"
 LDS_METHODS = {"dense-lds": "DenseLDS", "lds": "SparsityInducingLDS", "scalable-lds": "ScalableLDS"}
 SVARM_METHODS = {"svarm": "LinearSVARM", "kernel-svarm": "KernelSVARM"}
 SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM"}
+#: Regressor and classifier in `pgmx.streaming` of each method of ``pgmx stream``.
+STREAM_METHODS = {
+    "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
+    "raker": ("RakerRegressor", "RakerClassifier"),
+}
 BAYESIAN_METHODS = {**SEARCHES, **FORESTS}
 UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
 

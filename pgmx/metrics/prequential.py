@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,10 +66,10 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     learner : StreamLearner, or estimator with partial_fit and predict
         A regressor or a classifier; a copy of it learns on from where it is, and it is not changed. An estimator
         without ``predict_partial_fit`` is called row by row.
-    X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-        The rows in their order. An iterator is used up, in the memory of one chunk.
-    y : array of shape (n_rows,)
-        The targets; None where `X` is an iterator.
+    X : array or frame of shape (n_rows, n_features), path, or iterator
+        The rows in their order, as ``partial_fit`` takes them; files and iterators in the memory of one chunk.
+    y : array of shape (n_rows,), str or None
+        The targets; the name of their column in frames and files; None where `X` yields pairs.
     window : int, default=500
         Rows of a window.
     classes : array of shape (n_classes,), optional
@@ -115,7 +116,7 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     errors: PrequentialErrors | None = None
     for rows, targets in iterate_chunks(X, y):
         if errors is None:
-            errors = PrequentialErrors(learner, window, classes, y)
+            errors = PrequentialErrors(learner, window, classes, None if _is_stream(X) else targets)
         errors.learn(rows, targets)
     assert errors is not None  # an empty stream was refused
     return errors.make_curve()
@@ -195,6 +196,11 @@ class PrequentialErrors:
         )
 
 
+def _is_stream(X: Any) -> bool:
+    """Return whether there may be further chunks after the first."""
+    return hasattr(X, "__next__") or isinstance(X, str | PathLike)
+
+
 def _list_labels(learner: Any, classes: Any, y: Any) -> np.ndarray | None:
     """Return the labels in ascending order, None for a regressor."""
     from sklearn.base import is_classifier
@@ -207,7 +213,7 @@ def _list_labels(learner: Any, classes: Any, y: Any) -> np.ndarray | None:
         return learner.classes_
     labels = y if classes is None else classes
     if labels is None:
-        raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet in the iterator")
+        raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet")
     return np.unique(np.asarray(labels))
 
 

@@ -7,6 +7,7 @@
 - `classifier`: what classifiers share: labels, decision functions, probabilities
 - `least_squares`: recursive least squares, the linear baseline
 - `raker`: Raker and AdaRaker, regression and classification on random features of several kernels
+- `river`: learners of streams as learners of river
 
 Asked by `pgmx.metrics`, `pgmx.plotting` and the command line; asks `pgmx.data` and the archives of `pgmx.models.files`.
 The compiled loops are in ``cython_ext/streaming``.
@@ -15,6 +16,7 @@ The compiled loops are in ``cython_ext/streaming``.
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.raker import AdaRakerClassifier, AdaRakerRegressor, Drift, RakerClassifier, RakerRegressor
+from pgmx.streaming.river import to_river
 
 __all__ = [
     "AdaRakerClassifier",
@@ -24,4 +26,5 @@ __all__ = [
     "RakerRegressor",
     "StreamClassifier",
     "StreamLearner",
+    "to_river",
 ]

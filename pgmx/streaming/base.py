@@ -95,10 +95,11 @@ class StreamLearner(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The targets; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The targets; the name of their column in frames and files; None where `X` yields pairs.
 
         Returns
         -------
@@ -117,10 +118,11 @@ class StreamLearner(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The targets; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The targets; the name of their column in frames and files; None where `X` yields pairs.
 
         Returns
         -------
@@ -143,10 +145,11 @@ class StreamLearner(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The targets; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The targets; the name of their column in frames and files; None where `X` yields pairs.
 
         Returns
         -------

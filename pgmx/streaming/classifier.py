@@ -41,12 +41,13 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The labels; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The labels; the name of their column in frames and files; None where `X` yields pairs.
         classes : array of shape (n_classes,), optional
-            All labels; None: those of `y`, or of the first chunk of an iterator.
+            All labels; None: those of `y`, of files and iterators those of the first chunk.
 
         Returns
         -------
@@ -66,10 +67,11 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The labels; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The labels; the name of their column in frames and files; None where `X` yields pairs.
         classes : array of shape (n_classes,), optional
             All labels that will ever come: needed by the first call, and the same in later ones if given.
 
@@ -95,10 +97,11 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
 
         Parameters
         ----------
-        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
-            The rows in their order. They are not changed and not kept.
-        y : array of shape (n_rows,)
-            The labels; None where `X` is an iterator.
+        X : array or frame of shape (n_rows, n_features), path, or iterator
+            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
+            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+        y : array of shape (n_rows,), str or None
+            The labels; the name of their column in frames and files; None where `X` yields pairs.
         classes : array of shape (n_classes,), optional
             All labels that will ever come: needed by the first call, and the same in later ones if given.
 

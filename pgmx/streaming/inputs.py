@@ -5,16 +5,37 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.data.files.readers import is_path
+from pgmx.data.numbers.targets import iterate_pieces, split_target
 from pgmx.data.pieces.chunks import is_iterator
+
+#: Rows of a file that are read at a time; results do not depend on it.
+CHUNK_ROWS = 8192
 
 
 def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield rows and targets of each chunk; an iterator yields them as pairs (X, y), and `y` is None then."""
-    if not is_iterator(X):
+    """Yield rows and targets of each chunk: of arrays and frames one, of files and iterators several.
+
+    `y` is the targets, the name of a column of frames or files, or None where an iterator yields pairs (X, y).
+    """
+    if is_path(X):
+        if not isinstance(y, str):
+            raise ValueError(f"X is the path {X!r}, so y must be the name of its target column, got {y!r:.60}")
+        yield from iterate_pieces(X, y, CHUNK_ROWS)
+    elif is_iterator(X):
+        yield from iterate_pieces(X, y, CHUNK_ROWS) if isinstance(y, str) else _iterate_pairs(X, y)
+    elif isinstance(y, str):
+        yield split_target(X, y)
+    else:
         yield X, y
-        return
+
+
+def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     if y is not None:
-        raise ValueError("X is an iterator, so y must be None: let the iterator yield pairs (X, y)")
+        raise ValueError(
+            "X is an iterator, so y must be None, and the iterator yield pairs (X, y); or y the name of a column, and "
+            "the iterator yield frames"
+        )
     empty = True
     for chunk in X:
         if not isinstance(chunk, tuple) or len(chunk) != 2:
@@ -27,7 +48,7 @@ def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
 def check_finite(rows: np.ndarray, names: Any, n_seen: int) -> None:
     """Raise ValueError for the first NaN or infinity, naming its column and row."""
-    if np.isfinite(rows.sum()) or np.isfinite(rows).all():
+    if np.isfinite(rows).all():
         return
     t, j = np.argwhere(~np.isfinite(rows))[0]
     what = "NaN" if np.isnan(rows[t, j]) else "infinity (inf)"

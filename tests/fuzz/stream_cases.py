@@ -10,7 +10,9 @@ from pgmx.plotting import plot_prequential
 from pgmx.streaming.least_squares import RecursiveLeastSquares
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 
-WRONG_ROWS = Wrong(([[np.nan, 1.0]] * 9, [[np.inf, 1.0]] * 9, np.zeros((0, 2)), "x", None), ("X", "sample", "array", "rows"))
+WRONG_ROWS = Wrong(
+    ([[np.nan, 1.0]] * 9, [[np.inf, 1.0]] * 9, np.zeros((0, 2)), "x", None), ("X", "sample", "array", "rows")
+)
 
 
 def draw_stream(rng: np.random.Generator) -> Arguments:

@@ -62,7 +62,7 @@ RESULTS = {
         "NumericTable",
     ),
     *("ReservoirRanks", "SkeletonScores", "StructurePrior", "TreewidthError", "gaussian_scorer", "list_networks"),
-    *("StreamClassifier", "StreamLearner"),
+    *("StreamClassifier", "StreamLearner", "to_river"),
     "read_json",
 }
 

@@ -1,0 +1,132 @@
+"""The work of ``pgmx stream``: rows predicted and learned one after the other, and the learner saved."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pgmx.cli.console import note_interrupt
+from pgmx.cli.inputs.paths import check_writable
+from pgmx.cli.methods import STREAM_METHODS
+
+_CHUNK_ROWS = 2048
+_LOSSES = {"squared": "squared error", "zero-one": "share of wrong labels"}
+
+
+def stream(source: str, target: str, *, out: Path | None, report: Path | None, quiet: bool, **options: Any) -> None:
+    """Learn a stream, report its errors, and write the learner and the picture."""
+    _check_targets(out, report)
+    if source != "-" and not Path(source).exists():
+        raise ValueError(f"no such file or folder: {source}; - is standard input")
+    from sklearn.base import is_classifier
+
+    from pgmx.metrics.prequential import PrequentialErrors
+
+    learner, resumed = _make_learner(options)
+    has_labels = is_classifier(learner)
+    classes = _list_classes(learner, source, target, options["classes"]) if has_labels else None
+    errors = PrequentialErrors(learner, options["window"], classes)
+    start = time.perf_counter()
+    try:
+        _learn(errors, _iterate(source, target, has_labels), quiet)
+    except KeyboardInterrupt:
+        if not errors.n_rows:
+            raise
+        note_interrupt()
+    if not errors.n_rows:
+        raise ValueError(f"{_name_source(source)} has no rows")
+    curve = errors.make_curve()
+    before = f" after {resumed:,} before" if resumed else ""
+    click.echo(
+        f"{type(learner).__name__}: {errors.n_rows:,} rows{before} in {time.perf_counter() - start:.1f} s; "
+        f"mean {_LOSSES[curve.loss]}, each row predicted before it is learned:"
+    )
+    width = max(map(len, curve.means))
+    for name, mean in curve.means.items():
+        click.echo(f"  {name:<{width}}  {mean:.6g}")
+    if out is not None:
+        click.echo(f"wrote {curve.learner.save(out)}")
+    if report is not None:
+        from pgmx.cli.report import save_figure
+        from pgmx.plotting import plot_prequential
+
+        save_figure(plot_prequential(curve).figure, report)
+
+
+def _check_targets(out: Path | None, report: Path | None) -> None:
+    from pgmx.plotting.draw import check_picture_path
+
+    if out is not None:
+        if out.suffix.lower() != ".npz":
+            raise ValueError(f"--out {out}: the suffix must be .npz")
+        check_writable(out, "--out")
+    if report is not None:
+        try:
+            check_picture_path(report)
+        except ValueError as error:
+            raise ValueError(f"--report {report}: {error}") from None
+        check_writable(report, "--report")
+
+
+def _make_learner(options: dict) -> tuple[Any, int]:
+    """Return a learner, new or from a file, and the rows that it has learned."""
+    from pgmx import streaming
+
+    resume, method, loss = options["resume"], options["method"], options["loss"]
+    if resume is not None:
+        chosen = [name for name in ("method", "loss", "n_components", "random_state") if options[name] is not None]
+        if chosen:
+            raise ValueError(f"--{chosen[0].replace('_', '-')} is that of {resume}, which --resume continues")
+        learner = streaming.StreamLearner.load(resume)
+        return learner, learner.n_seen_
+    regressor, classifier = STREAM_METHODS[method or "adaraker"]
+    numbers = {name: options[name] for name in ("n_components", "random_state") if options[name] is not None}
+    if loss in (None, "square"):
+        return getattr(streaming, regressor)(**numbers), 0
+    return getattr(streaming, classifier)(loss=loss, **numbers), 0
+
+
+def _list_classes(learner: Any, source: str, target: str, text: str | None) -> list[str] | None:
+    """Return all labels: those of the learner, of the option, or of a pass over the file."""
+    if hasattr(learner, "classes_"):
+        if text is not None:
+            raise ValueError(f"--classes {text}: a learner that is resumed has its own")
+        return None
+    if text is not None:
+        return text.split(",")
+    if source == "-":
+        raise ValueError("labels from standard input need --classes, all of them separated by commas")
+    return sorted({label for _, labels in _iterate(source, target, True) for label in labels})
+
+
+def _iterate(source: str, target: str, has_labels: bool) -> Iterator[tuple[Any, Any]]:
+    from pgmx.data.numbers.targets import iterate_pieces
+
+    try:
+        yield from iterate_pieces(sys.stdin if source == "-" else Path(source), target, _CHUNK_ROWS, has_labels)
+    except ValueError as error:
+        where = _name_source(source)
+        raise error if where in str(error) else ValueError(f"{where}: {error}") from None
+
+
+def _name_source(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+def _learn(errors: Any, pieces: Iterator[tuple[Any, Any]], quiet: bool) -> None:
+    """Learn piece by piece; the bar of a terminal shows the error so far."""
+    from tqdm.auto import tqdm
+
+    with tqdm(desc=errors.label, unit=" rows", delay=1.0, disable=quiet or not sys.stderr.isatty()) as bar:
+        for rows, targets in pieces:
+            if errors.labels is None and targets.dtype == object:
+                raise ValueError(f"the target holds labels, {targets[0]!r} is one: give --loss logistic or hinge")
+            names = getattr(errors.learner, "feature_names_in_", None)
+            if names is not None and set(names) == set(rows.columns):
+                rows = rows[list(names)]
+            errors.learn(rows, targets)
+            bar.set_postfix(error=f"{errors.mean:.4g}", refresh=False)
+            bar.update(len(targets))

@@ -1,0 +1,65 @@
+"""Rows of numbers and the column to predict from them, of tables in memory, files and streams of text."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pgmx.checks import join_names
+from pgmx.data.columns.kinds import column_kind
+from pgmx.data.files.readers import is_path, read_csv_pieces
+from pgmx.data.frame import Frame
+from pgmx.data.numbers.cells import float_rows, kinds_of_states, raise_of_states
+from pgmx.data.pieces.chunks import align_columns, is_iterator, open_chunks
+from pgmx.data.sources import open_piece
+
+
+def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the other columns of a table as float64, and the target: float64, integers, or labels as objects."""
+    frame = table if isinstance(table, Frame) else open_piece(table)
+    if target not in frame.names:
+        raise ValueError(f"{target!r} is no column of the table: its columns are {join_names(frame.names)}")
+    at = frame.names.index(target)
+    others = Frame(
+        (*frame.names[:at], *frame.names[at + 1 :]), [*frame.columns[:at], *frame.columns[at + 1 :]], frame.n_rows
+    )
+    if not others.names:
+        raise ValueError(f"the table has no column besides {target!r}: there is nothing to predict it from")
+    raise_of_states(others.names, kinds_of_states(others))
+    rows = pd.DataFrame(float_rows(others), columns=pd.Index(others.names, dtype=object))
+    return rows, _read_target(frame.columns[at], target, frame.n_rows)
+
+
+def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
+    column = Frame((target,), [values], n_rows)
+    if kinds_of_states(column):
+        labels = np.array(values.to_pylist() if hasattr(values, "to_pylist") else list(values), dtype=object)
+        if pd.isna(labels).any():
+            raise ValueError(f"the target {target!r} has missing cells: drop their rows")
+        return labels
+    numbers = float_rows(column)[:, 0]
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"the target {target!r} has missing or infinite cells: drop their rows")
+    return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
+
+
+def iterate_pieces(source: Any, target: Hashable, chunk_rows: int, labels: bool = False) -> Iterator[tuple]:
+    """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text."""
+    pieces: Iterable[Any]
+    if is_path(source):
+        pieces, are_texts = open_chunks(source, chunk_rows)
+        if are_texts:  # numbers are parsed from each piece, the labels of all pieces are of one type
+            pieces = align_columns(_parse(source, target, chunk_rows, labels))
+    elif is_iterator(source) and not hasattr(source, "read"):
+        pieces = align_columns(source)
+    else:
+        pieces = align_columns(_parse(source, target, chunk_rows, labels))
+    for piece in pieces:
+        if piece.n_rows:
+            rows, targets = split_target(piece, target)
+            yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
+
+
+def _parse(source: Any, target: Hashable, chunk_rows: int, labels: bool) -> Iterator[pd.DataFrame]:
+    yield from read_csv_pieces(source, chunk_rows, dtype={target: str} if labels else None)
