@@ -1,8 +1,11 @@
 """The work of ``pgmx stream``: rows predicted and learned one after the other, and the learner saved."""
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +130,23 @@ def _learn(errors: Any, pieces: Iterator[tuple[Any, Any]], quiet: bool) -> None:
             names = getattr(errors.learner, "feature_names_in_", None)
             if names is not None and set(names) == set(rows.columns):
                 rows = rows[list(names)]
-            errors.learn(rows, targets)
+            with _without_interrupts():
+                errors.learn(rows, targets)
             bar.set_postfix(error=f"{errors.mean:.4g}", refresh=False)
             bar.update(len(targets))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait until the rows at hand are learned, by the learner and by the baselines."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+        yield
+        return
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
