@@ -16,7 +16,16 @@ KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
     "statistics": ["_pair_tables", "_ranks"],
     "scores": ["_scorer", "_families", "_gaussian", "_weighted"],
-    "search": ["_dag_moves", "_spanning", "_branching", "_edge_heap", "_edge_ids", "_parent_sets", "_subsets"],
+    "search": [
+        "_dag_moves",
+        "_spanning",
+        "_branching",
+        "_edge_heap",
+        "_edge_ids",
+        "_order_climb",
+        "_parent_sets",
+        "_subsets",
+    ],
     "inference": [
         "_annealing",
         "_belief",

@@ -94,8 +94,8 @@ learner_options = join_options(
     _learner_option(
         "--strategy",
         None,
-        ["greedy", "thorough", "exact"],
-        "hill-climb: first optimum, look beyond, or prove the best.",
+        ["greedy", "thorough", "best", "exact"],
+        "hill-climb: first optimum, look beyond, search orders too, or prove the best.",
     ),
     _learner_option("--restarts", "N", _COUNT, "hill-climb: N climbs from near the best."),
     _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),

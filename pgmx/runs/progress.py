@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 #: Figures of a history that are no fields of a progress, and their types.
-EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float}
+EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
 
 
 class SearchProgress(NamedTuple):

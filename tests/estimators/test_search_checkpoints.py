@@ -16,11 +16,16 @@ SEARCHES = {
     "tabu": lambda **options: HillClimbSearch(patience=8, tabu_length=3, **options),
     "restarts": lambda **options: HillClimbSearch(n_restarts=3, **options),
     "thorough": lambda **options: HillClimbSearch(strategy="thorough", **options),
+    "best": lambda **options: HillClimbSearch(strategy="best", **options),
     "all of these": lambda **options: HillClimbSearch(strategy="thorough", patience=5, n_restarts=2, **options),
     "annealing": lambda **options: SimulatedAnnealing(n_draws=200, **options),
     "best first": lambda **options: BestFirstSearch(patience=10, **options),
 }
-every_search = pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
+every_search = pytest.mark.parametrize(
+    "make",
+    [pytest.param(make, marks=[pytest.mark.slow] if name == "best" else []) for name, make in SEARCHES.items()],
+    ids=SEARCHES,
+)
 
 
 @pytest.fixture

@@ -250,7 +250,7 @@ def test_values_that_no_search_takes(make, options, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"strategy": "best"}, r"'strategy'.*'best'"),
+        ({"strategy": "finest"}, r"'strategy'.*'finest'"),
         ({"strategy": None}, r"'strategy'.*None"),
         ({"n_restarts": -1}, r"'n_restarts'.*-1"),
         ({"n_restarts": 1.5}, r"'n_restarts'.*1\.5"),

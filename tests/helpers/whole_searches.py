@@ -12,6 +12,7 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import anneal
+from pgmx.search.dag.best import GREEDY, search_for_best
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
@@ -100,6 +101,12 @@ def thorough(problem, state, course, seed):
     search_thoroughly(problem, state, course, seed=seed, first_stage=2)
 
 
+def best(problem, state, course, seed):
+    course.member = GREEDY
+    restarted(problem, state, course, seed, n_restarts=2)
+    search_for_best(problem, state, course, seed=seed, first_stage=2)
+
+
 def annealed(problem, state, course, seed, *, n_draws=400):
     if course.enter(0):
         anneal(state, course, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
@@ -130,6 +137,6 @@ def search_with(search, problem, *, seed=0, callback=None, checkpoint=None, max_
     """Return the result of a search, resumed from a snapshot where the checkpoint has one."""
     state = problem.make_state()
     course = Course(problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint))
-    if not course.restore(state, last_stage=5):
+    if not course.restore(state, last_stage=7):
         course.set_best(state)
     return run_search(lambda: search(problem, state, course, seed, **options), state, course)

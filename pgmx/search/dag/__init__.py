@@ -5,10 +5,11 @@
 - `legality`: graphs read from a checkpoint: whether a search may come to them, and what they score
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
+- `best`: the search for the best score: the thorough search, orders with kicks, and a last climb
 - `best_first`: best-first search over directed acyclic graphs
 - `exact`: the network of highest score, and the proof
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
-- `problem`: what a search over directed acyclic graphs is given, in a form that can be sent to another process
+- `orders`: search over the orders of the variables
 - `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back
   better
 - `restarts`: random restarts: some random legal moves from an optimum, then a climb, many times over

@@ -39,6 +39,8 @@ class Course:
         #: No graph has a higher score; NaN where the search proves nothing.
         self.upper_bound = np.nan
         self.stage = 0
+        #: What finds the graphs that are recorded, as a number in the history; None leaves it out.
+        self.member: int | None = None
         self.memo = Snapshot({})
         #: What a graph of the checkpoint must be; None where the search was not resumed.
         self.legal: LegalGraphs | None = None
@@ -113,7 +115,7 @@ class Course:
         improved = self._best_edges is None or self.is_better(score)
         if improved:
             self.best_score, self._best_edges = score, None
-        self.run.record(n_iter=self.n_iter, score=score, n_edges=state.moves.n_edges)
+        self._record(score, state.moves.n_edges)
         return improved
 
     def count_trial_move(self) -> None:
@@ -125,7 +127,11 @@ class Course:
         """Take a graph that another course came to by `n_moves`, if it is better."""
         self.n_iter += n_moves
         if self.adopt(edges, score):
-            self.run.record(n_iter=self.n_iter, score=score, n_edges=len(edges))
+            self._record(score, len(edges))
+
+    def _record(self, score: float, n_edges: int) -> None:
+        member = {} if self.member is None else {"member": self.member}
+        self.run.record(n_iter=self.n_iter, score=score, n_edges=n_edges, **member)
 
     def adopt(self, edges: np.ndarray, score: float) -> bool:
         """Take a graph as the best one if it is better; return whether it is."""

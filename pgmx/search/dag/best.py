@@ -1,0 +1,54 @@
+"""The search for the best score: the thorough search, orders with kicks from several starts, and a last climb."""
+
+from pgmx.runs.snapshot import Snapshot
+from pgmx.search.dag.course import Course
+from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
+from pgmx.search.dag.orders.kicks import OrderSearch
+from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.thorough import search_thoroughly
+
+#: Members of the portfolio, as the history names them.
+MEMBERS = ("greedy", "thorough", "order of the best graph", "random order", "last climb")
+GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB = range(len(MEMBERS))
+
+#: Searches over orders from a random order.
+N_RANDOM_ORDERS = 2
+
+#: Kicks without a better order that end a search over orders, and how many more each variable adds.
+KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 200, 2
+
+#: Stages from the first one: four of the thorough search, the orders, the last climb.
+N_STAGES = 6
+
+
+def search_for_best(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
+    """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`.
+
+    First the thorough search; then climbs over orders with kicks, from random orders and from that of the best graph;
+    then a climb from the best graph of all. `course` never loses the best graph, so that none of them ends below.
+    """
+    course.member = THOROUGH
+    search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage)
+    if course.enter(first_stage + 4):
+        _search_orders(problem, state, course, seed)
+    course.member = LAST_CLIMB
+    if course.enter(first_stage + 5):
+        if not course.memo:
+            course.return_to_best(state)
+        climb(state, course)
+
+
+def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
+    n = problem.n
+    patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
+    first = course.memo.integer("start", 0, N_RANDOM_ORDERS) if course.memo else 0
+    course.keep_best(state)
+    orders = OrderSearch(state, course, required=problem.required, seed=seed)
+    for number in range(first, N_RANDOM_ORDERS + 1):
+        if number < N_RANDOM_ORDERS:
+            course.member, order = RANDOM_ORDER, draw_order(n, problem.required, seed, number)
+        else:
+            course.member, order = BEST_ORDER, sort_topologically(n, course.best_edges(state), state.priority)
+        orders.search(order, number, patience=patience)
+        course.memo = Snapshot({})  # of the start that was resumed
