@@ -62,9 +62,10 @@ def _read_exogenous(
     """Return the exogenous rows of the forecast, the seasonal columns counted from the first row of the history."""
     import numpy as np
 
-    from pgmx.cli.learn.gaussian import read_numbers
+    from pgmx.data.files.readers import read_whole
     from pgmx.data.series.options import make_seasons, split_seasons
     from pgmx.data.series.time_index import count_positions
+    from pgmx.models.time_series.history import read_exogenous
 
     columns, period = split_seasons(system.exogenous_names)
     names = ", ".join(map(repr, columns))
@@ -72,17 +73,18 @@ def _read_exogenous(
         if path is None:
             raise ValueError(f"{model} has the exogenous column(s) {names}: give their later rows by --exogenous FILE")
         raise ValueError(f"--exogenous {path}: {model} has no exogenous columns, leave it out")
-    parts = []
+    parts: list[Any] = []
     if path is not None:
         if not path.exists():
             raise ValueError(f"--exogenous {path}: no such file")
-        rows = read_numbers(path, "error").rename(columns=str)
+        rows = read_whole(path).rename(columns=str)
         absent = [str(name) for name in columns if str(name) not in rows.columns]
         if absent:
             raise ValueError(f"--exogenous {path} lacks the column(s) {', '.join(map(repr, absent))}")
         if len(rows) < steps:
             raise ValueError(f"--exogenous {path} has {len(rows)} rows, and --steps {steps} needs as many")
-        parts.append(rows[[str(name) for name in columns]].to_numpy()[:steps])
+        later = rows[[str(name) for name in columns]].set_axis(list(columns), axis=1)[:steps]
+        parts.append(read_exogenous(later, columns, steps))
     if period is not None:
         last = int(count_positions(history.index)[-1])
         parts.append(make_seasons(last + 1 + np.arange(steps), period))

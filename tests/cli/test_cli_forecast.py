@@ -55,7 +55,7 @@ def test_seasons_are_counted_and_exogenous_rows_are_read(timed):
     rng, days = np.random.default_rng(0), pd.date_range("2020-01-01", periods=90)
     rows = rng.standard_normal((90, 3)) + np.arange(90)[:, None] % 7
     frame = pd.DataFrame(rows, columns=["a", "b", "push"]).assign(day=days).drop(index=[40, 41] if timed else [])
-    later = pd.DataFrame({"note": np.arange(9), "push": rng.standard_normal(9)})
+    later = pd.DataFrame({"note": list("abcdefghi"), "push": rng.standard_normal(9)})
     frame = frame if timed else frame.drop(columns="day")
     frame.to_csv("rows.csv", index=False)
     later.to_csv("later.csv", index=False)

@@ -190,7 +190,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
     assert "--time-column names 'year', which is no column" in refused(
         "learn", table, "--method", "lds", "--time-column", "year"
     )
-    assert refused("learn", table, "--method", "lds").endswith("; a column of times is named by --time-column\n")
+    assert refused("learn", table, "--method", "lds").endswith(", a column of times by --time-column\n")
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("kernel-svarm", "--kernels", "linear", "--orient", "nonlinear", *MONTHLY), "--orient nonlinear needs"),
         (("lds", "--groups", "unit", *MONTHLY), "--groups names 'unit', which is no column"),
         (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
+        (("scalable-lds", "--seeds", 9, *MONTHLY), "--seeds must be at most the number of series, 3, got 9"),
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
         (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 502"),
         (("tensor-sem",), "--method tensor-sem needs --window"),

@@ -75,8 +75,9 @@ def spelling_options(time_column: str | None) -> Iterator[None]:
         if hasattr(error, "with_option"):  # of missing cells; the console turns it
             raise
         text = _spell_options(str(error))
-        if time_column is None and " hold states or text" in text:
-            text += "; a column of times is named by --time-column"
+        if " hold states or text" in text:
+            text += "; a column that tells series of a panel apart is named by --groups"
+            text += "" if time_column is not None else ", a column of times by --time-column"
         raise ValueError(text) from error
 
 
@@ -84,7 +85,7 @@ def _spell_options(text: str) -> str:
     """Return a text with the options of the command for parameters of learners."""
     names = "|".join(sorted(_OPTIONS, key=len, reverse=True))
     text = re.sub(rf"\b({names})=(?:'([^']*)'|(\S*?))(?=[\s,;:.)]|$)", _spell_match, text)
-    text = re.sub(rf"\b({names})(?= (?:names|holds)\b)", lambda match: _OPTIONS[match[1]], text)
+    text = re.sub(rf"\b({names})(?= (?:names|holds|must|needs)\b)", lambda match: _OPTIONS[match[1]], text)
     return re.sub(r"\btime_column\b", "--time-column", text)
 
 

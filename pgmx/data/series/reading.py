@@ -53,7 +53,7 @@ def _list_tables(X: Any) -> list[tuple[Any, Any]]:
     """Return the tables of a panel with their keys, None for a single one."""
     if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         tables = list(X.items())
-    elif isinstance(X, list | tuple) and len(X) and _is_table(X[0]):
+    elif isinstance(X, list | tuple) and (not len(X) or _is_table(X[0])):
         tables = list(enumerate(X))
     else:
         tables = [(None, X)]

@@ -139,6 +139,12 @@ def test_histories_in_another_unit_of_time_are_refused(name, period):
     assert len(learner.predict(seasonal_frame(learned[-8:]), 2)) == 2
 
 
+def test_an_empty_panel_is_named():
+    for nothing in ([], {}):
+        with pytest.raises(ValueError, match="the panel holds no series"):
+            DenseLDS().fit(nothing)
+
+
 def test_a_perfect_fit_has_no_negative_variance():
     for seed in range(5):
         angles = np.arange(200.0) + seed
