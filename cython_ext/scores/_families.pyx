@@ -193,6 +193,18 @@ cdef class FamilyScorer(Scorer):
         self.find_cells(&row, child, &parents[0], parents.shape[0])
         return np.array(<const uint64_t[:row.n_cells]>row.keys), np.array(<const uint32_t[:row.n_cells]>row.counts)
 
+    def score_additions(
+        self, Py_ssize_t child, const int[::1] parents, const int[::1] wanted, double[::1] scores, double[::1] n_cells
+    ):
+        """Write the scores of ``child`` with ``parents`` and each of the ``wanted``, and how many cells occur.
+
+        Both arrays, of shape (n,), are written at the wanted ids; the mask and ``max_indegree`` are not asked.
+        """
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        if wanted.shape[0] > 0:
+            with nogil:
+                self.score_wider(child, p, parents.shape[0], &wanted[0], wanted.shape[0], &scores[0], &n_cells[0])
+
     # ---- scores of single families ----
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
@@ -366,24 +378,30 @@ cdef class FamilyScorer(Scorer):
                 n += 1
         return n
 
+    cdef Py_ssize_t make_tables(
+        self, Row *row, const int *candidates, Py_ssize_t first, Py_ssize_t n_candidates
+    ) except -1 nogil:
+        # Makes the tables of a group of candidates from number `first`; returns where the next group begins.
+        cdef int64_t *offsets = <int64_t *>self.work.scratch[OFFSETS].data
+        cdef Py_ssize_t last = first
+        cdef int64_t size = 0
+        while last < n_candidates and size * 4 < GROUP_MEMORY:
+            offsets[candidates[last]] = size
+            size += row.n_cells * self.work.table.cards[candidates[last]]
+            last += 1
+        reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t))
+        if row.how == AFTER_DELETING:
+            sum_tables(&self.work, row, candidates + first, last - first, size)
+        else:
+            count_tables(&self.work, row, candidates + first, last - first, size)
+        return last
+
     cdef int score_candidates(self, Row *row, Py_ssize_t n_candidates, double *gains) except -1 nogil:
         # Tables are made for a group of candidates at a time; they are kept when one group holds them all.
         cdef const int *candidates = <const int *>self.work.scratch[CANDIDATES].data
-        cdef int64_t *offsets = <int64_t *>self.work.scratch[OFFSETS].data
         cdef Py_ssize_t first = 0, last, i
-        cdef int64_t size
         while first < n_candidates:
-            size = 0
-            last = first
-            while last < n_candidates and size * 4 < GROUP_MEMORY:
-                offsets[candidates[last]] = size
-                size += row.n_cells * self.work.table.cards[candidates[last]]
-                last += 1
-            reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t))
-            if row.how == AFTER_DELETING:
-                sum_tables(&self.work, row, candidates + first, last - first, size)
-            else:
-                count_tables(&self.work, row, candidates + first, last - first, size)
+            last = self.make_tables(row, candidates, first, n_candidates)
             for i in range(first, last):
                 gains[candidates[i]] = self.score_table(row, candidates[i]) - row.score
             if first == 0 and last == n_candidates:
@@ -391,6 +409,47 @@ cdef class FamilyScorer(Scorer):
                 return 0
             first = last
         drop_memo(&self.work, row.child)
+        return 0
+
+    cdef int score_wider(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *wanted, Py_ssize_t n, double *scores,
+        double *n_cells
+    ) except -1 nogil:
+        # The scores of the child with each of the wanted parents, and the cells that occur, by number of the parent.
+        cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
+        cdef int *wider
+        cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
+        cdef const uint32_t *table
+        cdef Row row
+        reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
+        drop_memo(&self.work, child)
+        if k > 0:
+            self.find_cells(&row, child, parents, k)
+            for i in range(n):
+                if self.has_table(&row, wanted[i]):
+                    candidates[n_tables] = wanted[i]
+                    n_tables += 1
+            choose_inheritance(&self.work, &row, n_tables)
+            sort_cells_by_size(&self.work, &row)
+        while first < n_tables:
+            last = self.make_tables(&row, candidates, first, n_tables)
+            for i in range(first, last):
+                u = candidates[i]
+                scores[u] = self.score_table(&row, u)
+                table = <const uint32_t *>self.work.scratch[TABLES].data \
+                    + (<const int64_t *>self.work.scratch[OFFSETS].data)[u]
+                size = 0
+                for j in range(self.work.table.cards[u] * row.n_cells):
+                    size += table[j] > 0
+                n_cells[u] = size
+            first = last
+        for i in range(n):      # the others need cells of their own, which take the buffers of the tables
+            if k > 0 and self.has_table(&row, wanted[i]):
+                continue
+            wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
+            insert_parent(wider, parents, k, wanted[i])
+            scores[wanted[i]] = self.score_family(child, wider, k + 1)
+            n_cells[wanted[i]] = self.work.cells.nodes[self.work.cells.current].size
         return 0
 
     cdef double score_table(self, const Row *row, Py_ssize_t u) except? -1 nogil:

@@ -18,8 +18,8 @@ lemma 1 (only such sets), theorems 1 and 2 (the costs); the entropy bound: de Ca
 """
 
 cimport cython
-from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.math cimport INFINITY, fabs, log
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
@@ -97,15 +97,15 @@ cdef class ParentSets:
     """
 
     cdef object source
-    cdef Scorer scorer                          # None: families are scored one by one
+    cdef bint has_rows                          # else families are scored one by one
     cdef Py_ssize_t child, n_candidates, n_required, max_size, level
     cdef int kind
     cdef double cost, bonus, ceiling, unit
     cdef const int64_t[::1] cards
     cdef const double[:, ::1] entropies
     cdef int[::1] required, candidates
-    cdef uint8_t[:, ::1] mask
-    cdef double[::1] gains
+    cdef double[::1] row_scores, row_cells
+    cdef int[::1] wanted
     cdef Level now, later, answer
     cdef Py_ssize_t at                          # the next set of the level to be extended
     cdef int64_t *slots                         # positions of the sets of the level, by hash; -1: empty
@@ -118,7 +118,7 @@ cdef class ParentSets:
     def __cinit__(
         self, source, Py_ssize_t child, int[::1] required, int[::1] candidates, *, Py_ssize_t max_size,
         int kind=NO_BOUND, double cost=0.0, const int64_t[::1] cards=None, const double[:, ::1] entropies=None,
-        double ceiling=0.0, double bonus=0.0, Py_ssize_t n=0,
+        double ceiling=0.0, double bonus=0.0,
     ):
         if candidates.shape[0] > MOST_CANDIDATES:
             raise ValueError(f"at most {MOST_CANDIDATES} candidate parents can be searched, got {candidates.shape[0]}")
@@ -128,10 +128,9 @@ cdef class ParentSets:
         self.max_size = min(max_size, self.n_candidates)
         self.cost, self.bonus, self.ceiling = cost, bonus, ceiling
         self.family = np.empty(self.n_required + self.n_candidates, dtype=np.int32)
-        if isinstance(source, Scorer) and (<Scorer>source).unit == 0:
-            self.scorer = source
-            self.mask = np.zeros((n, n), dtype=np.uint8)
-            self.gains = np.empty(n)
+        self.has_rows = hasattr(source, "score_additions")
+        self.row_scores, self.row_cells = np.empty(source.n), np.empty(source.n)
+        self.wanted = np.empty(self.n_candidates, dtype=np.int32)
         self.begin()
 
     def __dealloc__(self):
@@ -234,7 +233,7 @@ cdef class ParentSets:
     cdef double score_set(self, uint64_t bits) except? -1:
         # -inf for a family that the source cannot score, as a search by moves leaves it out.
         cdef Py_ssize_t k = self.write_family(bits)
-        if self.cards is not None and self.count_configurations(bits) * self.cards[self.child] > 2.0 ** MAX_CELLS_LOG2:
+        if not self.can_count(bits):
             return -INFINITY
         try:
             score = self.source.family_score(self.child, np.asarray(self.family[:k]))
@@ -321,26 +320,35 @@ cdef class ParentSets:
         return True
 
     cdef int score_extensions(self, uint64_t bits, Py_ssize_t n_new) except -1:
-        cdef Py_ssize_t i, k
-        cdef double score, gain
-        if self.scorer is None:
+        cdef Py_ssize_t i, k, n = 0
+        cdef double row_of_child
+        if not self.has_rows:
             for i in range(n_new):
                 if self.score_of[i] == INFINITY:
                     self.score_of[i] = self.score_set(bits | <uint64_t>1 << self.added[i])
             return 0
-        k = self.write_family(bits)
-        for i in range(self.n_candidates):
-            self.mask[self.child, self.candidates[i]] = 0
         for i in range(n_new):
-            self.mask[self.child, self.candidates[self.added[i]]] = self.score_of[i] == INFINITY
-        self.scorer.allowed = &self.mask[0, 0]
-        score = self.scorer.compute_row(self.child, &self.family[0] if k > 0 else NULL, k, &self.gains[0])
-        self.scorer.allowed = NULL
+            if self.score_of[i] == INFINITY and self.can_count(bits | <uint64_t>1 << self.added[i]):
+                self.wanted[n] = self.candidates[self.added[i]]
+                n += 1
+        k = self.write_family(bits)
+        self.source.score_additions(
+            self.child, self.family[:k], self.wanted[:n], self.row_scores, self.row_cells
+        )
+        row_of_child = log(<double>self.cards[self.child])
         for i in range(n_new):
             if self.score_of[i] == INFINITY:
-                gain = self.gains[self.candidates[self.added[i]]]
-                self.score_of[i] = score + gain + self.bonus * (k + 1)
+                if not self.can_count(bits | <uint64_t>1 << self.added[i]):
+                    self.score_of[i] = -INFINITY
+                    continue
+                self.score_of[i] = self.row_scores[self.candidates[self.added[i]]] + self.bonus * (k + 1)
+                if self.kind == CELLS:
+                    self.bound_of[i] = -self.row_cells[self.candidates[self.added[i]]] * row_of_child
         return 0
+
+    cdef bint can_count(self, uint64_t bits) noexcept:
+        return self.cards is None \
+            or self.count_configurations(bits) * self.cards[self.child] <= 2.0 ** MAX_CELLS_LOG2
 
     # ---- sets of a level by hash ----
 

@@ -85,3 +85,18 @@ def test_family_counts(cards, rng):
                 *(part.tolist() for part in scorer.family_counts(child, np.array(parents, dtype=np.int32))), strict=True
             )
         )
+
+
+@pytest.mark.parametrize("score", ["bic", "bdeu", "bds"])
+def test_added_parents_score_as_families_of_their_own(score, rng):
+    cards = [2, 3, 2, 300, 3, 2, 4]
+    scorer = make_scorer(random_codes(rng, cards, 300), cards, score, max_indegree=1)
+    for child, parents in [(0, []), (0, [1, 5]), (3, [0]), (6, [0, 3, 4])]:
+        wanted = [u for u in range(7) if u != child and u not in parents][::2]
+        scores, n_cells = np.full(7, np.nan), np.full(7, np.nan)
+        scorer.score_additions(child, np.array(parents, np.int32), np.array(wanted, np.int32), scores, n_cells)
+        assert np.flatnonzero(np.isfinite(scores)).tolist() == wanted
+        for u in wanted:
+            family = np.array(sorted([*parents, u]), dtype=np.int32)
+            assert scores[u] == pytest.approx(scorer.family_score(child, family), rel=1e-12)
+            assert n_cells[u] == len(scorer.family_counts(child, family)[0])

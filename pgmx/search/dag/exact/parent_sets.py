@@ -70,7 +70,6 @@ def find_parent_sets(
             entropies=entropies,
             ceiling=_find_ceiling(source, bounds, child, np.sort(np.concatenate([parents, candidates]))),
             bonus=bonus,
-            n=n,
         )
         is_over, more = make_limit(child), True
         while more and not is_over():
