@@ -22,13 +22,14 @@ def complaints(notebook):
 
 
 def test_there_are_tutorials():
-    assert [path.stem for path in TUTORIALS][:6] == [
+    assert [path.stem for path in TUTORIALS][:7] == [
         "01_bayesian_network",
         "02_knowledge_and_confidence",
         "03_five_million_rows",
         "04_markov_network",
         "05_gaussian_graphical_models",
         "06_time_series",
+        "07_streams",
     ]
 
 

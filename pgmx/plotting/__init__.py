@@ -8,7 +8,7 @@
 - `paths`: paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen
 - `curves`: curves of quality against the number of rows learned from
 - `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind
-- `streams`: errors of learners of streams beside those of baselines
+- `streams`: errors of learners of streams beside those of baselines, intervals, and changes
 - `time_series`: graphs over (variable, lag), forecasts, and edges that change
 - `draw`: pictures of graphs: layout, comparison with a reference and strengths put together
 """
@@ -17,7 +17,7 @@ from pgmx.plotting.curves import plot_learning_curve
 from pgmx.plotting.draw import plot_graph, save_picture
 from pgmx.plotting.history import plot_history
 from pgmx.plotting.paths import plot_path
-from pgmx.plotting.streams import plot_prequential
+from pgmx.plotting.streams import plot_intervals, plot_prequential
 from pgmx.plotting.strengths import plot_strengths
 from pgmx.plotting.time_series.adjacency import plot_adjacency
 from pgmx.plotting.time_series.edge_paths import plot_edge_paths
@@ -30,6 +30,7 @@ __all__ = [
     "plot_forecast",
     "plot_graph",
     "plot_history",
+    "plot_intervals",
     "plot_learning_curve",
     "plot_path",
     "plot_prequential",

@@ -1,4 +1,4 @@
-"""Errors of learners of streams beside those of baselines."""
+"""Errors of learners of streams beside those of baselines, their intervals, and the changes that they flag."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
 _LABELS = {"squared": "mean squared error", "zero-one": "share of wrong labels"}
 _STYLES = ("--", ":", "-.")
@@ -77,3 +78,70 @@ def _format_rows(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = (), ax: Axes | None = None) -> Axes:
+    """Draw how far the targets of a stream are from the centres of their intervals, and the changes that were flagged.
+
+    The band is the interval predicted before each row, about its own centre; targets outside are marked, and the legend
+    gives the share of those inside.
+
+    Parameters
+    ----------
+    targets : array of shape (n_rows,)
+        The targets.
+    intervals : array of shape (n_rows, 2)
+        Lower and upper ends, as ``predict_interval_partial_fit`` of a learner of streams returns them. Infinite or NaN
+        ends are not drawn, and their rows are not counted.
+    flags : array of shape (n_flags,), default=()
+        Rows after which a change was flagged, counted from the first row of `targets`: ``drift_.flags`` of an AdaRaker
+        learner, less the rows learned before.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure, which belongs to the caller alone.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.plotting import plot_intervals
+    >>> from pgmx.streaming import AdaRakerRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> learner, y = AdaRakerRegressor(), X[:, 0] * X[:, 1]
+    >>> ends = learner.predict_interval_partial_fit(X, y)
+    >>> plot_intervals(y, ends, learner.drift_.flags).get_xlabel()
+    'rows'
+    """
+    y, ends = np.asarray(targets, dtype=float).ravel(), np.asarray(intervals, dtype=float)
+    if ends.shape != (len(y), 2) or not len(y):
+        raise ValueError(
+            f"intervals must have the shape ({len(y)}, 2) of as many rows as targets, at least one, got {ends.shape}"
+        )
+    ax = make_axes(ax, 7.2, 4.2)
+    rows = np.arange(len(y))
+    known = np.isfinite(ends).all(axis=1)
+    inside = known & (ends[:, 0] <= y) & (y <= ends[:, 1])
+    outside = known & ~inside
+    ends = np.where(known[:, None], ends, np.nan)
+    centres, halves = ends.mean(axis=1), np.diff(ends, axis=1)[:, 0] / 2.0
+    share = f"{inside.sum() / max(known.sum(), 1):.1%} inside"
+    ax.fill_between(rows, -halves, halves, color=COLOURS[0], alpha=0.2, linewidth=0, label="interval")
+    ax.plot(rows[inside], (y - centres)[inside], ".", color=COLOURS[5], markersize=2, label=f"target, {share}")
+    ax.plot(rows[outside], (y - centres)[outside], ".", color=COLOURS[3], markersize=3, label="outside its interval")
+    for number, row in enumerate(np.asarray(flags).ravel()):
+        label = "change flagged" if number == 0 else None
+        ax.axvline(float(row), color=COLOURS[1], linewidth=1.4, linestyle="--", label=label)
+    ax.set_xlabel("rows")
+    ax.set_ylabel("target less the centre of its interval")
+    _format_rows(ax)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+    return ax

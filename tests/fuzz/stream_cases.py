@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.metrics import PrequentialCurve, prequential
-from pgmx.plotting import plot_prequential
+from pgmx.plotting import plot_intervals, plot_prequential
 from pgmx.streaming.least_squares import RecursiveLeastSquares
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 
@@ -42,4 +42,20 @@ enter_calls(
         "classes": Wrong(([0, 1],)),
     },
     0.5,
+)
+
+
+def draw_intervals(rng: np.random.Generator) -> Arguments:
+    """Return arguments of `plot_intervals`."""
+    y = rng.normal(size=int(rng.integers(1, 30)))
+    return {"targets": y, "intervals": np.stack([y - 1.0, y + rng.normal(size=len(y))], axis=1), "flags": [0]}
+
+
+enter_calls(
+    "plotting.plot_intervals",
+    plot_intervals,
+    draw_intervals,
+    lambda ax, arguments: np.testing.assert_equal(len(ax.get_lines()), 3),
+    {"intervals": Wrong((np.zeros((50, 2)), np.zeros(3), "x", [[1.0]]), ("intervals", "shape", "string", "float"))},
+    0.3,
 )

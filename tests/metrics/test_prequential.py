@@ -6,7 +6,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from helpers.stream_learners import list_state
 from pgmx.metrics import prequential
-from pgmx.plotting import plot_prequential
+from pgmx.plotting import plot_intervals, plot_prequential
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
 LINEAR = "recursive least squares"
@@ -119,3 +119,15 @@ def test_the_picture_shows_the_curve():
     assert plot_prequential(labels).get_ylabel() == "share of wrong labels"
     with pytest.raises(TypeError, match="expected what prequential returns"):
         plot_prequential({"errors": 1})
+
+
+def test_the_picture_of_intervals_marks_what_is_outside():
+    y = np.array([0.0, 2.0, 1.0, 5.0])
+    ends = [[-np.inf, np.inf], [1.0, 3.0], [1.5, 2.0], [0.0, 4.0]]
+    ax = plot_intervals(y, ends, flags=[2])
+    lines = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
+    assert lines["outside its interval"].tolist() == [2, 3]
+    assert lines["change flagged"] == [2.0, 2.0]
+    assert "target, 33.3% inside" in lines
+    with pytest.raises(ValueError, match="intervals must have the shape"):
+        plot_intervals(y, ends[:3])
