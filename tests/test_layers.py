@@ -65,7 +65,10 @@ ORDER = {
         "reading",
         "chunks",
     ],
-    "pgmx/datasets": ["bundled random_graphs sampling", "gaussian markov reservoir structural switching time_series"],
+    "pgmx/datasets": [
+        "bundled random_graphs sampling",
+        "drifting gaussian markov reservoir structural switching time_series",
+    ],
     "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
         "dag_learner",

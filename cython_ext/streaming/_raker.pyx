@@ -35,6 +35,7 @@ cdef enum:
 cdef double LARGEST = 1e300  # losses and logs of weights are finite: their differences are numbers then
 cdef double RATE = 0.05, MEMORY = 0.05, LEAST_LOG = -50.0, MOST_LOG = 50.0  # of intervals
 cdef double RATIO = 1.5, LIMIT = 14.0, CUT = 3.5, FORGETTING = 0.005        # of changes
+cdef double LATE = 0.01                                                     # share of a row in the losses of late
 cdef double NORMAL_SCALE = 1.2533141373155001                               # s.d. of a normal number per mean size
 cdef double SETTLING = 100.0                                                # rows that only measure the scale
 
@@ -150,7 +151,7 @@ cdef double compute_output(
 cdef double update_output(
     const double* features, double y, double f, double* coefficients, double* kernel_logs, double* expert_logs,
     const double* steps, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
-    int loss, double weight_step, double penalty, double* work, Py_ssize_t monitored,
+    int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
     """Learn one output from `work` of `compute_output`, f_jp become losses; return the loss of the monitored expert."""
     cdef double* parts = work
@@ -169,6 +170,7 @@ cdef double update_output(
         lower_logs(kernel_logs + j * n_kernels, parts + j * n_kernels, weight_step, n_kernels)
         part = compute_loss(experts[j], y, loss)
         expert_logs[j] = min(max(expert_logs[j] + steps[j] * (total - part), -LARGEST), LARGEST)
+        losses[j] = part if losses[j] < 0.0 else losses[j] + LATE * (part - losses[j])
         if j == monitored:
             answer = part
     return answer
@@ -244,6 +246,7 @@ def update(
     double[:, :, :, ::1] coefficients,    # in and out: (K, J, P, length), sines, cosines, zeros
     double[:, :, ::1] kernel_logs,        # in and out: (K, J, P)
     double[:, ::1] expert_logs,           # in and out: (K, J)
+    double[:, ::1] losses,                # in and out: (K, J) mean losses of late, -1 before the first row of an expert
     double[::1] figures,                  # in and out: (N_FIGURES) of intervals and changes
     long long[::1] flags,                 # in and out: (1 + room) number of changes, and rows of the last ones
     double[:, ::1] predictions,           # out: (m, K or K + 1 with half-widths) before each row; or no rows
@@ -282,7 +285,8 @@ def update(
                         predictions[t, k] = f
                     total += update_output(
                         z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
-                        &steps[0], n_experts, n_kernels, length, loss, weight_step, penalty, work, monitored,
+                        &steps[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
+                        &losses[k, 0], monitored,
                     )
                     if adaptive:
                         renew_experts(

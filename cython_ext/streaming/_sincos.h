@@ -27,6 +27,9 @@ static const double PGMX_PIO2_1 = 1.57079632673412561417e+00, PGMX_PIO2_2 = 6.07
                     PGMX_PIO2_3 = 2.02226624871116645580e-21;
 static const double PGMX_ROUND = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer in the low bits */
 
+#define PGMX_JOIN_NAMES(first, second) first##_##second
+#define PGMX_NAME(first, second) PGMX_JOIN_NAMES(first, second)
+
 PGMX_INLINE void pgmx_sincos_body(const double *a, double *s, double *c, ptrdiff_t n) {
     int far_away = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -67,61 +70,24 @@ PGMX_INLINE void pgmx_sincos_body(const double *a, double *s, double *c, ptrdiff
     }
 }
 
-/* R rows against one tile of columns: R * PGMX_TILE sums stay in registers. */
-PGMX_INLINE void pgmx_tile_body(const double *x, ptrdiff_t d, const double *v, ptrdiff_t width, double *a, const int R) {
-    double sums[4][PGMX_TILE] = {{0.0}};
-    for (ptrdiff_t k = 0; k < d; k++)
-        for (int r = 0; r < R; r++)
-            for (int l = 0; l < PGMX_TILE; l++) sums[r][l] += x[r * d + k] * v[k * width + l];
-    for (int r = 0; r < R; r++)
-        for (int l = 0; l < PGMX_TILE; l++) a[r * width + l] = sums[r][l];
-}
-
-PGMX_INLINE void pgmx_project_body(const double *x, ptrdiff_t n_rows, ptrdiff_t d, const double *v, ptrdiff_t width,
-                                   double *a) {
-    ptrdiff_t r = 0;
-    for (; r + 4 <= n_rows; r += 4)
-        for (ptrdiff_t i = 0; i < width; i += PGMX_TILE) pgmx_tile_body(x + r * d, d, v + i, width, a + r * width + i, 4);
-    for (; r < n_rows; r++)
-        for (ptrdiff_t i = 0; i < width; i += PGMX_TILE) pgmx_tile_body(x + r * d, d, v + i, width, a + r * width + i, 1);
-}
-
-PGMX_INLINE double pgmx_dot_body(const double *a, const double *b, ptrdiff_t n) {
-    double sums[PGMX_LANES] = {0.0};
-    for (ptrdiff_t i = 0; i < n; i += PGMX_LANES)
-        for (int l = 0; l < PGMX_LANES; l++) sums[l] += a[i + l] * b[i + l];
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
-PGMX_INLINE void pgmx_shift_body(double *a, const double *b, double keep, double g, ptrdiff_t n) {
-    for (ptrdiff_t i = 0; i < n; i++) a[i] = keep * a[i] + g * b[i];
-}
-
-#define PGMX_FEATURE_LEVEL(suffix, target)                                                                             \
-    target PGMX_UNUSED static void pgmx_sincos_##suffix(const double *restrict a, double *restrict s,                  \
-                                                        double *restrict c, ptrdiff_t n) {                             \
-        pgmx_sincos_body(a, s, c, n);                                                                                  \
-    }                                                                                                                  \
-    target PGMX_UNUSED static void pgmx_project_##suffix(const double *x, ptrdiff_t n_rows, ptrdiff_t d,               \
-                                                         const double *v, ptrdiff_t width, double *a) {                \
-        pgmx_project_body(x, n_rows, d, v, width, a);                                                                  \
-    }                                                                                                                  \
-    target PGMX_UNUSED static double pgmx_dot_##suffix(const double *a, const double *b, ptrdiff_t n) {                \
-        return pgmx_dot_body(a, b, n);                                                                                 \
-    }                                                                                                                  \
-    target PGMX_UNUSED static void pgmx_shift_##suffix(double *restrict a, const double *restrict b, double keep,      \
-                                                       double g, ptrdiff_t n) {                                        \
-        pgmx_shift_body(a, b, keep, g, n);                                                                             \
-    }
-
-PGMX_FEATURE_LEVEL(plain, )
+/* Levels: their name, their target and the bytes of their vectors; compilers without vectors have the plain one. */
+#define PGMX_SUFFIX plain
+#define PGMX_LEVEL_TARGET
+#define PGMX_VECTOR_BYTES 16
+#include "_sincos_body.h"
 #if PGMX_X86_DISPATCH
-PGMX_FEATURE_LEVEL(avx2, PGMX_TARGET("avx2"))
+#define PGMX_SUFFIX avx2
+#define PGMX_LEVEL_TARGET PGMX_TARGET("avx2")
+#define PGMX_VECTOR_BYTES 32
+#include "_sincos_body.h"
+#define PGMX_SUFFIX avx512
 #if defined(__clang__)
-PGMX_FEATURE_LEVEL(avx512, PGMX_TARGET("avx512f,avx512dq"))
+#define PGMX_LEVEL_TARGET PGMX_TARGET("avx512f,avx512dq")
 #else
-PGMX_FEATURE_LEVEL(avx512, PGMX_TARGET("avx512f,avx512dq,prefer-vector-width=512"))
+#define PGMX_LEVEL_TARGET PGMX_TARGET("avx512f,avx512dq,prefer-vector-width=512")
 #endif
+#define PGMX_VECTOR_BYTES 64
+#include "_sincos_body.h"
 #endif
 
 static void (*pgmx_sincos)(const double *, double *, double *, ptrdiff_t) = pgmx_sincos_plain;

@@ -7,11 +7,13 @@
 - `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
 - `structural`: series with nonlinear influences, and responses to random inputs
+- `drifting`: streams whose targets are functions that change at known rows
 - `switching`: series of structural equations whose inputs change their powers from window to window
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
 from pgmx.datasets.bundled import list_networks, load_network
+from pgmx.datasets.drifting import DriftingStream, drifting_stream
 from pgmx.datasets.gaussian import (
     gaussian_chain_network,
     gaussian_hub_network,
@@ -32,11 +34,13 @@ from pgmx.datasets.switching import SwitchingSeries, kronecker_coefficients, swi
 from pgmx.datasets.time_series import gridded_counts, sparse_system
 
 __all__ = [
+    "DriftingStream",
     "KernelResponses",
     "ReservoirRanks",
     "StructuralSeries",
     "SwitchingSeries",
     "chain_network",
+    "drifting_stream",
     "gaussian_chain_network",
     "gaussian_hub_network",
     "gaussian_preferential_attachment_network",

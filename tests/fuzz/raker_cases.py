@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from pgmx import streaming
+from pgmx import datasets, streaming
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
 from tests.fuzz.cases import pick
-from tests.fuzz.data_set_cases import NATURAL
+from tests.fuzz.data_set_cases import NATURAL, SEED
 from tests.fuzz.stream_cases import WRONG_ROWS
 
 NUMBER = Wrong((-1.0, np.nan, "x", None))
@@ -63,3 +63,20 @@ enter_learner("RakerRegressor", streaming.RakerRegressor)
 enter_learner("RakerClassifier", streaming.RakerClassifier)
 enter_learner("AdaRakerRegressor", streaming.AdaRakerRegressor)
 enter_learner("AdaRakerClassifier", streaming.AdaRakerClassifier)
+
+
+def check_stream(stream: Any, arguments: Arguments) -> None:
+    """Rows are in [0, 1], and functions last as long as asked for."""
+    assert isinstance(stream, datasets.DriftingStream)
+    assert len(stream.X) == len(stream.y) == arguments["n_rows"]
+    assert len(stream.changes) == -(-arguments["n_rows"] // arguments["every"]) - 1
+
+
+enter_calls(
+    "datasets.drifting_stream",
+    datasets.drifting_stream,
+    lambda rng: {"n_rows": int(rng.integers(1, 50)), "every": int(rng.integers(1, 30))},
+    check_stream,
+    {"n_rows": NATURAL, "n_features": NATURAL, "noise": NUMBER, "random_state": SEED},
+    0.3,
+)

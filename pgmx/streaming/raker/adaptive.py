@@ -19,8 +19,8 @@ class Drift(NamedTuple):
     Attributes
     ----------
     interval : int
-        Rows 2^j of the interval learner that leads: the one of largest weight, on the average over the outputs. Long
-        intervals with their small steps lead where nothing changes.
+        Rows 2^j of the interval learner that leads: the one of least loss over the last 100 rows or so, on the average
+        over the outputs. Long intervals with their small steps lead where nothing changes.
     step : float
         Its step size.
     n_flags : int
@@ -54,7 +54,9 @@ class AdaptiveLearner(RakerLearner):
     @property
     def drift_(self) -> Drift:
         """The interval learner that leads, and the rows where changes were flagged."""
-        leader = int(self.expert_weights_.mean(axis=0).argmax())
+        check_is_fitted(self)
+        losses = self._losses.mean(axis=0)
+        leader = int(np.where(losses < 0.0, np.inf, losses).argmin())
         n, room = int(self._flags[0]), self._n_flags
         places = np.arange(max(0, n - room), n) % room
         return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])

@@ -31,7 +31,7 @@ class RakerLearner(StreamLearner):
         "penalty": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
-    _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_figures", "_flags")
+    _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")
     #: Rows of changes that are remembered.
     _n_flags = 0
     #: The expert whose losses show changes.
@@ -93,6 +93,7 @@ class RakerLearner(StreamLearner):
         self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), pad_to(2 * self.n_components, LANES)))
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
         self._expert_logs = np.tile(np.log(steps), (n_outputs, 1))
+        self._losses = np.full((n_outputs, len(steps)), -1.0)
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
         self._flags = np.zeros(1 + self._n_flags, dtype=np.int64)
@@ -121,6 +122,7 @@ class RakerLearner(StreamLearner):
             self._coefficients,
             self._kernel_logs,
             self._expert_logs,
+            self._losses,
             self._figures,
             self._flags,
             np.empty((0, 1)) if predictions is None else predictions,
