@@ -89,7 +89,7 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     >>> y = np.sin(6 * X[:, 0]) * X[:, 1]
     >>> learner = RakerRegressor()
     >>> errors = learner.predict_partial_fit(X, y) - y
-    >>> bool(np.mean(errors[1000:] ** 2) < 0.01)
+    >>> bool(np.mean(errors[1000:] ** 2) < 0.2 * np.var(y))
     True
     >>> ends = learner.predict_interval(X[:5])
     >>> ends.shape

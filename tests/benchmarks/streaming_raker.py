@@ -1,0 +1,245 @@
+"""Raker and AdaRaker beside a numpy loop, budgeted kernels, scikit-learn and baselines, on the authors' streams.
+
+    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|speed [--json FILE]
+
+Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
+per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pgmx.datasets import drifting_stream
+from pgmx.metrics import prequential
+from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
+
+FOLDER = (
+    Path(os.environ["PGMX_STREAMS"])
+    if "PGMX_STREAMS" in os.environ
+    else Path(__file__).resolve().parents[3] / "shared/data/online"
+)
+REGRESSION = {"Twitter": "twitter", "Tom": "tomshardware", "Energy": "energy", "Air": "air_quality"}
+LABELS = {"Movement": "movement", "Device": "device", "Activity": "activity"}
+SEEDS = range(3)
+
+
+def read_stream(name):
+    """Return the rows and targets of a stream."""
+    table = pd.read_parquet(FOLDER / f"stream_{name}.parquet")
+    return np.ascontiguousarray(table.iloc[:, :-1], dtype=float), table["y"].to_numpy(dtype=float)
+
+
+def measure_error(make, X, y):
+    """Return the mean error over the seeds, x 1e-3 or per cent."""
+    errors = []
+    for seed in SEEDS:
+        learner = make(random_state=seed)
+        if hasattr(learner, "loss") and "Classifier" in type(learner).__name__:
+            errors.append(100.0 * np.mean(learner.predict_partial_fit(X, y, classes=[-1.0, 1.0]) != y))
+        else:
+            errors.append(1e3 * np.mean((learner.predict_partial_fit(X, y) - y) ** 2))
+    return round(float(np.mean(errors)), 3)
+
+
+def learn_budget(X, y, budget, step, loss="square"):
+    """Return predictions of online gradient descent on Gaussian kernels of the last `budget` rows (OMKL-B)."""
+    variances, places = np.array([0.1, 1.0, 10.0]), np.zeros((budget, X.shape[1]))
+    weights, logs, predictions = np.zeros((3, budget)), np.zeros(3), np.empty(len(y))
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        kernels = np.exp(-((places - x) ** 2).sum(axis=1) / (2.0 * variances[:, None]))
+        parts = (weights * kernels).sum(axis=1)
+        shares = np.exp(logs - logs.max())
+        predictions[t] = shares @ parts / shares.sum()
+        if loss == "square":
+            slopes, losses = 2.0 * (parts - target), (parts - target) ** 2
+        else:
+            slopes, losses = -target / (1.0 + np.exp(target * parts)), np.logaddexp(0.0, -target * parts)
+        places[t % budget] = x
+        weights[:, t % budget] = -step * slopes
+        logs -= 0.5 * losses
+    return predictions
+
+
+def learn_sgd(X, y):
+    """Return predictions of scikit-learn's random features with stochastic gradient descent, row by row."""
+    from sklearn.kernel_approximation import RBFSampler
+    from sklearn.linear_model import SGDRegressor
+
+    Z = RBFSampler(gamma=0.5, n_components=100, random_state=0).fit(X[:1]).transform(X)
+    learner, predictions = SGDRegressor(alpha=0.0, learning_rate="constant", eta0=0.25), np.zeros(len(y))
+    for t in range(len(y)):
+        if t:
+            predictions[t] = learner.predict(Z[t : t + 1])[0]
+        learner.partial_fit(Z[t : t + 1], y[t : t + 1])
+    return predictions
+
+
+def compare_errors():
+    """Tables 3.4, 3.5, 3.10 and 3.11: both learners, budgeted kernels, baselines."""
+    rows = {}
+    for title, name in REGRESSION.items():
+        X, y = read_stream(name)
+        curve = prequential(AdaRakerRegressor(), X, y)
+        rows[title] = {
+            "AdaRaker": measure_error(AdaRakerRegressor, X, y),
+            "Raker": measure_error(RakerRegressor, X, y),
+            **{key: round(1e3 * value, 3) for key, value in list(curve.means.items())[1:]},
+            "scikit-learn": round(1e3 * float(np.mean((learn_sgd(X, y) - y) ** 2)), 3),
+            **{
+                f"budget 50, step {step}": round(1e3 * float(np.mean((learn_budget(X, y, 50, step) - y) ** 2)), 2)
+                for step in (0.05, 0.25)
+            },
+        }
+        print(title, rows[title], flush=True)
+    for title, name in LABELS.items():
+        X, y = read_stream(name)
+        rows[title] = {
+            f"{cls.__name__} {loss}": measure_error(lambda cls=cls, loss=loss, **more: cls(loss=loss, **more), X, y)
+            for cls in (AdaRakerClassifier, RakerClassifier)
+            for loss in ("logistic", "hinge")
+        }
+        rows[title]["last label"] = round(100.0 * float(np.mean(y[1:] != y[:-1])), 3)
+        wrong = (learn_budget(X, y, 50, 0.5, "logistic") > 0) != (y > 0)
+        rows[title]["budget 50"] = round(100.0 * float(np.mean(wrong)), 3)
+        print(title, rows[title], flush=True)
+    return rows
+
+
+def compare_intervals():
+    """Coverage, the least of blocks of 500 rows after the first, and the width over that of the hindsight quantile."""
+    rows = {}
+    for title, name in REGRESSION.items():
+        X, y = read_stream(name)
+        for cls in (AdaRakerRegressor, RakerRegressor):
+            ends = cls().predict_interval_partial_fit(X, y)
+            inside = (ends[:, 0] <= y) & (y <= ends[:, 1])
+            blocks = [inside[i : i + 500].mean() for i in range(500, len(y) - 499, 500)]
+            hindsight = 2.0 * np.quantile(np.abs(y - cls().predict_partial_fit(X, y)), 0.9)
+            figures = [inside.mean(), min(blocks), (ends[1:, 1] - ends[1:, 0]).mean() / hindsight]
+            rows[f"{title} {cls.__name__}"] = [round(float(figure), 3) for figure in figures]
+            print(title, cls.__name__, rows[f"{title} {cls.__name__}"], flush=True)
+    return rows
+
+
+def compare_drift():
+    """Errors in 300 rows after changes, and without changes, over those of the best step; flags."""
+    rows = {}
+    steps = (0.02, 0.05, 0.1, 0.25)
+    for noise in (0.1, 0.3):
+        ratios, missed, late, false = [], 0, 0, 0
+        for seed in range(10):
+            pair = []
+            for every, n_rows in ((2000, 12_000), (None, 10_000)):
+                X, y, changes = drifting_stream(n_rows, every, noise=noise, random_state=seed)
+                learner = AdaRakerRegressor()
+                near = np.concatenate([np.arange(start, start + 300) for start in changes] or [np.arange(n_rows)])
+                error = np.mean((learner.predict_partial_fit(X, y) - y)[near] ** 2)
+                best = min(
+                    np.mean((RakerRegressor(step=step).predict_partial_fit(X, y) - y)[near] ** 2) for step in steps
+                )
+                pair.append(error / best)
+                delays = learner.drift_.flags[:, None] - changes
+                soon = (delays >= 0) & (delays < 300)
+                missed += int((~soon.any(axis=0)).sum())
+                late += int((~soon.any(axis=1)).sum()) if len(changes) else 0
+                false += 0 if len(changes) else learner.drift_.n_flags
+            ratios.append(pair)
+        mean, most = np.mean(ratios, axis=0).round(3).tolist(), np.max(ratios, axis=0).round(3).tolist()
+        rows[noise] = {"mean": mean, "most": most, "missed of 50": missed, "others": late, "false in 100,000": false}
+        print(noise, rows[noise], flush=True)
+    return rows
+
+
+def compare_settings():
+    """Tables 3.6, 3.8, 3.12 and 3.13: numbers of features, steps, and plain features."""
+    rows = {}
+    settings = [
+        *({"n_components": d} for d in (10, 50, 100)),
+        {"orthogonal": False},
+        *({"step": s} for s in (0.1, 0.25, 0.45)),
+        {"step": 1.0},
+        {"step": 4.0},
+    ]
+    for title, name in {**REGRESSION, "Activity": "activity"}.items():
+        X, y = read_stream(name)
+        kinds = (AdaRakerClassifier, RakerClassifier) if title == "Activity" else (AdaRakerRegressor, RakerRegressor)
+        for options in settings:
+            for cls in kinds:
+                if "step" in options and options["step"] >= 1.0 and cls is kinds[1]:
+                    continue
+                key = f"{title} {cls.__name__} {options}"
+                rows[key] = measure_error(lambda cls=cls, options=options, **more: cls(**options, **more), X, y)
+                print(key, rows[key], flush=True)
+    return rows
+
+
+def learn_in_numpy(learner, X, y):
+    """Return predictions of the same algorithm as a numpy loop over rows, all experts and kernels in one array."""
+    frequencies, steps = learner.frequencies_, learner._list_steps()
+    n_kernels, n_components, _ = frequencies.shape
+    theta, logs = np.zeros((len(steps), n_kernels, 2 * n_components)), np.zeros((len(steps), n_kernels))
+    experts, predictions, flat = np.log(steps), np.empty(len(y)), frequencies.reshape(-1, X.shape[1])
+    for t in range(len(y)):
+        n = min(len(steps), (t + 1).bit_length())
+        angles = (flat @ X[t]).reshape(n_kernels, n_components)
+        z = np.concatenate([np.sin(angles), np.cos(angles)], axis=1) * n_components**-0.5
+        parts = np.einsum("jpi,pi->jp", theta[:n], z)
+        shares = np.exp(logs[:n])
+        f_j = (shares * parts).sum(axis=1) / shares.sum(axis=1)
+        h = np.exp(experts[:n] - experts[:n].max())
+        predictions[t] = f = h @ f_j / h.sum()
+        theta[:n] -= (2.0 * steps[:n, None] * (parts - y[t]))[:, :, None] * z
+        logs[:n] -= learner.weight_step * (parts - y[t]) ** 2
+        logs[:n] -= logs[:n].max(axis=1, keepdims=True)
+        experts[:n] += steps[:n] * ((f - y[t]) ** 2 - (f_j - y[t]) ** 2)
+        j = 0
+        while len(steps) > 1 and j < len(steps) and (t + 2) % 2**j == 0:
+            experts[j] = np.log(steps[j])
+            j += 1
+    return predictions
+
+
+def compare_speed():
+    """Rows per CPU second of the learners and of the numpy loop, in the same run."""
+    rows = {}
+    for title, name in REGRESSION.items():
+        X, y = read_stream(name)
+        for cls in (AdaRakerRegressor, RakerRegressor):
+            seconds, loops = [], []
+            for _ in range(5):
+                learner, start = cls(), time.process_time()
+                predictions = learner.predict_partial_fit(X, y)
+                seconds.append(time.process_time() - start)
+            for _ in range(2):
+                start = time.process_time()
+                expected = learn_in_numpy(learner, X[:3000], y[:3000])
+                loops.append(time.process_time() - start)
+            assert np.allclose(predictions[:3000], expected, rtol=1e-6, atol=1e-9)
+            ours, loop = len(y) / np.median(seconds), 3000 / np.median(loops)
+            rows[f"{title} {cls.__name__}"] = [round(ours), round(loop), round(float(ours / loop), 1)]
+            print(title, cls.__name__, rows[f"{title} {cls.__name__}"], flush=True)
+    return rows
+
+
+PARTS = {
+    "errors": compare_errors,
+    "intervals": compare_intervals,
+    "drift": compare_drift,
+    "sweeps": compare_settings,
+    "speed": compare_speed,
+}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    result = PARTS[arguments.part]()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=1))
