@@ -52,7 +52,7 @@ class HillClimbSearch(SearchLearner):
         take eighty times as long: set `max_time` or `max_indegree` there. ``"best"`` goes on from there over orders of
         the variables, in which each takes its parents from its predecessors: from random orders and from that of the
         best graph, some variables are moved to random places again and again and all to their best ones. It never
-        ends below ``"thorough"`` and takes about 5 to 25 times as long, see the Notes. ``"exact"`` returns the best
+        ends below ``"thorough"`` and takes about 5 to 30 times as long, see the Notes. ``"exact"`` returns the best
         graph of all and proves it, see the Notes.
     start_dag : DAG or {"tree", "random"}, default=None
         First graph: a DAG, a Chow-Liu forest of the score, or a random graph; without edges by default.
@@ -177,9 +177,10 @@ class HillClimbSearch(SearchLearner):
     to the head, then the tail, that stands first in one permutation of the variables: those with more partners
     (variables that gain as their only parent) first, `random_state` drawing the order among equals.
 
-    The orders of ``strategy="best"`` are those of [5]_, with exchanges of one parent inside grow-shrink. Orders are
-    left where 200 kicks, and two more per variable, led to no better one; two random orders are tried. Their trees of
-    parent sets take at most 256 MB, and begin anew beyond.
+    The orders of ``strategy="best"`` are those of [5]_, with exchanges of one parent inside grow-shrink. Each search
+    over orders ends where 100 kicks, and one more per variable, led to no better order; five begin at random orders.
+    Their trees of parent sets take at most 256 MB, and begin anew beyond. It proves no optimum: parents that gain only
+    jointly may be missed.
 
     Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
     of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that

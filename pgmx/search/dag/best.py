@@ -13,10 +13,10 @@ MEMBERS = ("greedy", "thorough", "order of the best graph", "random order", "las
 GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB = range(len(MEMBERS))
 
 #: Searches over orders from a random order.
-N_RANDOM_ORDERS = 2
+N_RANDOM_ORDERS = 5
 
 #: Kicks without a better order that end a search over orders, and how many more each variable adds.
-KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 200, 2
+KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 
 #: Stages from the first one: four of the thorough search, the orders, the last climb.
 N_STAGES = 6
