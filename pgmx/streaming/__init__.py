@@ -5,6 +5,7 @@
 - `saving`: learners in archives of arrays (npz), without pickle
 - `base`: what all learners share: chunks, checks, `fit`, `partial_fit`, `predict_partial_fit`, `save` and `load`
 - `classifier`: what classifiers share: labels, decision functions, probabilities
+- `subspace`: sketches of rows of categories in a low-dimensional subspace, with missing cells
 - `least_squares`: recursive least squares, the linear baseline
 - `raker`: Raker and AdaRaker, regression and classification on random features of several kernels
 - `river`: learners of streams as learners of river
@@ -17,10 +18,12 @@ from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.raker import AdaRakerClassifier, AdaRakerRegressor, Drift, RakerClassifier, RakerRegressor
 from pgmx.streaming.river import to_river
+from pgmx.streaming.subspace import CategoricalSubspace
 
 __all__ = [
     "AdaRakerClassifier",
     "AdaRakerRegressor",
+    "CategoricalSubspace",
     "Drift",
     "RakerClassifier",
     "RakerRegressor",

@@ -7,8 +7,10 @@ import pandas as pd
 
 from pgmx.metrics import PrequentialCurve, prequential
 from pgmx.plotting import plot_intervals, plot_prequential
+from pgmx.streaming import CategoricalSubspace
 from pgmx.streaming.least_squares import RecursiveLeastSquares
 from tests.fuzz.calls import Arguments, Wrong, enter_calls
+from tests.fuzz.cases import pick
 
 WRONG_ROWS = Wrong(
     ([[np.nan, 1.0]] * 9, [[np.inf, 1.0]] * 9, np.zeros((0, 2)), "x", None), ("X", "sample", "array", "rows")
@@ -58,4 +60,43 @@ enter_calls(
     lambda ax, arguments: np.testing.assert_equal(len(ax.get_lines()), 3),
     {"intervals": Wrong((np.zeros((50, 2)), np.zeros(3), "x", [[1.0]]), ("intervals", "shape", "string", "float"))},
     0.3,
+)
+
+
+def draw_levels(rng: np.random.Generator) -> Arguments:
+    """Return rows of levels with missing cells, and options of `CategoricalSubspace`."""
+    X = rng.integers(3, size=(int(rng.integers(4, 30)), 3)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model, sketch = pick(rng, ["probit", "tobit", "logit"]), pick(rng, ["newton", "gradient"])
+    X[0] = 0.0, 1.0, 2.0
+    return {"X": pick(rng, [X, pd.DataFrame(X, columns=list("abc"))]), "model": model, "sketch": sketch, "max_iter": 2}
+
+
+def check_subspace(learner: CategoricalSubspace, arguments: Arguments) -> None:
+    """Observed cells stay, and missing ones get levels, or numbers within the bounds."""
+    X = np.asarray(arguments["X"])
+    filled = learner.impute(X)
+    np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
+    assert ((filled >= 0) & (filled <= 2)).all()
+    np.testing.assert_allclose(learner.predict_proba(X).sum(axis=2), 1.0, rtol=1e-9)
+
+
+POSITIVE = Wrong((0.0, -1.0, np.nan, "x", None))
+enter_calls(
+    "streaming.CategoricalSubspace",
+    lambda X, **options: CategoricalSubspace(**options).fit(X),
+    draw_levels,
+    check_subspace,
+    {
+        "X": Wrong((np.full((3, 2), np.nan), [[np.inf, 1.0]], np.zeros((0, 3)), "x", None), ("X", "sample", "array")),
+        "model": Wrong(("x", 3, None)),
+        "sketch": Wrong(("x", 3, None)),
+        "n_components": Wrong((0, -1, 1.5, "x", None)),
+        "max_iter": Wrong((0, -1, 1.5, "x", None)),
+        "lam": POSITIVE,
+        "noise": POSITIVE,
+        "levels": Wrong(([1.0], [2.0, 1.0], [0.0, np.nan], 3)),
+        "offsets": Wrong((2, "x", None)),
+    },
+    0.5,
 )

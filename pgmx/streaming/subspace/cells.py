@@ -1,0 +1,114 @@
+"""Observed cells of arrays, frames, sparse matrices and triples, and the codes of their levels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+
+class Cells(NamedTuple):
+    """Observed cells, row by row and in ascending columns; `starts` (n_rows + 1,) tells where each row begins."""
+
+    starts: np.ndarray  # int64
+    columns: np.ndarray  # int32
+    values: np.ndarray  # float64
+    shape: tuple[int, int]
+    codes: np.ndarray = np.empty(0, np.int32)  # int32, of the levels
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Row of each cell."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+
+
+def list_cells(rows: Any) -> Cells:
+    """Return the cells of checked rows: an array without its NaN, or the explicit entries of a CSR matrix."""
+    if isinstance(rows, np.ndarray):
+        observed = ~np.isnan(rows)
+        columns, values, counts = np.nonzero(observed)[1], rows[observed], observed.sum(axis=1)
+    else:
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            n_entries = rows.nnz
+            rows.sum_duplicates()
+            if rows.nnz < n_entries:
+                raise ValueError("the sparse matrix X has two entries for one cell: give each cell once")
+        observed = ~np.isnan(rows.data)
+        columns, values = rows.indices[observed], rows.data[observed]
+        counts = np.diff(np.r_[0, np.cumsum(observed)][rows.indptr])
+    starts = np.r_[0, np.cumsum(counts)].astype(np.int64)
+    return Cells(starts, columns.astype(np.int32), np.ascontiguousarray(values, np.float64), rows.shape)
+
+
+def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) -> csr_matrix:
+    """Return triples as a CSR matrix; ValueError for positions below 0 and for cells that occur twice."""
+    places = {"rows": np.asarray(rows), "columns": np.asarray(columns)}
+    numbers = np.asarray(levels, dtype=np.float64)
+    for name, array in places.items():
+        if array.ndim != 1 or array.shape != numbers.shape:
+            raise ValueError(
+                f"{name} has the shape {array.shape} and levels {numbers.shape}: give three arrays of one length"
+            )
+        if array.dtype.kind not in "iu":
+            raise ValueError(f"{name} must hold positions from 0 on, got {array.dtype}: code other names beforehand")
+        if array.size and array.min() < 0:
+            raise ValueError(f"{name} holds {array.min()}: positions begin at 0")
+    if not numbers.size:
+        raise ValueError("there is no triple: give at least one row, column and level")
+    width = int(places["columns"].max()) + 1 if n_columns is None else n_columns
+    if places["columns"].max() >= width:
+        raise ValueError(f"columns holds {places['columns'].max()}, beyond n_columns={n_columns}")
+    order = np.lexsort((places["columns"], places["rows"]))
+    row, column = places["rows"][order].astype(np.int64), places["columns"][order].astype(np.int64)
+    twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
+    if len(twice):
+        raise ValueError(f"row {row[twice[0]]} and column {column[twice[0]]} occur twice: give each cell once")
+    starts = np.searchsorted(row, np.arange(row[-1] + 2))
+    return csr_matrix((numbers[order], column, starts), shape=(int(row[-1]) + 1, width))
+
+
+def find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
+    """Return the levels that occur, ascending, or the least and the largest number; a lone one is joined by the next.
+
+    ValueError where no cell is observed.
+    """
+    levels = np.unique(cells.values) + 0.0
+    if not len(levels):
+        raise ValueError(f"X has no observed cell in {cells.shape[0]} sample(s): give some, or declare levels=")
+    if is_tobit:
+        levels = levels[[0, -1]]
+    if levels[0] == levels[-1]:
+        return np.array([levels[0], levels[0] + max(1.0, abs(levels[0]))])
+    return levels
+
+
+def code_cells(cells: Cells, levels: np.ndarray, is_tobit: bool, names: Any = None) -> np.ndarray:
+    """Return the position of each cell's level, int32; of a tobit 0, 1 or 2 for below, inside and beyond the bounds."""
+    if is_tobit:
+        return ((cells.values > levels[0]).astype(np.int32) + (cells.values >= levels[1])).astype(np.int32)
+    codes = np.minimum(np.searchsorted(levels, cells.values), len(levels) - 1)
+    wrong = np.flatnonzero(levels[codes] != cells.values)
+    if len(wrong):
+        column = cells.columns[wrong[0]]
+        name = repr(names[column]) if names is not None else str(column)
+        known = ", ".join(f"{level:g}" for level in levels[:10]) + (", ..." if len(levels) > 10 else "")
+        raise ValueError(
+            f"column {name}, row {cells.rows[wrong[0]]} of the chunk holds {cells.values[wrong[0]]:g}, which is not "
+            f"among the levels {known}: declare all of them by levels="
+        )
+    return codes.astype(np.int32)
+
+
+def read_cell_positions(cells: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return row * n_columns + column of cells given as rows and columns; ValueError for what is beyond the shape."""
+    if len(cells) != 2:
+        raise ValueError(f"cells must be a pair of rows and columns, got {len(cells)} entries")
+    rows, columns = np.asarray(cells[0]), np.asarray(cells[1])
+    if rows.ndim != 1 or rows.shape != columns.shape:
+        raise ValueError(
+            f"cells has rows of the shape {rows.shape} and columns of {columns.shape}: give two equal lists"
+        )
+    for name, array, size in (("row", rows, shape[0]), ("column", columns, shape[1])):
+        if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= size):
+            raise ValueError(f"cells names a {name} that is not from 0 to {size - 1}")
+    return rows.astype(np.int64) * shape[1] + columns

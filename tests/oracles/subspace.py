@@ -1,0 +1,89 @@
+"""Categorical subspaces, slowly: every row of the subspace shrinks, and normal tails come from scipy."""
+
+import numpy as np
+from scipy.special import log_ndtr, softmax
+
+LEARN_STEPS, LEARN_TOL, EARLY, PRIOR = 8, 1e-3, 1000, 10
+
+
+def log_mass(low, high):
+    """Return log(Phi(high) - Phi(low)) by the logarithms of the nearer tail."""
+    if low + high > 0:
+        low, high = -high, -low
+    top, rest = log_ndtr(high), log_ndtr(low)
+    return top + np.log1p(-np.exp(rest - top)) if np.isfinite(low) else top
+
+
+def differentiate_cell(model, x, code, value, edges):
+    """Return score (c,), curvature (c, c) and the derivatives by the two thresholds of log p at predictors x (c,)."""
+    if model == "logit":
+        p = softmax(np.r_[0.0, x])[1:]
+        return np.eye(len(p) + 1)[code][1:] - p, np.diag(p) - np.outer(p, p), (0, 0)
+    if model == "tobit" and code == 1:
+        return value - x, np.eye(1), (0, 0)
+    low, high = edges[code] - x[0], edges[code + 1] - x[0]
+    mass = log_mass(low, high)
+    at = [np.exp(-(t**2) / 2 - mass) / np.sqrt(2 * np.pi) for t in (low, high)]
+    score = at[0] - at[1]
+    bend = score**2 - sum(s * t * a for s, t, a in ((1, low, at[0]), (-1, high, at[1])) if np.isfinite(t))
+    return np.array([score]), np.array([[bend]]), (-at[0], at[1])
+
+
+class Twin:
+    """The learner's updates with a dense subspace (D, c, d) and no scale."""
+
+    def __init__(self, learner, start):
+        self.options, self.edges = learner, start["_thresholds"].copy()
+        self.u, self.b = start["_progress"][0] * start["_subspace"], start["_offsets"].copy()
+        self.counts, self.centre = start["_counts"].copy(), start["_centre"].copy()
+        self.rows = self.cells = 0
+
+    def differentiate(self, z, columns, codes, values):
+        o, (_, c, d) = self.options, self.u.shape
+        penalty = np.r_[np.full(d, o.lam), np.full(len(z) - d, o.lam_offsets)]
+        gradient, hessian, slopes, scores = -penalty * z, np.diag(penalty), np.zeros(len(self.edges)), []
+        for i, code, value in zip(columns, codes, values, strict=True):
+            design = np.column_stack([self.u[i], np.eye(c)]) if o.offsets else self.u[i]
+            x = self.centre + self.b[i] + design @ z
+            score, bend, at = differentiate_cell(o.model, x, code, value, self.edges)
+            gradient = gradient + design.T @ score
+            hessian = hessian + design.T @ bend @ design
+            if o.model != "logit":
+                slopes[code : code + 2] += at
+            scores.append(score)
+        return gradient, hessian, np.array(scores).reshape(-1, c), slopes
+
+    def learn(self, columns, codes, values):
+        o, (n_columns, c, d) = self.options, self.u.shape
+        z, before, move = np.zeros(d + c * o.offsets), np.inf, None
+        for step in range(LEARN_STEPS + 1):
+            gradient, hessian, scores, slopes = self.differentiate(z, columns, codes, values)
+            largest = np.abs(gradient).max()
+            if largest <= LEARN_TOL or step == LEARN_STEPS:
+                break
+            if largest > before:
+                move = move / 2
+                z = z - move
+            else:
+                before, move = largest, np.linalg.solve(hessian, gradient)
+                z = z + move
+        rate = o.step / (1 + o.decay * self.cells / n_columns)
+        self.rows += 1
+        self.cells += len(columns)
+        self.u /= 1 + rate * o.lam / max(self.rows, EARLY)
+        bend = 0.25 if o.model == "logit" else 1
+        for i, score in zip(columns, scores, strict=True):
+            self.counts[i] += 1
+            self.u[i] += o.step / (1 + o.decay * self.counts[i]) * np.outer(score, z[:d])
+            if o.offsets:
+                self.b[i] += score / (o.lam_offsets + bend * self.counts[i])
+        share = 1 / (PRIOR + self.cells)
+        if o.learn_thresholds:
+            inner = slopes[1:-1]
+            gaps = np.diff(self.edges[1:-1])
+            totals = np.cumsum(inner[::-1])[::-1]
+            gaps = gaps * np.exp(np.clip(share * totals[1:] * gaps, -1, 1))
+            self.edges[1:-1] = self.edges[1] + share * totals[0] + np.r_[0, np.cumsum(gaps)]
+        elif o.offsets:
+            self.centre = self.centre + share / bend * scores.sum(axis=0)
+        return z

@@ -1,0 +1,262 @@
+"""Categorical subspaces: updates against a slow twin, sketches against a solver, predictions against integrals."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.sparse import csr_array, csr_matrix
+from scipy.special import logsumexp
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from helpers.stream_learners import SUBSPACE, list_state
+from oracles.subspace import Twin, log_mass
+from pgmx.streaming import CategoricalSubspace, StreamLearner
+
+MODELS = [
+    {"model": "probit"},
+    {"model": "probit", "offsets": False, "learn_thresholds": True},
+    {"model": "probit", "learn_thresholds": True, "noise": 0.5},
+    {"model": "tobit", "levels": (0.5, 2.5), "noise": 0.7},
+    {"model": "logit"},
+    {"model": "logit", "offsets": False, "sketch": "gradient"},
+]
+every_model = pytest.mark.parametrize("options", MODELS, ids=lambda options: " ".join(map(str, options.values())))
+
+
+def start(options, **more):
+    return CategoricalSubspace(**{"n_components": 2, "lam": 0.8, **options, **more})
+
+
+def draw_cells(n_rows=40, seed=0, n_levels=4):
+    return SUBSPACE.draw(n_rows, seed, n_features=6, n_classes=n_levels)[0]
+
+
+def list_row(learner, row):
+    observed = np.flatnonzero(~np.isnan(row))
+    values = row[observed]
+    if learner.model == "tobit":
+        low, high = learner.levels_
+        scaled = (values - (low + high) / 2) / learner.noise
+        return observed, (values > low).astype(int) + (values >= high), scaled
+    return observed, np.searchsorted(learner.levels_, values), values
+
+
+@every_model
+def test_updates_are_those_of_the_slow_twin(options):
+    X = draw_cells()
+    options = {**options, "sketch": "newton"}
+    learner = start(options, levels=options.get("levels", (0, 1, 2, 3))).partial_fit(np.full((1, 6), np.nan))
+    twin = Twin(learner, learner._pack_state())
+    twin.rows = 1
+    learner.partial_fit(X)
+    for row in X:
+        twin.learn(*list_row(learner, row))
+    np.testing.assert_allclose(learner._progress[0] * learner._subspace, twin.u, rtol=1e-9)
+    np.testing.assert_allclose(learner._offsets, twin.b, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learner._centre, twin.centre, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learner._thresholds, twin.edges, rtol=1e-9)
+    assert (np.diff(learner.thresholds_) > 0).all()
+    assert learner._progress[0] < 1
+
+
+def objective(learner, z, row):
+    """Return (2.14) of a row at the sketch and offsets z, with terms that depend on the subspace alone left out."""
+    d, total = learner.n_components, 0.0
+    for i, code, value in zip(*list_row(learner, row), strict=True):
+        x = learner._centre + learner._offsets[i] + learner._progress[0] * learner._subspace[i] @ z[:d]
+        x = x + z[d:] if learner.offsets else x
+        if learner.model == "logit":
+            total -= np.r_[0.0, x][code] - logsumexp(np.r_[0.0, x])
+        elif learner.model == "tobit" and code == 1:
+            total += (value - x[0]) ** 2 / 2
+        else:
+            total -= log_mass(*(learner._thresholds[code : code + 2] - x[0]))
+    return total + learner.lam / 2 * (z[:d] ** 2).sum() + learner.lam_offsets / 2 * (z[d:] ** 2).sum()
+
+
+@every_model
+def test_sketches_minimise_the_objective(options):
+    X = draw_cells()
+    learner = start(options).fit(X)
+    before = list_state(learner)
+    sketches = learner.transform(X[:2])
+    assert list_state(learner) == before
+    size = 2 + (len(learner._centre) if learner.offsets else 0)
+    for row, sketch in zip(X[:2], sketches, strict=True):
+        best = minimize(lambda z, row=row: objective(learner, z, row), np.zeros(size), tol=1e-10)
+        np.testing.assert_allclose(sketch, best.x[:2], atol=2e-6)  # numerical derivatives of the solver
+
+
+def test_far_tails_pull_like_a_line():
+    """Cells whose probability underflows: the score of a level far above x is the distance, nearly."""
+    learner = CategoricalSubspace(n_components=1, offsets=False, levels=(0, 1, 2), noise=1e-4, lam=1e-3)
+    learner.partial_fit(np.full((1, 3), np.nan))
+    learner._subspace[:] = 1e-6
+    x = learner.components_[0, 0] * learner.transform([[2.0, np.nan, np.nan]])[0, 0]
+    a = (1.5 - 1.0) / 1e-4  # the threshold
+    np.testing.assert_allclose(learner.lam * x / 1e-12, a - x, rtol=1e-6)
+    learner._subspace[:] = 30.0
+    sketch = learner.transform([[2.0, 1.0, 0.0]])[0, 0]
+    assert abs(sketch) < 1e-6  # pulled to both sides alike
+
+
+@every_model
+def test_chunks_sparse_rows_and_copies_agree_to_the_last_bit(options, tmp_path):
+    X = draw_cells()
+    options = {"levels": (0, 1, 2, 3), **options}
+    whole = start(options, max_iter=1).fit(X)
+    single = start(options)
+    for row in X:
+        single.partial_fit(row[None])
+    observed = ~np.isnan(X)
+    sparse = csr_array((X[observed], np.nonzero(observed)), shape=X.shape)
+    pieces = start(options).partial_fit(iter([sparse[:7], sparse[7:9], sparse[9:]]))
+    triples = start(options, max_iter=1).fit_triples(*(a[::-1] for a in np.nonzero(observed)), X[observed][::-1])
+    mapped = np.asfortranarray(X)
+    mapped.flags.writeable = False
+    for other in (single, pieces, triples, start(options, max_iter=1).fit(mapped)):
+        assert list_state(other) == list_state(whole)
+    twice = start(options, max_iter=2).fit(X)
+    copies = [
+        pickle.loads(pickle.dumps(whole)),
+        deepcopy(whole),
+        StreamLearner.load(whole.save(tmp_path / "subspace.npz")),
+    ]
+    for copy in copies:
+        assert list_state(copy.partial_fit(X)) == list_state(twice)
+    np.testing.assert_array_equal(whole.transform(sparse), whole.transform(X))
+    assert list_state(twice.set_params(max_iter=1).fit(X)) == list_state(whole)
+
+
+@every_model
+def test_predictions_of_cells(options):
+    X = draw_cells()
+    learner = start(options).fit(X)
+    probabilities, levels, means = learner.predict_proba(X), learner.impute(X), learner.impute(X, how="expectation")
+    np.testing.assert_allclose(probabilities.sum(axis=2), 1.0, rtol=1e-12)
+    observed = ~np.isnan(X)
+    for filled in (levels, means):
+        np.testing.assert_array_equal(filled[observed], X[observed])
+    gaps = np.argwhere(~observed)
+    np.testing.assert_array_equal(learner.predict_proba(X, cells=gaps.T), probabilities[~observed])
+    np.testing.assert_array_equal(learner.impute(csr_matrix((X[observed], np.nonzero(observed)), X.shape)), levels)
+    np.testing.assert_array_equal(learner.impute(X, cells=(range(6), range(6))), np.diag(levels))
+    if learner.model != "tobit":
+        np.testing.assert_allclose(means[~observed], probabilities[~observed] @ learner.levels_)
+        order = np.cumsum(probabilities[~observed], axis=1)
+        best = (order < 0.5).sum(axis=1) if learner.model == "probit" else probabilities[~observed].argmax(axis=1)
+        np.testing.assert_array_equal(levels[~observed], learner.levels_[best])
+        return
+    t, i = gaps[0]
+    offset = learner._predict(learner._check_rows(X, None, restart=False)[0])[t, 2]
+    x = learner.column_offsets_[i] + learner.components_[:, i] @ learner.transform(X)[t] + offset
+    x, (low, high) = 1.5 + 0.7 * x, learner.levels_
+    inside = quad(lambda y: y * norm.pdf(y, x, 0.7), low, high)[0]
+    np.testing.assert_allclose(
+        means[t, i], inside + low * norm.cdf(low, x, 0.7) + high * norm.sf(high, x, 0.7), rtol=1e-9
+    )
+    np.testing.assert_allclose(levels[t, i], np.clip(x, low, high))
+
+
+def test_what_is_refused_changes_nothing():
+    X = draw_cells()
+    learner = start({}).fit(X)
+    before = list_state(learner)
+    odd, infinite = X.copy(), X.copy()
+    odd[3, 2], infinite[3, 2] = 2.5, np.inf
+    refused = [(odd, "column 2, row 3 .* holds 2.5"), (infinite, "inf"), (X[:0], "0 sample"), (X[:, 1:], "5 features")]
+    for rows, words in refused:
+        with pytest.raises(ValueError, match=words):
+            learner.partial_fit(rows)
+        assert list_state(learner) == before
+    twice = csr_matrix((np.ones(2), [1, 1], [0, 2]), shape=(1, 6))
+    for rows, error, words in [
+        (X * np.nan, ValueError, "no observed cell"),
+        (twice, ValueError, "two entries"),
+        (iter([X]), TypeError, "partial_fit"),
+    ]:
+        with pytest.raises(error, match=words):
+            learner.fit(rows)
+        assert list_state(learner) == before
+    for cells, words in [(([0, 0], [1, 1]), "row 0 and column 1 occur twice"), (([0], [-1]), "begin at 0")]:
+        with pytest.raises(ValueError, match=words):
+            learner.fit_triples(*cells, np.ones(len(cells[0])))
+    with pytest.raises(ValueError, match="column that is not from 0 to 5"):
+        learner.impute(X, cells=([0], [6]))
+    with pytest.raises(ValueError, match="lam=3"):
+        learner.set_params(lam=3.0).partial_fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"levels": [1, 1, 2]}, "ascend"),
+        ({"levels": [0, 1, 2, 3], "model": "tobit"}, "two bounds"),
+        ({"thresholds": [0.5]}, "4 levels have 3"),
+        ({"thresholds": [0.5, 0.4, 2.0]}, "ascending"),
+        ({"learn_thresholds": True, "model": "logit"}, "probit"),
+        ({"thresholds": [1.0], "model": "tobit"}, "probit"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        start(options).fit(draw_cells())
+
+
+def test_damaged_files_are_refused(tmp_path):
+    path = start({}).fit(draw_cells()).save(tmp_path / "subspace.npz")
+    members = dict(np.load(path))
+    for name, change in [
+        ("levels_", lambda a: a[::-1]),
+        ("_subspace", lambda a: a[:, :, :1]),
+        ("_thresholds", lambda a: a[::-1]),
+        ("_progress", lambda a: -a),
+        ("_offsets", lambda a: a * np.inf),
+    ]:
+        np.savez(path, **{**members, name: change(members[name] + (name == "_offsets"))})
+        with pytest.raises(ValueError, match="subspace\\.npz"):
+            pytest.fail(f"{name}: {StreamLearner.load(path)}")
+
+
+def test_missing_cells_are_imputed_better_than_by_offsets_alone():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 20)) + 0.5 * rng.standard_normal((400, 20))
+    X = np.digitize(x, [-1.5, -0.5, 0.5, 1.5]).astype(float)
+    mask = rng.random(X.shape) < 0.3
+    errors = []
+    for lam in (1.0, 1e6):
+        filled = (
+            CategoricalSubspace(n_components=2, lam=lam)
+            .fit(np.where(mask, np.nan, X))
+            .impute(np.where(mask, np.nan, X))
+        )
+        errors.append(np.abs(filled - X)[mask].mean())
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_pipeline_and_grid_search():
+    X = draw_cells(80)
+    y = np.nanmean(X, axis=1) > 1.5
+    search = GridSearchCV(
+        make_pipeline(CategoricalSubspace(max_iter=1, levels=range(4)), LogisticRegression()),
+        {"categoricalsubspace__n_components": [1, 2]},
+        cv=2,
+    ).fit(X, y)
+    assert search.predict(X).shape == (80,)
+    names = search.best_estimator_[0].get_feature_names_out()
+    assert list(names) == [f"categoricalsubspace{j}" for j in range(len(names))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [CategoricalSubspace(max_iter=1)], expected_failed_checks=lambda estimator: SUBSPACE.expected_failures
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
