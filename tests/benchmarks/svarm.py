@@ -1,7 +1,7 @@
 """Structural vector autoregressions: speed beside the source's set-up, size, and the tables and figures of the source.
 
-``python tests/benchmarks/svarm.py speed|size|eier|curves|directions`` prints one table each; CPU seconds with one
-thread of BLAS. TIME_SERIES.md holds the figures.
+``python tests/benchmarks/svarm.py speed|size|eier|curves|densities|means|directions`` prints one table each; CPU
+seconds with one thread of BLAS. TIME_SERIES.md holds the figures.
 """
 
 import argparse
@@ -114,9 +114,27 @@ def compute_error(strengths, truth):
     return 100.0 * min([edges.sum(), *wrong[is_end]]) / off.sum()
 
 
-def measure_protocol(kernel, snr, n_rows, used, seed, n=20):
+def draw_centred(n, n_rows, kernel, snr, seed):
+    """Return a draw of the protocol whose kernel matrices are centred, of trace T, before they make functions."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((n, n)) < 0.3) & ~np.eye(n, dtype=bool)
+    inputs, signals = rng.standard_normal((n_rows, n)), np.zeros((n_rows, n))
+    for target, source in np.argwhere(truth):
+        matrix = make_kernel(kernel, 1.0)(inputs[:, [source]], inputs[:, source])
+        matrix = matrix - matrix.mean(axis=0)
+        matrix -= matrix.mean(axis=1, keepdims=True)
+        signals[:, target] += n_rows / np.trace(matrix) * matrix @ rng.standard_normal(n_rows)
+    scales = signals.std(axis=0) / 10.0 ** (snr / 20.0)
+    scales[scales == 0.0] = 1.0
+    return inputs, signals + scales * rng.standard_normal((n_rows, n)), truth
+
+
+def measure_protocol(kernel, snr, n_rows, used, seed, n=20, *, is_centred=False):
     """Return the error of one draw of the protocol, with the best penalty of five."""
-    inputs, responses, truth = kernel_responses(n, n_rows, kernel=kernel, snr=snr, random_state=seed)
+    if is_centred:
+        inputs, responses, truth = draw_centred(n, n_rows, kernel, snr, seed)
+    else:
+        inputs, responses, truth = kernel_responses(n, n_rows, kernel=kernel, snr=snr, random_state=seed)
     problem, blocks = pose(inputs, 0, used, responses)
     errors = []
     for estimates in solve_path(problem, problem.lam_max * np.array(RATIOS), tol=1e-4, max_iter=100_000):
@@ -139,6 +157,14 @@ def eier(seeds=4):
             known = " / ".join("-" if value is None else f"{value}" for value in fact)
             cells.append(f"{means[0]:.1f} / {means[1]:.2f} ({known})")
         print(f"| {kernel}, {snr:.0f} dB | {' | '.join(cells)} |", flush=True)
+    cells = []
+    for ratio in (2, 5, 10, 20):
+        errors = [
+            [measure_protocol("poly2", 10.0, 20 * ratio, used, seed, is_centred=True) for used in ("linear", "poly2")]
+            for seed in range(seeds)
+        ]
+        cells.append("{:.1f} / {:.2f}".format(*np.mean(errors, axis=0)))
+    print(f"| poly2, 10 dB, matrices centred | {' | '.join(cells)} |", flush=True)
 
 
 def curves(seeds=5):
@@ -173,6 +199,75 @@ def measure_t(series):
     return np.abs(coef[:-1] / spread).T
 
 
+def densities(seeds=4):
+    """Print errors and areas of linear functions / kernels by the density of the graph: N = 20, T/N = 10, 10 dB."""
+    print("| kernel, edge probability | wrong pairs, % | area |\n|---|---|---|")
+    for kernel, share in [("poly2", 0.1), ("poly2", 0.3), ("poly2", 0.5), ("gaussian", 0.3)]:
+        values = []
+        for seed in range(seeds):
+            draw = kernel_responses(20, 200, kernel=kernel, edge_probability=share, random_state=seed)
+            for used in ("linear", kernel):
+                problem, blocks = pose(draw.inputs, 0, used, draw.responses)
+                paths = solve_path(problem, problem.lam_max * np.array(RATIOS), tol=1e-4, max_iter=100_000)
+                strengths = np.zeros((len(RATIOS), 20, 20))
+                for k, estimates in enumerate(paths):
+                    strengths[k][:, blocks.sources] = problem.measure_blocks(estimates.coefficients)
+                error = min(compute_error(one, draw.truth) for one in strengths)
+                area = max(edge_curve(one, draw.truth).area for one in strengths)
+                values.append((error, area))
+        shown = np.array(values).reshape(seeds, 2, 2).mean(axis=0)
+        print(f"| {kernel}, {share} | {shown[0, 0]:.1f} / {shown[1, 0]:.2f} | {shown[0, 1]:.3f} / {shown[1, 1]:.3f} |")
+
+
+def means(seeds=10):
+    """Print the areas for even functions as they are, and with their means subtracted: N = 10, lagged edges."""
+    print("| T | functions | abs(mean) / sd | LinearSVARM | least squares, abs t | KernelSVARM |")
+    print("|---|---|---|---|---|---|")
+    for n_rows in (200, 800):
+        for name in ("cos(1.5 y)", "centred"):
+            cells = []
+            for seed in range(seeds):
+                coef = structural_series(10, 1, random_state=seed).coef
+                series = draw_even(coef, n_rows, seed, is_centred=name == "centred")
+                areas = [
+                    edge_curve(strengths, coef[1]).area
+                    for strengths in (
+                        LinearSVARM().fit(series).strengths_[1],
+                        measure_t(series),
+                        KernelSVARM(tol=1e-4).fit(series).strengths_[1],
+                    )
+                ]
+                cells.append([np.abs(series.mean(axis=0) / series.std(axis=0)).mean(), *areas])
+            print(
+                f"| {n_rows:,} | {name} | " + " | ".join(f"{v:.3f}" for v in np.mean(cells, axis=0)) + " |", flush=True
+            )
+
+
+def draw_even(coef, n_rows, seed, *, is_centred):
+    """Return series of cos(1.5 y), the mean of each function subtracted if asked, so that the series have mean zero."""
+    centre = np.zeros(coef.shape[1])
+    for _ in range(8 if is_centred else 0):
+        centre = np.cos(1.5 * simulate_even(coef, centre, 3000, 1)).mean(axis=0)
+    return simulate_even(coef, centre, n_rows, seed)
+
+
+def simulate_even(coef, centre, n_rows, seed, burn_in=100):
+    """Return rows of y_t = A0 (g(y_t) - c) + A1 (g(y_(t-1)) - c) + noise."""
+    rng = np.random.default_rng(seed)
+    n = coef.shape[1]
+    power = np.eye(n)
+    depth = 0
+    while power.any():  # rounds after which an acyclic A0 changes nothing more
+        power, depth = power @ coef[0], depth + 1
+    series = np.zeros((burn_in + n_rows, n))
+    for t in range(1, len(series)):
+        past = coef[1] @ (np.cos(1.5 * series[t - 1]) - centre) + 0.5 * rng.standard_normal(n)
+        series[t] = past
+        for _ in range(depth):
+            series[t] = past + coef[0] @ (np.cos(1.5 * series[t]) - centre)
+    return series[burn_in:]
+
+
 def directions(seeds=20):
     """Print the share of instantaneous edges whose direction is right, T = 800."""
     for function in ("even", "odd", "linear"):
@@ -188,6 +283,6 @@ def directions(seeds=20):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["speed", "size", "eier", "curves", "directions"])
+    parser.add_argument("table", choices=["speed", "size", "eier", "curves", "densities", "means", "directions"])
     with threadpool_limits(1):
         globals()[parser.parse_args().table]()

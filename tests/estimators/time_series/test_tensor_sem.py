@@ -129,6 +129,16 @@ def test_missing_rows_split_a_window():
         TensorSEM(window=300, missing="drop").fit(frame, exogenous_power=drawn.exogenous_power)
 
 
+def test_a_gap_near_an_end_is_named_with_its_remedy():
+    _, drawn = make_series()
+    rows = drawn.series.copy()
+    rows[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"window 0 has 3 rows for 4 series.* 1 rows .*fill the cells, or leave out"):
+        TensorSEM(exogenous="blind", window=300, missing="drop").fit(rows)
+    learner = TensorSEM(exogenous="blind", window=300).fit([rows[4:]])
+    assert learner.window_lengths_.tolist() == [300] * 6 + [596]
+
+
 def test_an_intercept_is_that_of_the_means():
     coef, drawn = make_series(window=1000)
     level = np.array([5.0, -3.0, 100.0, 0.5])

@@ -96,8 +96,8 @@ def read_powers(exogenous_power: Any, names: Sequence, n_windows: int, exogenous
     return np.ascontiguousarray(powers)
 
 
-def check_moments(data: SecondMoments, names: Sequence) -> None:
-    """Refuse windows whose second moments leave the likelihood without a maximum."""
+def check_moments(data: SecondMoments, names: Sequence, n_left_out: int = 0) -> None:
+    """Refuse windows whose second moments leave the likelihood without a maximum; rows left out end windows early."""
     n = len(names)
     silent = np.argwhere(~(np.einsum("mii->mi", data.moments) > 0))
     if len(silent):
@@ -105,9 +105,16 @@ def check_moments(data: SecondMoments, names: Sequence) -> None:
         raise ValueError(f"the series {names[i]!r} is zero throughout window {m}: give longer windows, or leave it out")
     short = np.flatnonzero((data.n_rows <= n) & np.isnan(data.powers).any(axis=1))
     if len(short):
+        remedy = "give longer windows, or all powers"
+        if n_left_out:
+            remedy = (
+                f"no window crosses one of the {n_left_out} rows that are left out for missing cells, so that few rows "
+                f"may lie between two gaps, or between a gap and an end: fill the cells, or leave out stretches of at "
+                f"most {n} rows and pass the other parts as a list"
+            )
         raise ValueError(
             f"window {short[0]} has {data.n_rows[short[0]]:.0f} rows for {n} series: powers of inputs are estimated "
-            f"from more than {n} rows; give longer windows, or all powers"
+            f"from more than {n} rows; {remedy}"
         )
     if data.n_rows.sum() <= n:
         raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")

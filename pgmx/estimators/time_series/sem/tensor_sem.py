@@ -276,7 +276,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
         with self._open_run() as run, one_blas_thread():
             data = gather_moments(windows, powers)
-            check_moments(data, opened.names)
+            check_moments(data, opened.names, opened.n_left_out)
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
             converged = self._learn(data.rescale(scales), opened.names, scales, run)
         self.intercept_ = means - self.coef_ @ means

@@ -40,7 +40,7 @@ class TensorSEMTracker(EquationsLearner):
     forgetting : float, default=0.8
         Weight β of a window relative to the next, above 0 and at most 1.
     sweeps : int, default=2
-        Newton sweeps per window; after a restart as many as it takes, up to 12.
+        Newton sweeps per window; after a restart as many as it takes, up to 8.
     detect : bool, default=True
         Whether windows are tested: the inputs W y of a window should be uncorrelated, by χ² of all pairs together and
         of the largest, each at the level 10⁻⁶ for independent rows. Inputs of strong autocorrelation (.9 at 500 rows)

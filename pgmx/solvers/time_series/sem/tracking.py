@@ -20,7 +20,7 @@ LEAST_WEIGHT, MOST_WINDOWS = 1e-3, 128
 #: Chance of a false restart in a window, for each of the two tests.
 LEVEL = 1e-6
 #: Most sweeps per window until the equations are settled, and the gain of the likelihood per row at which they end.
-MOST_SWEEPS, TOLERANCE = 12, 1e-9
+MOST_SWEEPS, TOLERANCE = 8, 1e-9
 #: Windows after a restart at which the new equations replace the old ones, even if inputs are still proportional.
 PATIENCE = 20
 
