@@ -127,7 +127,7 @@ def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = 
         )
     ax = make_axes(ax, 7.2, 4.2)
     rows = np.arange(len(y))
-    known = np.isfinite(ends).all(axis=1)
+    known: Any = np.isfinite(ends).all(axis=1)
     inside = known & (ends[:, 0] <= y) & (y <= ends[:, 1])
     outside = known & ~inside
     ends = np.where(known[:, None], ends, np.nan)

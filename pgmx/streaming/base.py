@@ -242,7 +242,7 @@ class StreamLearner(BaseEstimator, ABC):
         """Return rows as C-contiguous float64, with a y both; without a y the rows alone."""
         learned = restart or y is not None
         target = {"y": y, "y_numeric": self._estimator_type() == "regressor"} if learned else {}
-        checked = validate_data(
+        checked: Any = validate_data(
             self,
             X,
             **target,
@@ -263,8 +263,9 @@ class StreamLearner(BaseEstimator, ABC):
 
     def _restore(self, before: dict[str, Any]) -> None:
         """Take the attributes of a moment again; `_start` makes new arrays, so that those of then are unchanged."""
-        self.__dict__.clear()
-        self.__dict__.update(before)
+        attributes: Any = vars(self)
+        attributes.clear()
+        attributes.update(before)
 
     def _freeze_options(self) -> None:
         """Remember the options that the state was made for."""
