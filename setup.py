@@ -40,7 +40,7 @@ KERNELS = {
     "markov": ["_pseudolikelihood", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
     "time_series": ["_group_lasso", "_lagged_lasso"],
-    "streaming": ["_least_squares", "_raker", "_subspace"],
+    "streaming": ["_gradraker", "_least_squares", "_raker", "_subspace"],
 }
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 

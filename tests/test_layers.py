@@ -188,7 +188,15 @@ ORDER = {
         "recursive tracking",
     ],
     "pgmx/solvers/time_series/svarm": ["kernels problem", "admm blocks descent freedom"],
-    "pgmx/streaming": ["inputs options", "saving", "base", "classifier", "least_squares raker subspace", "river"],
+    "pgmx/streaming": [
+        "inputs options",
+        "saving",
+        "base",
+        "classifier",
+        "gradraker least_squares raker subspace",
+        "river",
+    ],
+    "pgmx/streaming/gradraker": ["views", "learner", "classifier regressor"],
     "pgmx/streaming/raker": [
         "features",
         "learner",

@@ -7,6 +7,7 @@
 - `classifier`: what classifiers share: labels, decision functions, probabilities
 - `subspace`: sketches of rows of categories in a low-dimensional subspace, with missing cells
 - `least_squares`: recursive least squares, the linear baseline
+- `gradraker`: Gradraker, regression and classification on the nodes of graphs that grow
 - `raker`: Raker and AdaRaker, regression and classification on random features of several kernels
 - `river`: learners of streams as learners of river
 
@@ -16,6 +17,7 @@ The compiled loops are in ``cython_ext/streaming``.
 
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.gradraker import GradrakerClassifier, GradrakerRegressor
 from pgmx.streaming.raker import AdaRakerClassifier, AdaRakerRegressor, Drift, RakerClassifier, RakerRegressor
 from pgmx.streaming.river import to_river
 from pgmx.streaming.subspace import CategoricalSubspace
@@ -25,6 +27,8 @@ __all__ = [
     "AdaRakerRegressor",
     "CategoricalSubspace",
     "Drift",
+    "GradrakerClassifier",
+    "GradrakerRegressor",
     "RakerClassifier",
     "RakerRegressor",
     "StreamClassifier",

@@ -22,6 +22,7 @@ MODULES = (
     "system_cases",
     "series_cases",
     "equation_cases",
+    "gradraker_cases",
     "raker_cases",
     "file_cases",
     "command_line_cases",

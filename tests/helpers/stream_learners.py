@@ -9,6 +9,8 @@ from pgmx.streaming import (
     AdaRakerClassifier,
     AdaRakerRegressor,
     CategoricalSubspace,
+    GradrakerClassifier,
+    GradrakerRegressor,
     RakerClassifier,
     RakerRegressor,
 )
@@ -71,6 +73,8 @@ SUBSPACE = CellStream(
 STREAMS = [
     Stream(RecursiveLeastSquares),
     Stream(RecursiveLeastSquaresClassifier),
+    Stream(GradrakerRegressor, frozen=("variances", 2.0), grid=("step", [0.1, 0.2])),
+    Stream(GradrakerClassifier, frozen=("variances", 2.0), grid=("step", [0.1, 0.2])),
     Stream(RakerRegressor),
     Stream(AdaRakerRegressor, frozen=("variances", (0.5, 2.0)), grid=("step", [0.5, 1.0])),
     Stream(RakerClassifier),

@@ -1,0 +1,29 @@
+"""Gradraker in plain numpy, row by row, with frequencies that are given."""
+
+import numpy as np
+
+
+def compute_features(rows, frequencies, variances):
+    """Return the features (m, P, 2 D) of dense rows for frequencies (d, D) of width 1."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    angles = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0) @ frequencies
+    parts = [np.hstack([np.sin(angles / s), np.cos(angles / s)]) for s in np.sqrt(variances)]
+    return np.stack(parts, axis=1) / np.sqrt(frequencies.shape[1])
+
+
+def learn_squares(features, targets, step, weight_step, centred):
+    """Return predictions (m, k) before each row was learned, and the weights (P, k) after the last."""
+    m, n_kernels, width = features.shape
+    k = targets.shape[1]
+    coefficients, logs = np.zeros((n_kernels, k, width)), np.zeros((n_kernels, k))
+    predictions = np.empty((m, k))
+    for t in range(m):
+        outputs = np.einsum("pki,pi->pk", coefficients, features[t])
+        weights = np.exp(logs) / np.exp(logs).sum(axis=0)
+        mean = targets[:t].mean() if centred and t else 0.0
+        predictions[t] = mean + (weights * outputs).sum(axis=0)
+        variance = targets[: t + 1].var() if centred else 1.0
+        errors = outputs - (targets[t] - (targets[: t + 1].mean() if centred else 0.0))
+        logs = logs - weight_step * errors**2 / (variance if variance > 0.0 else 1.0)
+        coefficients -= 2.0 * step * errors[:, :, None] * features[t][:, None, :]
+    return predictions, np.exp(logs) / np.exp(logs).sum(axis=0)

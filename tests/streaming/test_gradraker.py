@@ -1,0 +1,134 @@
+"""Gradraker: twins, names and columns, order of naming, codes, layers, graphs that change."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+from oracles.gradraker import compute_features, learn_squares
+from pgmx.streaming import GradrakerClassifier, GradrakerRegressor, StreamLearner
+from pgmx.streaming.gradraker.views import key_matrix
+
+
+def graph_of_groups(seed=0):
+    """Return a graph of two dense groups and the group of each node."""
+    graph = nx.planted_partition_graph(2, 30, 0.3, 0.03, seed=seed)
+    return graph, np.repeat([0.0, 1.0], 30)
+
+
+def draw_frequencies(learner, n_columns):
+    """Return the frequencies of the columns for width 1, from the codes of unit rows with small phases."""
+    wide = type(learner)(n_components=learner.n_components, variances=1e4, random_state=learner.random_state)
+    sines, cosines = np.split(wide.encode_row(np.eye(n_columns)), 2, axis=1)
+    return np.arctan2(sines, cosines) * 100.0
+
+
+def test_frequencies_are_independent_standard_normals():
+    frequencies = draw_frequencies(GradrakerRegressor(n_components=40), 500)
+    assert abs(frequencies.mean()) < 0.03
+    assert abs(frequencies.var() - 1.0) < 0.05
+    assert abs((frequencies**4).mean() - 3.0) < 0.3
+    assert np.abs(np.corrcoef(frequencies.T) - np.eye(40)).max() < 0.2
+    others = draw_frequencies(GradrakerRegressor(n_components=40, random_state=1), 500)
+    assert abs((frequencies * others).mean()) < 0.03
+
+
+def test_codes_approach_the_kernel():
+    rows = np.random.default_rng(0).random((6, 9))
+    codes = GradrakerRegressor(n_components=20_000, variances=0.3).encode_row(rows)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    exact = np.exp(-((unit[:, None] - unit) ** 2).sum(axis=2) / 0.6)
+    np.testing.assert_allclose(codes @ codes.T, exact, atol=0.03)
+
+
+@pytest.mark.parametrize("cls", [GradrakerRegressor, GradrakerClassifier])
+def test_learning_is_that_of_the_twin(cls):
+    rng = np.random.default_rng(1)
+    rows = rng.random((40, 7)) * (rng.random((40, 7)) < 0.5)
+    rows[5] = 0.0
+    y = rng.integers(0, 3, 40)
+    learner = cls(n_components=8, variances=(0.3, 2.0), step=0.2, weight_step=0.5)
+    features = compute_features(rows, draw_frequencies(learner, 7), [0.3, 2.0])
+    centred = cls is GradrakerRegressor
+    targets = y[:, None].astype(float) if centred else np.eye(3)[y]
+    expected, weights = learn_squares(features, targets, 0.2, 0.5, centred)
+    predictions = learner.predict_partial_fit(rows, y, **({} if centred else {"classes": [0, 1, 2]}))
+    if centred:
+        np.testing.assert_allclose(predictions, expected[:, 0], rtol=1e-9, atol=1e-11)
+    else:
+        np.testing.assert_array_equal(predictions[1:], expected[1:].argmax(axis=1))
+    np.testing.assert_allclose(learner.kernel_weights_, weights, rtol=1e-9)
+
+
+def test_names_are_columns_and_sparse_rows_may_widen():
+    graph, y = graph_of_groups()
+    rows = sparse.csr_array(nx.to_scipy_sparse_array(graph, dtype=float))
+    by_name = GradrakerRegressor(graph=graph, hops=1).fit(range(60), y)
+    dense = GradrakerRegressor().fit(rows.toarray(), y)
+    wide = GradrakerRegressor().partial_fit(rows[:20], y[:20])
+    zeros = sparse.csr_array((40, 1000))
+    wide.partial_fit(sparse.hstack([rows[20:], zeros]).tocsr(), y[20:])
+    expected = dense.predict(rows)
+    np.testing.assert_array_equal(wide.predict(rows), expected)
+    np.testing.assert_allclose(by_name.predict(range(60)), expected, rtol=1e-10)
+    assert wide.n_features_in_ == 1060
+    assert np.isfinite(wide.predict(sparse.csr_array(([1.0], ([0], [10**6])), shape=(1, 10**6 + 1)))).all()
+
+
+def test_order_of_naming_is_irrelevant_and_text_names_work():
+    graph, y = graph_of_groups()
+    nodes = [f"node {node}" for node in graph]
+    edges = [(nodes[u], nodes[v]) for u, v in graph.edges]
+    first, second = nx.Graph(edges), nx.Graph([edge[::-1] for edge in edges[::-1]])
+    order = np.random.default_rng(0).permutation(60)
+    train, test = order[:40], order[40:]
+    names = np.array(nodes)
+    learners = [GradrakerClassifier(graph=made).fit(names[train], y[train]) for made in (first, second)]
+    learners[1].set_params(graph=first)
+    np.testing.assert_array_equal(*(learner.decision_function(nodes) for learner in learners))
+    assert learners[0].score(names[test], y[test]) > 0.85
+
+
+def test_codes_are_as_good_as_rows(tmp_path):
+    graph, y = graph_of_groups()
+    node = GradrakerClassifier(graph=graph)
+    server = GradrakerClassifier()
+    codes = node.encode_row(list(graph))
+    server.partial_fit_encoded(codes[:40], y[:40], classes=[0, 1])
+    server = StreamLearner.load(server.save(tmp_path / "server.npz"))
+    server.partial_fit_encoded(codes[40:], y[40:])
+    node.fit(list(graph), y)
+    np.testing.assert_array_equal(server.predict_encoded(codes), node.predict(list(graph)))
+    np.testing.assert_array_equal(server.kernel_weights_, node.kernel_weights_)
+
+
+def test_layers_features_directions_and_changes_of_the_graph(tmp_path):
+    graph, y = graph_of_groups()
+    noise = nx.gnp_random_graph(60, 0.2, seed=3)
+    features = np.random.default_rng(0).normal(size=(60, 4)) + 2.0 * y[:, None]
+    learner = GradrakerClassifier(graph=noise, layers=[graph], node_features=features).fit(range(60), y)
+    weights = learner.kernel_weights_[:, 0]
+    assert weights.shape == (6,)
+    assert weights[:2].sum() < weights[2:].sum()
+    restored = StreamLearner.load(learner.save(tmp_path / "learner.npz"))
+    restored.set_params(graph=noise, layers=[graph], node_features=features)
+    np.testing.assert_array_equal(restored.decision_function(range(60)), learner.decision_function(range(60)))
+    with pytest.raises(ValueError, match="views"):
+        learner.set_params(layers=None).predict(range(60))
+    directed = nx.DiGraph([(0, 1)])
+    codes = GradrakerRegressor(graph=directed, hops=1)
+    assert not np.allclose(codes.encode_row([0]), codes.set_params(graph=directed.reverse()).encode_row([0]))
+    before = codes.set_params(graph=directed).encode_row([1])
+    directed.add_edge(1, "new")
+    assert not np.allclose(codes.encode_row([1]), before)
+    directed.remove_edge(1, "new")
+    np.testing.assert_array_equal(codes.encode_row([1]), before)
+    with pytest.raises(ValueError, match="'absent'"):
+        codes.fit(["absent"], [1.0])
+
+
+def test_inputs_with_zeros_and_duplicates_are_not_changed():
+    rows = sparse.csr_array((np.array([1.0, 0.0, 2.0, 3.0]), np.array([2, 0, 1, 2]), np.array([0, 4])), shape=(1, 3))
+    keyed = key_matrix(rows)
+    np.testing.assert_array_equal(keyed.values, [2.0, 4.0])
+    np.testing.assert_array_equal(rows.data, [1.0, 0.0, 2.0, 3.0])
