@@ -14,6 +14,8 @@ from pgmx.streaming.base import Interval, StreamLearner
 from pgmx.streaming.gradraker.views import Codes, KeyedRows, key_matrix, key_nodes
 from pgmx.streaming.inputs import check_finite
 
+_check_array: Any = check_array  # type checkers take its defaults for its types
+
 _BLOCK = 256  # rows whose features are held at once
 _TABLE_BYTES = 1 << 26
 LOSSES = {"square": 0, "logistic": 1, "hinge": 2}
@@ -77,7 +79,7 @@ class GradrakerLearner(StreamLearner):
         Notes
         -----
         Codes are an obfuscation, not a protection: who knows ``random_state`` can tell from a code which of the known
-        columns are neighbours, by trying them or by least squares on the phases; the benchmark of this package does.
+        columns are neighbours, by trying them or by least squares on the phases.
         """
         if hasattr(self, "_seed"):
             seed = self._seed
@@ -190,7 +192,7 @@ class GradrakerLearner(StreamLearner):
         graphs = self.graph is not None or bool(self.layers) or self.node_features is not None
         rows: Any
         if isinstance(X, Codes):
-            rows = check_array(X.features, dtype=np.float64, order="C", input_name="codes")
+            rows = _check_array(X.features, dtype=np.float64, order="C", input_name="codes")
             n_views, over = divmod(rows.shape[1], 2 * self.n_components * len(self._list_widths()))
             if over:
                 raise ValueError(f"codes have {rows.shape[1]} columns, no multiple of 2 n_components per variance")
@@ -222,7 +224,7 @@ class GradrakerLearner(StreamLearner):
         return y
 
     def _key_sparse(self, X: Any, restart: bool) -> tuple[KeyedRows, int]:
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="X")
+        X = _check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="X")
         check_finite(X.data[:, None] if sparse.issparse(X) else X, None, 0 if restart else getattr(self, "n_seen_", 0))
         return key_matrix(X), X.shape[1]
 
@@ -238,7 +240,8 @@ class GradrakerLearner(StreamLearner):
     # ---- copies and files ----
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
+        inherited: Any = super().__getstate__()
+        state = dict(inherited)
         state.pop("_table", None)
         return state
 

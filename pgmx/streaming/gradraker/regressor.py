@@ -23,16 +23,16 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
 
     Parameters
     ----------
-    graph : networkx.Graph or networkx.DiGraph, optional
+    graph : networkx.Graph or networkx.DiGraph, default=None
         The graph, whose nodes `X` names then. Nodes and edges may come and go between calls: a row is read when its
         node is named. Edges weigh ``weight``, 1 by default. Of directed graphs both directions are read, as columns of
         their own.
     hops : int or sequence of int, default=(1, 2)
         Which hops of `graph` and `layers` make up the row of a node, each scaled to unit length. A node at hop 2 weighs
         the sum over common neighbours of the edges' weights over the number of neighbours of that neighbour.
-    layers : sequence of networkx graphs, optional
+    layers : sequence of networkx graphs, default=None
         Further graphs on the nodes, each with kernels of its own; a node may be absent from them.
-    node_features : mapping or array, optional
+    node_features : mapping or array, default=None
         ``node_features[name]`` is the row of features of a node, with kernels of its own.
     n_components : int, default=50
         Random frequencies D per kernel, each with a sine and a cosine: at least 1.

@@ -1,7 +1,6 @@
 """Random frequencies of shift-invariant kernels, whose sines and cosines approximate the kernels."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float
     wrong = numbers[~((numbers > 0.0) & np.isfinite(numbers))]
     if numbers.ndim != 1 or not len(numbers) or len(wrong):
         raise ValueError(f"variances={variances!r} must be one or several finite numbers above 0")
-    return tuple(product(names, numbers.tolist()))
+    return tuple((name, number) for name in names for number in numbers.tolist())
 
 
 def draw_frequencies(

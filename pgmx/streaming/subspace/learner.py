@@ -175,8 +175,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         self.random_state = random_state
 
     # predictions of a subspace are those of `impute`
-    predict = available_if(lambda self: False)(StreamLearner.predict)
-    predict_partial_fit = available_if(lambda self: False)(StreamLearner.predict_partial_fit)
+    predict: Any = available_if(lambda self: False)(StreamLearner.predict)
+    predict_partial_fit: Any = available_if(lambda self: False)(StreamLearner.predict_partial_fit)
 
     # ---- learning ----
 

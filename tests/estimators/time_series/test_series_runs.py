@@ -65,7 +65,7 @@ def stop(progress):
     return True
 
 
-@pytest.mark.parametrize("options", [{"max_time": 0}, {"callback": stop}], ids=str)
+@pytest.mark.parametrize("options", [{"max_time": 0}, {"callback": stop}], ids=["max_time", "callback"])
 @pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ("sgd", "lasso", "screened", "seeds")])
 def test_a_run_that_is_ended_has_a_result_and_warns(name, options):
     with pytest.warns(ConvergenceWarning, match="larger max_iter, max_time or tol"):
