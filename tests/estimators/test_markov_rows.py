@@ -38,6 +38,7 @@ def test_order_of_rows(make):
     same_shares(found, expected)
 
 
+@pytest.mark.slow
 @every_learner
 def test_order_of_columns_and_names_of_states(make):
     renamed = ROWS[list(ROWS)[::-1]].replace({0: "low", 1: "mid", 2: "high"})

@@ -19,7 +19,7 @@ MODES = ["known", "partial", "blind"]
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("n", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_against_general_optimiser(mode, n):
     data, matrix, gains, powers = make_problem(n, n=n, mode=mode)
     optimum = maximise_likelihood(data)
