@@ -226,7 +226,8 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (("--method", "first-hit", "--alpha", 1), "--alpha is for --method best-choice, online, edge-grafting"),
         (
             ("--method", "online", "--select", "ebic"),
-            "--select is for --method group-lasso, glasso, clime, neighborhood, lds, svarm, kernel-svarm, not for online",
+            "--select is for --method group-lasso, glasso, clime, neighborhood, lds, svarm, kernel-svarm, "
+            "not for online",
         ),
         (("--method", "online", "--alpha", 2), "Invalid value for '--alpha'"),
         (("--method", "online", "--lam", -1), "Invalid value for '--lam'"),

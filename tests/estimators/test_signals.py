@@ -24,9 +24,7 @@ ALARM = sample(load_network("alarm"), 2000, random_state=0)
         pytest.param(
             HillClimbSearch(strategy="thorough", n_restarts=10**6, show_progress=False), marks=pytest.mark.slow
         ),
-        pytest.param(
-            boot(HillClimbSearch(strategy="thorough"), n_resamples=10**4, n_jobs=2), marks=pytest.mark.slow
-        ),
+        pytest.param(boot(HillClimbSearch(strategy="thorough"), n_resamples=10**4, n_jobs=2), marks=pytest.mark.slow),
     ],
     ids=["search", "bootstrap"],
 )

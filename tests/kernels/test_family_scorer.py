@@ -78,7 +78,9 @@ def test_scores_and_gains_without_parents(score, cards, observed, n_rows, rng):
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize(
-    ("cards", "observed", "n_rows"), [*TABLES[:-2], *(pytest.param(*table, marks=pytest.mark.slow) for table in TABLES[-2:])], ids=NAMES
+    ("cards", "observed", "n_rows"),
+    [*TABLES[:-2], *(pytest.param(*table, marks=pytest.mark.slow) for table in TABLES[-2:])],
+    ids=NAMES,
 )
 def test_walks_of_additions_and_deletions(score, cards, observed, n_rows, rng):
     """What is inherited from the row before must equal what is counted: memory 0 inherits nothing."""
