@@ -35,7 +35,7 @@ def check_estimate(network, evidence=None):
 
 
 @given(pairwise_networks())
-@examples(80)
+@examples(40)
 def test_pairs_against_enumeration(network):
     check_estimate(network)
 

@@ -90,9 +90,9 @@ def test_grids_against_transfer_matrices(scale):
 
 
 @pytest.mark.slow
-def test_a_grid_of_twenty_by_twenty():
-    grid = grid_network(20, 20, 2, edge_scale=0.5, random_state=0)
-    expected = transfer(grid.inference_problem().pairwise, 20, 20)
+def test_a_grid_beyond_the_memory_of_a_tree():
+    grid = grid_network(17, 17, 2, edge_scale=0.5, random_state=0)
+    expected = transfer(grid.inference_problem().pairwise, 17, 17)
     assert log_partition(grid, memory=2**26) == pytest.approx(expected, rel=1e-12)
 
 
