@@ -50,7 +50,7 @@ class Parameter(NamedTuple):
 
 
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
-_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED)
+_GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
 _LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
 
 #: Options that only some methods take.

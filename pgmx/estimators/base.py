@@ -107,9 +107,10 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """
         if isinstance(self.data, BaseStructureScore) or _is_word(self.data):
             given = repr(self.data) if isinstance(self.data, str) else f"{type(self.data).__name__}(...)"
+            option = "scoring_method" if "scoring_method" in self.get_params(deep=False) else "option"
             raise TypeError(
                 f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
-                f"{type(self).__name__}(scoring_method={given})"
+                f"{type(self).__name__}({option}={given})"
             )
         self._validate()
         opened = self._open(X)

@@ -11,6 +11,10 @@ def check_names(names: Iterable[Hashable]) -> tuple:
     names = tuple(python_scalar(name) for name in names)
     if not names:
         raise ValueError("a network needs one variable at least, got no names")
+    unhashable = [name for name in names if not isinstance(name, Hashable)]
+    if unhashable:
+        kind = type(unhashable[0]).__name__
+        raise TypeError(f"names of variables must be hashable, got {kind}: give a list of names")
     if None in names:
         raise ValueError("None cannot be the name of a variable: networkx has no such node")
     if len(set(names)) < len(names):

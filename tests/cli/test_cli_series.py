@@ -206,7 +206,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("lds", "--missing", "pairwise"), "--missing pairwise is not for --method lds: choose one of error, drop"),
         (("lds", "--n-jobs", 2), "--n-jobs is not for --method lds"),
         (("lds", "--required", "e.csv"), "no such edge file: e.csv"),
-        (("tensor-sem", "--required", "e.csv"), "--required is for --method hill-climb"),
+        (("tensor-sem", "--window", 20, "--required", "e.csv"), "no such edge file: e.csv"),
         (("lds", "--select", "aic"), "--select aic is not for --method lds: choose one of ebic, cv"),
         (("svarm", "--select", "cv"), "--select cv is not for --method svarm: choose one of aic, bic"),
         (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, and --select chooses from a path"),

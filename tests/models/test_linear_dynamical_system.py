@@ -175,6 +175,11 @@ def test_systems_that_are_refused(options, words):
         LinearDynamicalSystem(**{"names": ["a", "b"], "coef": np.eye(2), **options})
 
 
+def test_coefficients_in_place_of_names_are_refused():
+    with pytest.raises(TypeError, match="must be hashable, got ndarray: give a list of names"):
+        LinearDynamicalSystem(np.eye(2), np.eye(2))
+
+
 @pytest.mark.parametrize(
     ("history", "words"),
     [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from helpers.structural_equations import draw_equations, hide, make_problem, true_moments
 from oracles import structural_equations as oracle
@@ -33,6 +34,27 @@ def test_against_general_optimiser(mode, n):
     assert ours == pytest.approx(optimum.separation.log_likelihood, abs=1e-9)
     assert ours >= best - 1e-9
     np.testing.assert_allclose(shown.matrix, at_best, atol=2e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_entries_that_are_not_allowed_are_zero_at_the_optimum_of_the_others(mode):
+    n = 5
+    data, *_ = make_problem(11, n=n, mode=mode)
+    allowed = np.random.default_rng(0).random((n, n)) < 0.6
+    np.fill_diagonal(allowed, True)
+    point, _, converged = maximise_likelihood(data, allowed=allowed)
+    assert converged
+    assert not point.rows[~allowed].any()
+
+    def loss(free):
+        rows = np.zeros((n, n))
+        rows[allowed] = free
+        return -evaluate(data, rows).log_likelihood
+
+    at = point.rows[allowed]
+    moved = minimize(loss, at * np.random.default_rng(1).uniform(0.98, 1.02, len(at)), method="BFGS", tol=1e-8)
+    assert -loss(at) == pytest.approx(-moved.fun, abs=1e-9)
+    assert maximise_likelihood(data).separation.log_likelihood >= -loss(at)
 
 
 @pytest.mark.parametrize("mode", MODES)

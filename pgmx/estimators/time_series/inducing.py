@@ -227,7 +227,7 @@ class SparsityInducingLDS(SparseLDSLearner):
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:
-            raise ValueError('solver="sgd" needs k: no coefficient of its steps is exactly zero')
+            raise ValueError('solver="sgd" needs k, as in k=10: no coefficient of its steps is exactly zero')
         if self.solver == "sgd" or self.screen is not None:
             return self._solve_rows(problem, run)
         reduction, required = reduce_moments(problem), list_knowledge(problem)[1]

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array, issparse
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge
-from pgmx.solvers.time_series.least_squares import sum_squares
+from pgmx.solvers.time_series.least_squares import drop_negative_directions, sum_squares
 from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments, make_lagged_design
 
 #: Most series of which the noise has a covariance matrix; of more it has variances.
 MOST_COVARIANCES = 2000
-#: Share of the target's squares below which those of the residuals are summed row by row.
+#: Share of the squared sum of terms below which the squares of residuals lose digits, and are summed row by row.
 SMALLEST_SHARE = 1e-6
 
 
@@ -128,8 +128,11 @@ def sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
         moments = problem.moments
         dense = np.asarray(coefficients.todense() if issparse(coefficients) else coefficients)
         squares = sum_squares(moments.gram, moments.cross, moments.target_gram, dense)
-        if problem.panel is None or (squares.diagonal() > SMALLEST_SHARE * moments.target_gram.diagonal()).all():
+        terms = np.abs(dense).T @ np.sqrt(moments.gram.diagonal()) + np.sqrt(moments.target_gram.diagonal())
+        if (squares.diagonal() > SMALLEST_SHARE * terms**2).all():
             return squares
+        if problem.panel is None:
+            return drop_negative_directions(squares)
     predictors, targets = problem.design
     residuals = targets - np.asarray((coefficients.T @ predictors.T).T)
     return np.einsum("ij,ij->j", residuals, residuals) if wide else residuals.T @ residuals

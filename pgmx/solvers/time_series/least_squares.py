@@ -77,6 +77,13 @@ def sum_squares(gram: np.ndarray, cross: np.ndarray, target_gram: np.ndarray, co
     return squares
 
 
+def drop_negative_directions(squares: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semidefinite matrix in units of the diagonal, which rounding may have left."""
+    units = np.sqrt(np.where(squares.diagonal() > 0.0, squares.diagonal(), 1.0))
+    values, vectors = eigh(squares / np.multiply.outer(units, units), check_finite=False)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T * np.multiply.outer(units, units)
+
+
 def solve_supports(
     supports: Sequence[np.ndarray], solve: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> list[np.ndarray]:

@@ -21,6 +21,19 @@ def test_nearly_dependent_predictors_are_predicted_alike():
         np.testing.assert_allclose(nearly[:-1] @ learner.coef_.T, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.filterwarnings("ignore:the predictors are nearly dependent")
+def test_noise_of_ill_conditioned_series_is_positive_semidefinite(in_pieces):
+    rows, _ = simulate_system(12, 400)
+    directions = np.linalg.qr(np.random.default_rng(1).standard_normal((12, 12)))[0]
+    rows = rows @ (directions * np.logspace(0, -7, 12)) @ directions.T
+    learner = DenseLDS(standardize=False).fit(iter([rows[:200], rows[200:]]) if in_pieces else rows)
+    units = np.sqrt(learner.noise_covariance_.diagonal())
+    assert np.linalg.eigvalsh(learner.noise_covariance_ / np.outer(units, units)).min() > -1e-12
+    residuals = rows[1:] - rows[:-1] @ learner.coef_.T
+    np.testing.assert_allclose(learner.model_.noise_covariance, residuals.T @ residuals / 399, rtol=1e-2, atol=1e-6)
+
+
 def test_well_conditioned_solvers_agree():
     rows, _ = simulate_system(30, 400)
     by_gram, by_svd = (DenseLDS(solver=solver, lags=2).fit(rows) for solver in ("gram", "svd"))

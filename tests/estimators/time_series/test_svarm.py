@@ -189,10 +189,10 @@ def test_custom_kernel_is_the_named_one():
         return np.exp(-((u - v) ** 2) / 0.5)
 
     series = frame()
-    custom = KernelSVARM(kernels=(bell,)).fit(series)
+    custom = KernelSVARM(kernels=bell).fit(series)
     named = KernelSVARM(bandwidth=0.5).fit(series)
     np.testing.assert_allclose(custom.strengths_, named.strengths_, atol=1e-9)
-    linear = KernelSVARM(kernels=["linear"]).fit(series)
+    linear = KernelSVARM(kernels="linear").fit(series)
     np.testing.assert_allclose(linear.strengths_, LinearSVARM().fit(series).strengths_, atol=1e-9)
 
 
@@ -265,7 +265,7 @@ def test_forecast_with_exogenous_rows():
         (LinearSVARM(orient="nonlinear"), ValueError, "both directions"),
         (KernelSVARM(kernels=("linear",), orient="nonlinear"), ValueError, "both directions"),
         (KernelSVARM(instantaneous=False, orient="nonlinear"), ValueError, "instantaneous=True"),
-        (KernelSVARM(kernels="gaussian"), ValueError, "kernels"),
+        (KernelSVARM(kernels=()), ValueError, "at least one kernel"),
         (KernelSVARM(kernels=("cubic",)), ValueError, "'cubic'"),
         (KernelSVARM(kernels=("linear", "linear")), ValueError, "twice"),
         (KernelSVARM(lam=0.0), ValueError, "lam"),

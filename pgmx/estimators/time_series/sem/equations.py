@@ -25,6 +25,7 @@ class EquationsLearner(TimeSeriesLearner):
     threshold: float
     coef_: Any
     _scales: np.ndarray
+    _required: np.ndarray | None = None  # edges that are there whatever their statistic
 
     def _rank_edges(self) -> np.ndarray:
         """Return a_ij s_j / s_i without its sign: what the threshold is for."""
@@ -33,5 +34,7 @@ class EquationsLearner(TimeSeriesLearner):
     def _make_graph(self) -> TimeSeriesGraph:
         strengths = self._rank_edges()
         is_edge = strengths > self.threshold
+        if self._required is not None:
+            is_edge[self._required[:, 1], self._required[:, 2]] = True
         tables = [self.coef_ * is_edge], [strengths * is_edge]
         return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])

@@ -1,7 +1,7 @@
 """Structural equations from windows over which the powers of the inputs change."""
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -58,6 +58,10 @@ class TensorSEM(RunsSolver, EquationsLearner):
     edge_statistic : {"scaled", "z"}, default="scaled"
         :math:`|a_{ij}| s_j / s_i` with the standard deviations s of the series, free of units; or :math:`|a_{ij}|` over
         its standard error, of the likelihood only.
+    required_edges : collection of ((source, 0), (target, 0)), default=None
+        Edges of ``graph_`` whatever their statistic.
+    forbidden_edges : collection of ((source, 0), (target, 0)), default=None
+        Edges whose coefficients are zero; of the likelihood only.
     standardize : bool, default=True
         Whether least squares are stated on the series over their standard deviations; the likelihood does not depend
         on it.
@@ -93,6 +97,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         :math:`(I - A) \mu` for the subtracted means; zero without `fit_intercept`.
     standard_errors_ : ndarray of float64, shape (N, N), or None
         Of ``coef_``, for independent rows, from the likelihood; None for other methods. Infinite where not identified.
+        With `forbidden_edges` 0 for these, and for the others what it is without them: an upper bound.
     identifiability_ : ndarray of float64, shape (N, N)
         0 where two inputs have proportional powers, towards 1 the more their ratio varies.
     objective_ : float
@@ -135,7 +140,8 @@ class TensorSEM(RunsSolver, EquationsLearner):
     Morrison; then Newton steps for all pairs of rows with L-BFGS corrections, O(M N³) each.
     Unknown powers are the diagonal of W R W'; the order of unknown
     inputs is the assignment of the largest product of the diagonal of W. Local optima are possible. Standard errors
-    hold under noise beside the inputs, which the powers do not count.
+    hold under noise beside the inputs, which the powers do not count. With `forbidden_edges` row sweeps follow, whose
+    equations are cut to the other edges, until a sweep gains no more than `tol`.
 
     The source's generator, with one power for all inputs of a window, is not identifiable; its closed form needs
     M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood, known or blind, against 79 % by the closed
@@ -198,6 +204,8 @@ class TensorSEM(RunsSolver, EquationsLearner):
         boundaries: Sequence[int] | None = None,
         threshold: float = 0.1,
         edge_statistic: Literal["scaled", "z"] = "scaled",
+        required_edges: Collection | None = None,
+        forbidden_edges: Collection | None = None,
         standardize: bool = True,
         fit_intercept: bool = False,
         time_column: Hashable | None = None,
@@ -217,6 +225,8 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self.boundaries = boundaries
         self.threshold = threshold
         self.edge_statistic = edge_statistic
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.time_column = time_column
@@ -266,6 +276,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
         self._check_options()
+        knowledge = self._read_knowledge(opened.names, range(1))
         if self.exogenous != "blind" and opened.n_left_out:
             raise ValueError(
                 f"{opened.n_left_out} rows are left out for missing cells, so that windows no longer begin where those "
@@ -278,11 +289,12 @@ class TensorSEM(RunsSolver, EquationsLearner):
             data = gather_moments(windows, powers)
             check_moments(data, opened.names, opened.n_left_out)
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
-            converged = self._learn(data.rescale(scales), opened.names, scales, run)
+            allowed = knowledge.allow(opened.n_series, 0)
+            converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
         self.intercept_ = means - self.coef_ @ means
         self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
         self.n_left_out_ = opened.n_left_out
-        self._scales = opened.scales()
+        self._scales, self._required = opened.scales(), knowledge.required
         self._results = {}
         return self._end_run(run, converged)
 
@@ -297,8 +309,15 @@ class TensorSEM(RunsSolver, EquationsLearner):
                 f"edge_statistic='z' needs standard errors, which method={self.method!r} has none of: give "
                 "method='likelihood', or edge_statistic='scaled'"
             )
+        if self.forbidden_edges and self.method != "likelihood":
+            raise ValueError(
+                f"forbidden_edges needs method='likelihood', got {self.method!r}, whose coefficients cannot be held at "
+                "zero: give method='likelihood', or leave forbidden_edges out"
+            )
 
-    def _learn(self, data: SecondMoments, names: Sequence, scales: np.ndarray, run: Run) -> bool:
+    def _learn(
+        self, data: SecondMoments, names: Sequence, scales: np.ndarray, run: Run, allowed: np.ndarray | None
+    ) -> bool:
         """Solve in the units of the solver, set the results in the user's, and return whether `tol` was reached."""
         units = scales[:, None] / scales
         self.standard_errors_ = None
@@ -308,9 +327,11 @@ class TensorSEM(RunsSolver, EquationsLearner):
             def record(point: Separation) -> bool:
                 return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
 
-            optimum = maximise_likelihood(data, tol=self.tol, max_iter=self.max_iter, record=record)
-            point, self.n_iter_, converged = optimum
-            self.standard_errors_ = compute_standard_errors(data, point) * units
+            point, self.n_iter_, converged = maximise_likelihood(
+                data, tol=self.tol, max_iter=self.max_iter, record=record, allowed=allowed
+            )
+            errors = compute_standard_errors(data, point) * units
+            self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
             self.objective_ = point.log_likelihood - constant
         else:
             point, converged = self._solve_least_squares(data, run)

@@ -31,7 +31,7 @@ class KernelSVARM(SVARMLearner):
         Largest lag L, at least 1.
     instantaneous : bool, default=True
         Whether series depend on the present of the others. Without, `predict` forecasts.
-    kernels : sequence of {"gaussian", "poly2", "linear"} or callable, default=("gaussian",)
+    kernels : {"gaussian", "poly2", "linear"}, callable, or a sequence of these, default=("gaussian",)
         exp(-(u - v)² / 2σ²), (1 + uv)², uv, or a symmetric, positive semidefinite function of two arrays, evaluated
         entry by entry as numpy broadcasts them. Several make one block each, and a strength is the largest of them.
     bandwidth : float, default=1.0
@@ -139,7 +139,7 @@ class KernelSVARM(SVARMLearner):
 
     _parameter_constraints = {
         **SVARMLearner._parameter_constraints,
-        "kernels": ["array-like"],
+        "kernels": ["array-like", str, callable],
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -150,7 +150,7 @@ class KernelSVARM(SVARMLearner):
         *,
         lags: int = 1,
         instantaneous: bool = True,
-        kernels: Sequence[str | Callable] = ("gaussian",),
+        kernels: str | Callable | Sequence[str | Callable] = ("gaussian",),
         bandwidth: float = 1.0,
         max_rank: int | None = None,
         orient: Literal["nonlinear"] | None = None,
@@ -196,21 +196,27 @@ class KernelSVARM(SVARMLearner):
         self.callback = callback
 
     def _list_kernels(self) -> list[tuple[Kernel, str]]:
-        if isinstance(self.kernels, str) or not len(self.kernels):
-            raise ValueError(f"kernels must be a sequence of at least one kernel, got {self.kernels!r}")
-        for kernel in self.kernels:
+        kernels = self._kernel_options()
+        if not kernels:
+            raise ValueError(f"kernels must name at least one kernel, got {self.kernels!r}")
+        for kernel in kernels:
             if not callable(kernel) and kernel not in NAMES:
                 raise ValueError(f"kernels must be of {', '.join(NAMES)} or functions of two arrays, got {kernel!r}")
-        names = [kernel for kernel in self.kernels if isinstance(kernel, str)]
+        names = [kernel for kernel in kernels if isinstance(kernel, str)]
         if len(set(names)) < len(names):
             raise ValueError(f"kernels holds a name twice, got {self.kernels!r}: give each once")
         return [
             (make_kernel(kernel, self.bandwidth), kernel if isinstance(kernel, str) else _name(kernel))
-            for kernel in self.kernels
+            for kernel in kernels
         ]
 
+    def _kernel_options(self) -> list[str | Callable]:
+        if isinstance(self.kernels, str) or callable(self.kernels):
+            return [self.kernels]
+        return list(self.kernels)
+
     def _has_linear_kernels(self) -> bool:
-        return all(kernel == "linear" for kernel in self.kernels)
+        return all(kernel == "linear" for kernel in self._kernel_options())
 
 
 def _name(kernel: Callable) -> str:

@@ -1,7 +1,7 @@
 """Maximum likelihood of the structural equations behind second moments of windows, inputs known, partly or not."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -19,6 +19,8 @@ LEAST_CURVATURE = 1e-3
 MOST_STEPS = 8
 #: Sufficient increase of the line search, by what it divides its steps, and the shortest of them.
 INCREASE, SHORTER, SHORTEST = 1e-4, 5.0, 1e-6
+#: Condition beyond which rows with some entries set to 0 are no start.
+WORST_CONDITION = 1e8
 #: Likelihoods per row that differ by no more than rounding.
 SAME_LIKELIHOOD = 1e-9
 #: Most changes of the assignment of inputs to series; each is kept only if the likelihood does not fall.
@@ -49,12 +51,13 @@ def maximise_likelihood(
     tol: float = 1e-12,
     max_iter: int = 200,
     record: Callable[[Separation], bool] | None = None,
+    allowed: np.ndarray | None = None,
 ) -> Optimum:
     """Maximise log|det W| − ½ Σ_m p_m Σ_i (log r_mi + w_i'R_m w_i / r_mi) over W and the unknown r.
 
-    `tol` is the expected gain per row of a further sweep. Without a start (N, N): the identity, each row over the
-    standard deviation of its series, and `ROW_SWEEPS`. O(N⁴ + M N³) for a row sweep, O(M N³) for a Newton sweep, after
-    which `record` is called; it returns True to end.
+    `tol` is the expected gain per row of a further sweep, after each of which `record` may end the run by True. Without
+    a start (N, N): a row sweep, O(N⁴ + M N³), from the identity, each row over the deviation of its series; then Newton
+    sweeps, O(M N³). Where `allowed`, bool (N, N), is False, W is 0: row sweeps from the optimum without that follow.
     """
     if start is None:
         start = sweep_rows(data, np.diag(1.0 / data.scales), ROW_SWEEPS)
@@ -68,7 +71,9 @@ def maximise_likelihood(
         if tried.separation.log_likelihood < best.separation.log_likelihood - SAME_LIKELIHOOD:
             break
         best = Optimum(tried.separation, best.n_iter + tried.n_iter, tried.converged)
-    return best
+    if allowed is None or allowed.all():
+        return best
+    return _climb_within(data, best, allowed, tol, max_iter, record)
 
 
 def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
@@ -88,9 +93,10 @@ def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
     return Separation(rows, products, powers, float(log_likelihood))
 
 
-def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int) -> np.ndarray:
+def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int, allowed: np.ndarray | None = None) -> np.ndarray:
     """Set each row in turn to its optimum V_i⁻¹ W⁻¹ e_i, scaled to w_i'V_i w_i = 1; the likelihood never falls.
 
+    With `allowed` each row is 0 but for its allowed entries, and V_i and W⁻¹ e_i are cut to these.
     V_i = Σ_m p_m R_m / r_mi; unknown powers are those of the row before. W⁻¹ follows by Sherman and Morrison: O(N²)
     per row beside the solution with V_i.
     """
@@ -105,7 +111,12 @@ def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int) -> np.ndarr
             weighted = (weights[:, start : start + BLOCK].T @ flat).reshape(-1, n, n)
             for i, matrix in enumerate(weighted, start):
                 column = inverse[:, i].copy()
-                row = cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), column, check_finite=False)
+                free: Any = slice(None) if allowed is None else np.flatnonzero(allowed[i])
+                part = matrix if allowed is None else matrix[np.ix_(free, free)]
+                row = np.zeros(n)
+                row[free] = cho_solve(
+                    cho_factor(part, overwrite_a=True, check_finite=False), column[free], check_finite=False
+                )
                 row /= np.sqrt(column @ row)
                 change = (row - rows[i]) @ inverse
                 inverse -= np.outer(column / (1.0 + change[i]), change)
@@ -178,3 +189,25 @@ def _climb(
         if gain <= tol or is_over:
             return Optimum(point, n_iter, gain <= tol)
     return Optimum(point, max_iter, False)
+
+
+def _climb_within(
+    data: SecondMoments,
+    best: Optimum,
+    allowed: np.ndarray,
+    tol: float,
+    max_iter: int,
+    record: Callable[[Separation], bool] | None,
+) -> Optimum:
+    """Sweep over rows that are 0 where not allowed, from those of an optimum without that."""
+    start = np.where(allowed, best.separation.rows, 0.0)
+    if np.linalg.cond(start) > WORST_CONDITION:
+        start = np.diag(best.separation.rows.diagonal())
+    point = evaluate(data, start)
+    for n_iter in range(best.n_iter + 1, best.n_iter + max_iter + 1):
+        new = evaluate(data, sweep_rows(data, point.rows, 1, allowed))
+        gain, point = new.log_likelihood - point.log_likelihood, new
+        is_over = record is not None and record(point)
+        if gain <= tol or is_over:
+            return Optimum(point, n_iter, gain <= tol)
+    return Optimum(point, best.n_iter + max_iter, False)
