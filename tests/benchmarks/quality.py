@@ -6,6 +6,8 @@ Run it from the checkout, with pgmx and the extra [bench] installed:
     python tests/benchmarks/quality.py --out quality.json --variants   # the other searches of pgmx: minutes
     python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # anew, the other records kept
     python tests/benchmarks/quality.py --report quality.json           # only the tables
+    python tests/benchmarks/quality.py --best --tables FOLDER --out best.json   # the best strategy: an hour
+    python tests/benchmarks/quality.py --best --report best.json       # only its table
 
 The file is written after every run, and a run goes on where the file ends: what it holds is not measured again.
 """
@@ -21,6 +23,8 @@ import tempfile
 import zlib
 from pathlib import Path
 
+import quality_best_report
+import quality_cells
 import quality_report
 from hill_climb import HERE, ONE_THREAD, installed_version, machine
 
@@ -28,7 +32,13 @@ import data
 import objective
 
 NETWORKS = ("alarm", "insurance", "hailfinder", "win95pts", "hepar2", "andes", "munin1", "pigs", "link")
-ROWS = 10_000
+ROWS = quality_cells.ROWS
+#: What `--best` measures; child has few enough variables for the proof of the optimum.
+BEST_CELLS = (
+    *("child", "insurance", "mildew", "alarm-1k", "alarm", "barley", "hailfinder", "hepar2", "win95pts", "munin1-1k"),
+    *("plants", "jester", "mushrooms"),
+)
+BEST_SOLVERS = ("pgmx_thorough", "pgmx_best", "pgmx_exact", "pybnesian", "pyagrum", "pyagrum_tabu")
 SOLVERS = ("pgmx", "pgmx_thorough", "pybnesian", "pyagrum", "pyagrum_tabu")
 #: Other searches of pgmx: what they cost and gain next to the plain climb.
 VARIANTS = {
@@ -44,6 +54,7 @@ FEW_ORDERS = {
     **{(s, "link", c): 0 for s in ("pyagrum", "pyagrum_tabu") for c in objective.SCORES},
     **{("pgmx_annealing", n, c): 3 for n in NETWORKS for c in objective.SCORES},
     ("pybnesian", "link", "bdeu"): 3,
+    **{("pgmx_exact", n, c): 0 for n in BEST_CELLS if n != "child" for c in objective.SCORES},
 }
 
 
@@ -85,7 +96,9 @@ class Results:
             "true": {
                 name: round(s(problem.codes, problem.cards, problem.true_edges), 3)
                 for name, s in objective.SCORES.items()
+                if quality_cells.has_truth(network)
             },
+            "n_rows": problem.codes.shape[1],
             "true_edges": len(problem.true_edges),
         }
         if self.content["problems"].setdefault(network, facts)["crc32"] != facts["crc32"]:
@@ -157,7 +170,8 @@ def judged(record, path):
     score = objective.SCORES[record["score_name"]](problem.codes, problem.cards, edges)
     record["gap"] = record.pop("own_score") / score - 1
     rounded = {name: float(f"{record[name]:.4g}") for name in ("learn", "wall", "gap")}
-    return {**record, **rounded, "score": round(score, 4), "n_edges": len(edges)}
+    far = quality_cells.distances(len(problem.names), problem.true_edges, edges) if problem.true_edges else {}
+    return {**record, **rounded, "score": round(score, 4), "n_edges": len(edges), **far}
 
 
 def orders_of(solver, network, score, args):
@@ -176,8 +190,12 @@ def is_to_be_made_anew(record, args):
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help=", ".join(NETWORKS))
-    parser.add_argument("--solvers", nargs="+", default=SOLVERS, choices=[*SOLVERS, *VARIANTS], metavar="NAME")
+    parser.add_argument(
+        "--solvers", nargs="+", default=SOLVERS, choices=sorted({*SOLVERS, *BEST_SOLVERS, *VARIANTS}), metavar="NAME"
+    )
     parser.add_argument("--variants", action="store_true", help="run the other searches of pgmx instead")
+    parser.add_argument("--best", action="store_true", help="other defaults: the cells of the best strategy, BIC")
+    parser.add_argument("--tables", type=Path, help="folder of the real tables; left out without it")
     parser.add_argument("--scores", nargs="+", default=list(objective.SCORES), choices=list(objective.SCORES))
     parser.add_argument("--orders", nargs="+", type=int, default=list(range(10)), help="seeds of the column order")
     parser.add_argument("--every-order", action="store_true", help="slow solvers too get all orders: days")
@@ -191,6 +209,8 @@ def parse(argv):
     parser.add_argument("--report", type=Path, help="only print the tables of this file")
     parser.add_argument("--details", action="store_true", help="also print each score of each order")
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "build" / "benchmarks", help="sampled tables")
+    if "--best" in (sys.argv[1:] if argv is None else argv):
+        parser.set_defaults(networks=BEST_CELLS, solvers=BEST_SOLVERS, scores=["bic"], orders=list(range(5)))
     args = parser.parse_args(argv)
     args.argv = sys.argv[1:] if argv is None else argv
     return args
@@ -198,12 +218,16 @@ def parse(argv):
 
 def main(argv=None):
     args = parse(argv)
+    report = quality_best_report if args.best else quality_report
     if args.report:
-        print(quality_report.markdown(json.loads(args.report.read_text()), details=args.details))
+        print(report.markdown(json.loads(args.report.read_text()), details=args.details))
         return
     results = Results(args.out, args)
     for network in args.networks:
-        path = data.make(args.data, network, ROWS)
+        path = quality_cells.make(args.data, network, args.tables)
+        if path is None:
+            print(f"{network}: its table is not in --tables", file=sys.stderr)
+            continue
         results.facts(network, path)
         for score in args.scores:
             for solver in VARIANTS if args.variants else args.solvers:
@@ -214,7 +238,7 @@ def main(argv=None):
                 if orders and not results.over_the_limit(key, orders):
                     run_solver(results, key, path, orders, args)
     results.write()
-    print(quality_report.markdown(results.content, details=args.details))
+    print(report.markdown(results.content, details=args.details))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Group:
 
     def __init__(self, content, network, score):
         self.network = network
-        self.truth = content["problems"][network]["true"][score]
+        self.truth = content["problems"][network]["true"].get(score)  # none of a real table
         self.limit = content["timeout"]
         self.records = {}
         for r in content["records"]:
@@ -103,7 +103,7 @@ def markdown(content, *, details=False):
         if any("pgmx_tabu" in group.records for group in groups):
             heading = f"**{title}: other searches of pgmx, score less the plain climb's (seconds, times its seconds)**"
             parts += [heading, _variants(groups)]
-    return "\n\n".join([*parts, _footer(content)])
+    return "\n\n".join([*parts, footer(content)])
 
 
 def _scores(groups):
@@ -114,7 +114,8 @@ def _scores(groups):
         gaps = group.gaps().values()
         gap = f"{median(gaps):+,.1f}" if gaps else NONE
         won = f"{sum(gap >= -SAME for gap in gaps)} of {len(gaps)}" if gaps else NONE
-        row = [group.network, f"{group.truth:,.1f}", *map(group.cell, solvers), gap, won, group.cost()]
+        truth = NONE if group.truth is None else f"{group.truth:,.1f}"
+        row = [group.network, truth, *map(group.cell, solvers), gap, won, group.cost()]
         rows.append(row)
     return _table([*header, "seconds / fastest peer"], rows)
 
@@ -167,7 +168,7 @@ def _versions(versions):
     return [f"{name} {'from the checkout' if name == 'pgmx' else number}" for name, number in versions.items()]
 
 
-def _footer(content):
+def footer(content):
     here, records = content["machine"], content["records"]
     lines = [
         f"{content['rows']:,} rows. [k]: k orders only. (> {content['timeout']:g} s): ended at the limit on the first "
