@@ -142,7 +142,7 @@ ORDER = {
         "forecasts unrolled",
         "linear_dynamical_system",
     ],
-    "pgmx/parallel": ["arrays", "spread"],
+    "pgmx/parallel": ["arrays memory", "spread"],
     "pgmx/plotting": [
         "crossings strengths",
         "edge_styles history layout paths time_series",
@@ -173,7 +173,7 @@ ORDER = {
     "pgmx/solvers": ["gaussian markov time_series"],
     "pgmx/solvers/gaussian": ["column_estimates glasso shifted_product", "clime likelihood neighborhood"],
     "pgmx/solvers/gaussian/clime": ["homotopy_path projection vertices", "admm", "columns"],
-    "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent", "path"],
+    "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent solution", "path"],
     "pgmx/solvers/markov": [
         "active_edges proximal stored_conditionals",
         "penalised_loss",
@@ -205,7 +205,12 @@ ORDER = {
     ],
     "pgmx/streaming/subspace": ["cells predictions", "online", "learner"],
     "pgmx/statistics": ["counts lagged ranks symmetric", "moments", "gaussian pairs"],
-    "pgmx/statistics/gaussian": ["nearest_correlation pairwise_moments thin_factor", "passes", "sample", "covariance"],
+    "pgmx/statistics/gaussian": [
+        "correlations nearest_correlation pairwise_moments thin_factor",
+        "passes",
+        "sample",
+        "covariance",
+    ],
     "pgmx/statistics/lagged": ["design", "moments", "blocks"],
     "pgmx/statistics/pairs": ["cells", "tables"],
     "pgmx/statistics/ranks": ["columns transforms", "correlation"],

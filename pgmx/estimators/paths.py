@@ -98,3 +98,9 @@ def subsample_size(n_rows: int) -> int:
 def best_position(criterion: np.ndarray) -> int:
     """Return the position of the smallest value, the largest penalty among equals."""
     return int(np.argmin(np.where(np.isnan(criterion), inf, criterion)))
+
+
+def extend_penalties(lams: np.ndarray) -> np.ndarray:
+    """Return penalties in equal ratios, followed by half as many smaller ones."""
+    ratio = (lams[-1] / lams[0]) ** (1 / (len(lams) - 1))
+    return np.concatenate([lams, lams[-1] * ratio ** np.arange(1, len(lams) // 2 + 1)])

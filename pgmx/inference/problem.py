@@ -15,6 +15,7 @@ from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.evidence import ReducedNetwork
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.parallel.memory import read_free_memory
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
@@ -299,17 +300,7 @@ def check_memory(memory: int | None) -> int:
     """Return the bytes that exact inference may take: 2 GB by default, less where less is free."""
     if memory is not None:
         return check_natural(memory, "memory", 0)
-    return min(EXACT_MEMORY, read_free_memory())
-
-
-def read_free_memory() -> int:
-    """Return the bytes that programs can take without swapping; EXACT_MEMORY where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            words = next(line for line in file if line.startswith("MemAvailable:")).split()
-    except (OSError, StopIteration):
-        return EXACT_MEMORY
-    return int(words[1]) * 1024
+    return min(EXACT_MEMORY, read_free_memory(EXACT_MEMORY))
 
 
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:

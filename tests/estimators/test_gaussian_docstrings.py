@@ -17,14 +17,14 @@ def entries_of(cls, section):
 @pytest.mark.parametrize("cls", [CLIME, NeighborhoodLasso])
 def test_shared_options_are_described_alike(cls):
     ours, first = (entries_of(one, "Parameters") for one in (cls, GraphicalLasso))
-    shared = first.keys() - OWN - {"penalize_diagonal"}
+    shared = first.keys() - OWN - {"penalize_diagonal", "max_block"}
     assert {name: ours[name] for name in shared} == {name: first[name] for name in shared}
 
 
 @pytest.mark.parametrize("cls", [CLIME, NeighborhoodLasso])
 def test_shared_options_have_the_same_types_and_defaults(cls):
     ours, first = (inspect.signature(one).parameters for one in (cls, GraphicalLasso))
-    shared = first.keys() - OWN - {"penalize_diagonal"}
+    shared = first.keys() - OWN - {"penalize_diagonal", "max_block"}
     assert {name: ours[name] for name in shared} == {name: first[name] for name in shared}
 
 

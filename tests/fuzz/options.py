@@ -139,7 +139,11 @@ GAUSSIAN = {
     "missing": Option(("error", "drop", "pairwise"), ("x", None, "category")),
 }
 GAUSSIANS = {
-    "GraphicalLasso": {**GAUSSIAN, "penalize_diagonal": Option((False, True), SWITCH)},
+    "GraphicalLasso": {
+        **GAUSSIAN,
+        "penalize_diagonal": Option((False, True), SWITCH),
+        "max_block": Option((None, 10**9), (0, *COUNT)),
+    },
     "CLIME": {
         **GAUSSIAN,
         "solver": Option(("auto", "homotopy"), ("x", None)),

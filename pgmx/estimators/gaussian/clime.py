@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -230,7 +230,7 @@ class CLIME(GaussianLearner):
             )
         return 1 / sqrt(sample.n_rows)
 
-    def _largest_penalty(self, sample: GaussianSample) -> float:
+    def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         largest = find_largest_correlation(sample)
         return largest / (1 + self._ridge(sample) + largest)
 

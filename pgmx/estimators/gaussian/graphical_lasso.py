@@ -1,11 +1,16 @@
 """The graphical lasso: penalised Gaussian maximum likelihood."""
 
+import warnings
 from collections.abc import Callable
+from math import inf, isqrt
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from pgmx.checks import caller_level
+from pgmx.estimators.base import Interval
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
@@ -15,12 +20,17 @@ from pgmx.estimators.gaussian.stored import (
     read_estimates,
     restore_state,
 )
+from pgmx.parallel.memory import read_free_memory
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
-from pgmx.statistics.symmetric import find_largest_off_diagonal
+from pgmx.statistics.gaussian.correlations import FactoredCorrelations
+
+#: What a component of m variables takes at most, in shares of m²: its correlations, W, two copies, and the certificate.
+_BYTES_PER_PAIR = 5 * 8
+_UNKNOWN_MEMORY = 1 << 32
 
 
 class GraphicalLasso(GaussianLearner):
@@ -39,6 +49,10 @@ class GraphicalLasso(GaussianLearner):
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     penalize_diagonal : bool, default=False
         Whether the diagonal is penalised too.
+    max_block : int, default=None
+        Most variables of a component of :math:`|R_{ij}| > \lambda`, which take 40 bytes times their number squared. A
+        fit that exceeds it raises, naming the smallest λ that would do; a path, also that of `SelectedGraph`, ends
+        before it with a warning. None takes what free memory has room for.
     lam : float, default=None
         Penalty λ of correlations; None takes `lam_ratio` times `lam_max_`. `SelectedGraph` chooses it from the data.
     lam_ratio : float, default=0.3
@@ -117,7 +131,9 @@ class GraphicalLasso(GaussianLearner):
     set. Every step keeps W positive definite within :math:`|W - R| \le \lambda` and raises its determinant, so the
     oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective. Components of
     :math:`|R_{ij}| > \lambda` are solved separately, which is exact [2]_. Cost: about k p multiplications for a column
-    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory: three p x p matrices.
+    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory: four matrices of the size
+    of a component, beside R. Of fewer rows than columns, and more than 8,192 columns, R is never formed: the
+    standardised rows are kept, components are found in tiles of their product, and each is formed alone.
 
     References
     ----------
@@ -139,13 +155,18 @@ class GraphicalLasso(GaussianLearner):
     (True, True)
     """
 
-    _parameter_constraints = {**GaussianLearner._parameter_constraints, "penalize_diagonal": ["boolean"]}
+    _parameter_constraints = {
+        **GaussianLearner._parameter_constraints,
+        "penalize_diagonal": ["boolean"],
+        "max_block": [Interval(Integral, 1, None, closed="left"), None],
+    }
 
     def __init__(
         self,
         data: Any = None,
         *,
         penalize_diagonal: bool = False,
+        max_block: int | None = None,
         lam: float | None = None,
         lam_ratio: float = 0.3,
         refit: bool = False,
@@ -177,15 +198,45 @@ class GraphicalLasso(GaussianLearner):
         self.callback = callback
         self.n_jobs = n_jobs
         self.penalize_diagonal = penalize_diagonal
+        self.max_block = max_block
 
-    def _largest_penalty(self, sample: GaussianSample) -> float:
-        return find_largest_off_diagonal(sample.correlation)  # all of which the solver needs
+    def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
+        sample.correlations.scan(lam, share)
+        return sample.correlations.largest
+
+    def _limit_penalties(self, sample: GaussianSample, lams: np.ndarray) -> np.ndarray:
+        """Leave out the penalties under which a component is too large."""
+        correlations = sample.correlations
+        if self.max_block is not None:
+            most, rule = self.max_block, f"max_block={self.max_block}"
+        elif isinstance(correlations, FactoredCorrelations):
+            most = isqrt(read_free_memory(_UNKNOWN_MEMORY) // _BYTES_PER_PAIR)
+            rule = f"the {most:,} that free memory has room for (max_block sets another limit)"
+        else:
+            return lams
+        sizes = np.bincount(correlations.find_components(float(lams[-1])))
+        if sizes.max() <= most:
+            return lams
+        least = correlations.find_least_penalty(most, float(lams[-1]))
+        allowed = lams[lams >= least]
+        lam = float(lams[len(allowed)])
+        size = int(np.bincount(correlations.find_components(lam)).max())
+        where = f"under lam={lam:.4g} a component of the correlations above it has {size:,} of {sample.n_columns:,}"
+        bytes_needed = f"a component of m variables takes {_BYTES_PER_PAIR} m² bytes"
+        remedy = f"take penalties of {least:.4g} or more, or a larger max_block ({bytes_needed})"
+        if not len(allowed):
+            raise ValueError(f"{where} variables, more than {rule}: {remedy}")
+        warnings.warn(
+            f"{len(allowed)} of {len(lams)} penalties are solved: {where} variables, more than {rule}; {remedy}",
+            stacklevel=caller_level(),
+        )
+        return allowed
 
     def _solve(
         self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
-            sample.correlation,
+            sample.correlations,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
@@ -164,8 +165,12 @@ class GaussianLearner(ContinuousLearner):
         """
 
     @abstractmethod
-    def _largest_penalty(self, sample: GaussianSample) -> float:
-        """Return the smallest penalty without edges."""
+    def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
+        """Return the smallest penalty without edges; no penalty below `lam`, nor below `share` of it, will follow."""
+
+    def _limit_penalties(self, sample: GaussianSample, lams: np.ndarray) -> np.ndarray:
+        """Return the first of descending penalties, as many as memory allows; ValueError where that is none."""
+        return lams
 
     def _leaf(self) -> "GaussianLearner":
         return self
@@ -203,10 +208,12 @@ class GaussianLearner(ContinuousLearner):
     # ---- from a sample to results ----
 
     def _learn(self, sample: GaussianSample) -> Run:
-        self.lam_max_ = self._largest_penalty(sample)
-        lam = self.lam_ratio * self.lam_max_ if self.lam is None else float(self.lam)
-        with self._open_run(sample, np.array([lam])) as (run, store):
-            estimate = self._solve(sample, np.array([lam]), run, store)[0]
+        least, share = (0.0, self.lam_ratio) if self.lam is None else (float(self.lam), 0.0)
+        self.lam_max_ = self._largest_penalty(sample, least, share)
+        lam = max(least, share * self.lam_max_)
+        lams = self._limit_penalties(sample, np.array([lam]))
+        with self._open_run(sample, lams) as (run, store):
+            estimate = self._solve(sample, lams, run, store)[0]
         if run.error is not None:
             estimate = replace(estimate, stopped_by=run.stopped_by)
         self._accept(sample, estimate)
@@ -277,13 +284,14 @@ class GaussianLearner(ContinuousLearner):
         n_lams = check_natural(n_lams, "n_lams", 1)
         sample = self._read(self._open(X), sample_weight)
         if lams is None:
-            largest = self._largest_penalty(sample)
+            largest = self._largest_penalty(sample, 0.0, lam_min_ratio)
             penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
         else:
             penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
                 raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {lams!r}")
-        penalties = np.ascontiguousarray(penalties)
+            self._largest_penalty(sample, penalties[-1])
+        penalties = self._limit_penalties(sample, np.ascontiguousarray(penalties))
         with self._open_run(sample, penalties) as (run, store):
             path = self._path(sample, lambda: self._solve(sample, penalties, run, store))
         run.raise_error()

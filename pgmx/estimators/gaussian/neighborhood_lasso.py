@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -186,7 +187,7 @@ class NeighborhoodLasso(GaussianLearner):
         _, scale = get_units(self._sample)
         return self._estimate.raw.toarray() * np.outer(1 / scale, scale)
 
-    def _largest_penalty(self, sample: GaussianSample) -> float:
+    def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         return find_largest_correlation(sample)
 
     def _solve(

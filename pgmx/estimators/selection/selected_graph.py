@@ -18,7 +18,7 @@ from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
 from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
-from pgmx.estimators.paths import path_of_penalties
+from pgmx.estimators.paths import extend_penalties, path_of_penalties
 from pgmx.estimators.selection.criteria import CRITERIA, Criterion
 from pgmx.estimators.selection.series_path import SeriesChoice, SeriesPath, select_penalty
 from pgmx.estimators.selection.solved_paths import SolvedPaths
@@ -320,7 +320,7 @@ class SelectedGraph(WrappingLearner):
 
     def _learn(self, sample: GaussianSample) -> Run:
         leaf = self._leaf()
-        self.lam_max_ = leaf._largest_penalty(sample)
+        self.lam_max_ = leaf._largest_penalty(sample, 0.0, self.lam_min_ratio)
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
@@ -359,15 +359,19 @@ class SelectedGraph(WrappingLearner):
     ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
+        allowed = leaf._limit_penalties(sample, lams)
 
         def solve(lams: np.ndarray, store: Store) -> list[GaussianEstimate]:
             return leaf._solve(sample, lams, run, store)
 
-        path = leaf._path(sample, lambda: solved.solve("path", lams, solve))
+        path = leaf._path(sample, lambda: solved.solve("path", allowed, solve))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
+                if len(allowed) < len(lams):  # which was said, and no smaller penalty can be tried
+                    path.criterion, path.selected = criterion.choose(path.estimates)
+                else:
+                    self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
         return path
 
     def _choose_from(
@@ -385,7 +389,7 @@ class SelectedGraph(WrappingLearner):
             if len(path) < 2 or not path.ends_in_chosen_graph or run.is_over() or path.n_edges[-1] == n_pairs:
                 break
             lams = extend_penalties(path.lams)
-            more = lams[lams >= MIN_RATIO * self.lam_max_][len(path) :]
+            more = self._leaf()._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
             if not len(more):
                 break
             path.estimates.extend(solve(f"path from {len(path)}", more))
@@ -401,9 +405,3 @@ class SelectedGraph(WrappingLearner):
                 f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )
-
-
-def extend_penalties(lams: np.ndarray) -> np.ndarray:
-    """Return penalties in equal ratios, followed by half as many smaller ones."""
-    ratio = (lams[-1] / lams[0]) ** (1 / (len(lams) - 1))
-    return np.concatenate([lams, lams[-1] * ratio ** np.arange(1, len(lams) // 2 + 1)])

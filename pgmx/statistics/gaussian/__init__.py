@@ -4,6 +4,7 @@
 - `pairwise_moments`: covariances of columns with missing cells, each pair of columns over the rows that are known in
   both
 - `thin_factor`: a correlation matrix of fewer rows than columns, stored as a factor of it: the standardised rows
+- `correlations`: components of |R_ij| > λ and the matrix of one of them, without the whole matrix where that is large
 - `passes`: one pass over rows that ends in a correlation matrix, or in a thin factor of it
 - `sample`: what Gaussian graphical models need to know of a table: its correlation matrix, and how it came about
 - `covariance`: a sample known by a covariance matrix alone

@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import join_names
 from pgmx.data import NumericTable, open_numeric
+from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations, FactoredCorrelations
 from pgmx.statistics.gaussian.nearest_correlation import is_definite
 from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, repair, summarise_ranks
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 from pgmx.statistics.symmetric import make_correlation
+
+#: Most columns of which R is formed whole for a graphical lasso where a factor would do (512 MB).
+MOST_FORMED = 8192
 
 #: Ways to estimate a correlation from rows.
 CORRELATIONS = ("pearson", "kendall", "spearman", "shrinkage", "truncation")
@@ -126,6 +130,13 @@ class GaussianSample:
         """R, formed from the factor."""
         factor = np.asarray(self.factor)
         return _freeze(make_correlation(factor.T @ factor))  # a product with its own transpose costs half
+
+    @cached_property
+    def correlations(self) -> Correlations:
+        """R as a graphical lasso asks for it: of a factor of many columns only the parts that it needs are formed."""
+        if self.factor is None or self.n_columns <= MOST_FORMED:
+            return DenseCorrelations(self.correlation)
+        return FactoredCorrelations(self.factor)
 
     @cached_property
     def singular(self) -> bool:

@@ -125,7 +125,7 @@ class DualAscent:
     def _reset(self, lam: float, safe: bool) -> None:
         self._lam, self._safe = lam, safe
         self._slack = (FINE if safe else COARSE) * lam
-        self.n_iter, self.converged = 0, False
+        self.objective, self.gap, self.converged, self.n_iter = inf, inf, False, 0
 
     def _restart_safely(self) -> None:
         """Restart where W is certainly positive definite."""
@@ -136,7 +136,7 @@ class DualAscent:
 
     def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool]) -> None:
         """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`."""
-        if self.n_iter and self.gap <= tol * max(1.0, abs(self.objective)):
+        if self.gap < inf and self.gap <= tol * max(1.0, abs(self.objective)):
             return
         unchecked, proved, scale = 0, 0, float(len(self.nodes))
         self.converged = False

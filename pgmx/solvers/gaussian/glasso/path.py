@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgmx._ext import _gram_lasso
 from pgmx.checks import as_reals
 from pgmx.parallel.spread import call_together
 from pgmx.runs.run import is_past
-from pgmx.solvers.gaussian.glasso.certificate import (
-    NEAR,
-    compute_gap_bound,
-    compute_log_determinant,
-    invert,
-)
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
-from pgmx.statistics.symmetric import find_largest_off_diagonal
+from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, compute_objective, solve_without_penalty
+from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
 #: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
 ROUNDS = 4
@@ -32,20 +26,6 @@ STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
 LEAST_PENALTY = 1e-11
 
 Callback = Callable[[float, int, float, int], bool | None]
-
-
-@dataclass(frozen=True, eq=False)
-class GraphicalLassoSolution:
-    """A solution of the graphical lasso with its certificate, on the correlation scale."""
-
-    lam: float
-    precision: sparse.csr_array  # symmetric, positive definite; its non-zeros off the diagonal are the edges
-    objective: float  # −log det Θ + tr(RΘ) + λ Σ|Θ_ij|
-    dual_gap: float  # bound on objective - optimum from a feasible dual point, a sum of terms that are not negative
-    #: gap at most the tolerance times max(1, |objective|), and the edges join what |R_ij| > λ joins
-    converged: bool
-    n_iter: int  # sweeps over the variables, of the component that took most
-    n_components: int  # of the graph of |R_ij| > λ, each solved separately
 
 
 def graphical_lasso_path(
@@ -104,8 +84,8 @@ def graphical_lasso_path(
     The connected components of |R_ij| > λ are solved separately, which is exact [2]_ [3]_. Within one, the dual W is
     raised column by column from a positive definite start inside the box, which every exact step keeps; so is the start
     at the next penalty, R + (W − R) λ'/λ. A sweep takes O(p |E|) time, the certificate one Cholesky factorisation.
-    Memory: three p × p arrays beside R. A precision that is not positive definite, or worse than no edges, is moved
-    towards its diagonal until it is.
+    Memory beside R: four m × m arrays for each component of m variables. A precision that is not positive definite, or
+    worse than no edges, is moved towards its diagonal until it is.
 
     For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, the best solution of
     small penalties is returned, never as converged.
@@ -134,7 +114,7 @@ def graphical_lasso_path(
     if not (penalties >= 0).all():
         raise ValueError(f"lams must be at least 0, got {penalties[~(penalties >= 0)][0]}")
     return GraphicalLassoPath(
-        R,
+        DenseCorrelations(R),
         penalize_diagonal=penalize_diagonal,
         tol=tol,
         max_iter=max_iter,
@@ -161,7 +141,7 @@ class GraphicalLassoPath:
 
     def __init__(
         self,
-        R: np.ndarray,
+        correlations: Correlations,
         *,
         penalize_diagonal: bool = False,
         tol: float = 1e-6,
@@ -171,23 +151,26 @@ class GraphicalLassoPath:
         callback: Callback | None = None,
         on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
     ):
-        self._R = R
-        self._largest = find_largest_off_diagonal(R)
+        self._correlations, self._p = correlations, correlations.n_columns
         self._penalize_diagonal = penalize_diagonal
         self._tol, self._max_iter, self._deadline = tol, max_iter, deadline
         self._n_jobs = n_jobs
         self._callback, self._on_interrupt = callback, on_interrupt
         self._lock = Lock()
         self._stopped = False
-        self._last: tuple[float, np.ndarray, sparse.csr_array] | None = None  # λ, W, Θ
+        self._last: tuple[float, sparse.csr_array] | None = None  # λ, Θ
         self._blocks: dict[bytes, DualAscent] = {}
+        #: Of each variable: the component of the last λ that it belongs to, -1 for none, and its place there.
+        self._owners, self._places = np.full(self._p, -1, dtype=np.int64), np.zeros(self._p, dtype=np.int64)
 
     def solve(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
         """Yield a solution for each penalty."""
+        self._correlations.scan(float(penalties.min()))
         for lam in penalties.tolist():
-            solution = self._solve(lam) if lam > STAND_INS[-1] * self._largest else self._solve_nearly_free(lam)
+            is_nearly_free = lam <= STAND_INS[-1] * self._correlations.largest
+            solution = self._solve_nearly_free(lam) if is_nearly_free else self._solve(lam)
             if self._callback is not None:
-                edges = (solution.precision.nnz - len(self._R)) // 2
+                edges = (solution.precision.nnz - self._p) // 2
                 self._stopped |= bool(self._callback(lam, solution.n_iter, solution.objective, edges))
             yield solution
             if self._stopped:
@@ -197,8 +180,8 @@ class GraphicalLassoPath:
         """Return copies of what the next penalty starts from, None before the first one."""
         if self._last is None:
             return None
-        lam, _, precision = self._last
-        blocks, p = list(self._blocks.values()), len(self._R)
+        lam, precision = self._last
+        blocks, p = list(self._blocks.values()), self._p
         parts = [block.coefficients for block in blocks]
         rows = [np.repeat(block.nodes, np.diff(indptr)) for block, (indptr, _, _) in zip(blocks, parts, strict=True)]
         places = [block.nodes[indices] for block, (_, indices, _) in zip(blocks, parts, strict=True)]
@@ -232,7 +215,7 @@ class GraphicalLassoPath:
 
     def _find_components(self, lam: float) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the components of |R_ij| > λ with two variables or more, and the other variables."""
-        labels = _gram_lasso.components(self._R, lam)
+        labels = self._correlations.find_components(lam)
         counts = np.bincount(labels, minlength=len(labels))
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.cumsum(counts[counts > 0])[:-1])
@@ -240,13 +223,13 @@ class GraphicalLassoPath:
 
     def _select(self, nodes: np.ndarray, lam: float) -> np.ndarray:
         """Return the matrix of a component."""
-        matrix = self._R if len(nodes) == len(self._R) else self._R[np.ix_(nodes, nodes)]
+        matrix = self._correlations.select(nodes)
         return matrix + lam * np.eye(len(nodes)) if self._penalize_diagonal else matrix
 
     def _solve(self, lam: float) -> GraphicalLassoSolution:
         members, alone = self._find_components(lam)
         blocks = [self._start_block(nodes, lam) for nodes in members]
-        diagonal = self._R.diagonal()[alone] + lam * self._penalize_diagonal
+        diagonal = self._correlations.diagonal[alone] + lam * self._penalize_diagonal
         base = float(np.log(diagonal).sum()) + len(alone)
         tol, gap, allowed = self._tol, inf, inf
         for _ in range(ROUNDS):
@@ -274,7 +257,6 @@ class GraphicalLassoPath:
 
     def _start_block(self, nodes: np.ndarray, lam: float) -> DualAscent:
         """Return the component of `nodes`, started at its last solution, or at the part of the last W."""
-        whole = len(nodes) == len(self._R)
         block = self._blocks.get(nodes.tobytes())
         if block is not None and not self._penalize_diagonal:
             block.restart(lam)
@@ -283,11 +265,24 @@ class GraphicalLassoPath:
         if self._last is None:
             block.start(lam)
         else:
-            last, W, precision = self._last
-            if not whole:
-                W, precision = W[np.ix_(nodes, nodes)], precision[nodes][:, nodes]
-            block.start_from(lam, last, W, precision)
+            last, precision = self._last
+            whole = len(nodes) == self._p
+            block.start_from(
+                lam, last, self._select_dual(nodes, last), precision if whole else precision[nodes][:, nodes]
+            )
         return block
+
+    def _select_dual(self, nodes: np.ndarray, lam: float) -> np.ndarray:
+        """Return the part of the last W, for the penalty `lam`, that belongs to some variables."""
+        blocks, owners = list(self._blocks.values()), self._owners[nodes]
+        if len(blocks) == 1 and len(nodes) == len(blocks[0].nodes) == self._p:
+            return blocks[0].dual
+        W = np.diag(self._correlations.diagonal[nodes] + lam * self._penalize_diagonal)
+        for owner in np.unique(owners[owners >= 0]).tolist():
+            here = np.flatnonzero(owners == owner)
+            there = self._places[nodes[here]]
+            W[np.ix_(here, here)] = blocks[owner].dual[np.ix_(there, there)]
+        return W
 
     def _run(self, blocks: list[DualAscent], lam: float, tol: float) -> None:
         """Solve all components to a relative tolerance."""
@@ -316,7 +311,7 @@ class GraphicalLassoPath:
                 solve(block)
 
     def _assemble(self, blocks: list[DualAscent], alone: np.ndarray, diagonal: np.ndarray) -> sparse.csr_array:
-        p = len(self._R)
+        p = self._p
         if len(blocks) == 1 and not len(alone):
             indptr, indices, values = blocks[0].triplets()
             return sparse.csr_array((values, indices, indptr), shape=(p, p))
@@ -331,68 +326,44 @@ class GraphicalLassoPath:
 
     def _keep(self, lam: float, blocks: list[DualAscent], precision: sparse.csr_array) -> None:
         self._blocks = {block.nodes.tobytes(): block for block in blocks}
-        if len(blocks) == 1 and len(blocks[0].nodes) == len(self._R):
-            W = blocks[0].dual
-        else:
-            W = np.diag(self._R.diagonal() + lam * self._penalize_diagonal)
-            for block in blocks:
-                W[np.ix_(block.nodes, block.nodes)] = block.dual
-        self._last = (lam, W, precision)
+        self._owners[:] = -1
+        for k, block in enumerate(blocks):
+            self._owners[block.nodes], self._places[block.nodes] = k, np.arange(len(block.nodes))
+        self._last = (lam, precision)
 
     def _solve_nearly_free(self, lam: float) -> GraphicalLassoSolution:
         """Solve with almost no penalty."""
-        inverse = self._solve_free()
+        inverse = solve_without_penalty(self._correlations.select(np.arange(self._p)), self._tol)
         if inverse is None:
             return self._solve_singular(lam)
         return self._solve(lam) if lam > 0 else inverse
-
-    def _solve_free(self) -> GraphicalLassoSolution | None:
-        """Solve without a penalty; None where R has no inverse or one of rounding errors."""
-        inverted = invert(self._R)
-        if inverted is None:
-            return None
-        theta = inverted[0]
-        error = np.eye(len(theta)) - self._R @ theta
-        distance, logdet = float(np.linalg.norm(error)), compute_log_determinant(theta)
-        if logdet is None or not distance < NEAR:
-            return None
-        gap = compute_gap_bound(distance)
-        objective = -logdet + len(theta) - float(np.trace(error))
-        converged = gap <= self._tol * max(1.0, abs(objective))
-        return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, converged, 0, 1)
 
     def _solve_singular(self, lam: float) -> GraphicalLassoSolution:
         """Take the best of the solutions for small penalties that rounding allows.
 
         The dual point is R with shrunk correlations, its eigenvalues raised to the rounding of R.
         """
-        R = self._R + lam * self._penalize_diagonal * np.eye(len(self._R))
-        best, sweeps = self._solve(self._largest), 0  # no edges
-        objective = self._compute_objective(R, best.precision, lam)
-        last = [lam] if lam > LEAST_PENALTY * self._largest else []
-        for penalty in [share * self._largest for share in STAND_INS] + last:
+        largest = self._correlations.largest
+        R = self._correlations.select(np.arange(self._p)) + lam * self._penalize_diagonal * np.eye(self._p)
+        best, sweeps = self._solve(largest), 0  # no edges
+        objective = compute_objective(R, best.precision, lam)
+        last = [lam] if lam > LEAST_PENALTY * largest else []
+        for penalty in [share * largest for share in STAND_INS] + last:
             solution = self._solve(penalty)
             sweeps += solution.n_iter
-            value = self._compute_objective(R, solution.precision, lam)
+            value = compute_objective(R, solution.precision, lam)
             if value < objective:
                 best, objective = solution, value
             if self._is_over():
                 break
-        W = (1.0 - lam / self._largest) * R
+        W = (1.0 - lam / largest) * R
         np.fill_diagonal(W, R.diagonal())
         eigenvalues = np.linalg.eigvalsh(W)
         least = len(R) * float(np.finfo(np.float64).eps) * float(eigenvalues[-1])
         gap = objective - float(np.log(np.maximum(eigenvalues, least)).sum()) - len(R)
         if best.lam == lam:
             gap = min(gap, best.dual_gap)
-        return replace(best, lam=lam, objective=objective, dual_gap=max(gap, 0.0), converged=False, n_iter=sweeps)
-
-    @staticmethod
-    def _compute_objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
-        theta = precision.toarray()
-        logdet = compute_log_determinant(theta)
-        size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
-        return inf if logdet is None else -logdet + float(np.vdot(R, theta)) + lam * size
+        return replace(best, lam=lam, objective=objective, dual_gap=gap, converged=False, n_iter=sweeps)
 
 
 def _join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:

@@ -1,0 +1,165 @@
+"""Correlations as a graphical lasso asks for them: components of |R_ij| > λ, and the matrix of one component."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from pgmx._ext import _gram_lasso
+from pgmx.statistics.symmetric import find_largest_off_diagonal, make_correlation
+
+#: Rows and columns of the products that are searched: 32 MB of float64.
+_TILE = 2048
+#: Pairs above the floor that are collected before the forest is made anew of them.
+_MOST_PAIRS = 1 << 22
+
+
+class Correlations(ABC):
+    """A correlation matrix, whose parts are formed on demand; `largest` is the largest |R_ij| off the diagonal.
+
+    The strongest pairs that join the components for all λ down to a floor are a maximum spanning forest of |R_ij|.
+    """
+
+    n_columns: int
+    diagonal: np.ndarray
+    largest: float
+
+    def __init__(self) -> None:
+        self.largest, self._floor = 0.0, np.nan  # of no scan
+        self._weights, self._pairs = np.zeros(0), np.zeros((2, 0), dtype=np.int64)
+
+    @abstractmethod
+    def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
+        """Get ready for penalties of at least `lam`, and of at least `share` of the largest correlation."""
+
+    @abstractmethod
+    def find_components(self, lam: float) -> np.ndarray:
+        """Return the component of |R_ij| > λ of each variable, components in the order of their first variables."""
+
+    @abstractmethod
+    def select(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the matrix of some variables, in ascending order."""
+
+    @abstractmethod
+    def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Yield rows, columns and |R_ij| of tiles that cover all pairs i < j, with zeros where i >= j."""
+
+    def find_least_penalty(self, size: int, lam: float) -> float:
+        """Return the smallest penalty of `lam` or more under which no component has more than `size` variables."""
+        self._find_forest(lam)
+        parent, sizes = list(range(self.n_columns)), [1] * self.n_columns
+
+        def find_root(node: int) -> int:
+            while parent[node] != node:
+                parent[node] = parent[parent[node]]
+                node = parent[node]
+            return node
+
+        for k in np.argsort(-self._weights, kind="stable").tolist():
+            i, j = (find_root(int(node)) for node in self._pairs[:, k])
+            if sizes[i] + sizes[j] > size:
+                return max(float(self._weights[k]), lam)
+            parent[j] = i
+            sizes[i] += sizes[j]
+        return lam
+
+    def _find_forest(self, lam: float = 0.0, share: float = 0.0) -> None:
+        """Make the forest for all λ >= `lam` and `share` times the largest, unless it stands."""
+        if self._floor <= max(lam, share * self.largest):
+            return
+        largest, floor, n_pairs = 0.0, lam, 0
+        weights, places = [np.zeros(0)], [np.zeros((2, 0), dtype=np.int64)]
+        for rows, columns, tile in self._read_tiles():
+            largest = max(largest, float(tile.max(initial=0.0)))
+            floor = max(lam, share * largest)
+            i, j = np.nonzero(tile > floor)
+            weights.append(tile[i, j])
+            places.append(np.stack([i + rows.start, j + columns.start]))
+            n_pairs += len(i)
+            if n_pairs > _MOST_PAIRS:
+                forest, pairs = self._span(np.concatenate(weights), np.concatenate(places, axis=1), floor)
+                weights, places, n_pairs = [forest], [pairs], 0
+        self._weights, self._pairs = self._span(np.concatenate(weights), np.concatenate(places, axis=1), floor)
+        self._floor, self.largest = floor, largest
+
+    def _span(self, weights: np.ndarray, pairs: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs of a maximum spanning forest among those above the floor."""
+        above = weights > floor
+        weights, pairs = weights[above], pairs[:, above]
+        ranks = np.empty(len(weights))  # weights that are never 0, which would mean no pair
+        ranks[np.argsort(-weights, kind="stable")] = np.arange(1, len(weights) + 1)
+        graph = csr_array((ranks, (pairs[0], pairs[1])), shape=(self.n_columns, self.n_columns))
+        chosen = np.isin(ranks, minimum_spanning_tree(graph).data)
+        return weights[chosen], pairs[:, chosen]
+
+
+class DenseCorrelations(Correlations):
+    """Correlations that stand as a matrix."""
+
+    def __init__(self, matrix: np.ndarray):
+        super().__init__()
+        self.matrix = matrix
+        self.n_columns, self.diagonal = len(matrix), matrix.diagonal()
+        self.largest = find_largest_off_diagonal(matrix)
+
+    def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
+        """Do nothing: all is at hand."""
+
+    def find_components(self, lam: float) -> np.ndarray:
+        """Return the component of |R_ij| > λ of each variable."""
+        return _gram_lasso.components(self.matrix, lam)
+
+    def select(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the matrix of some variables, without a copy where these are all."""
+        return self.matrix if len(nodes) == self.n_columns else self.matrix[np.ix_(nodes, nodes)]
+
+    def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        for rows, columns in _list_tiles(self.n_columns):
+            yield rows, columns, _clear_lower(np.abs(self.matrix[rows, columns]), rows, columns)
+
+
+class FactoredCorrelations(Correlations):
+    """Correlations R = A'A of a factor A of few rows; R itself is never formed, only the matrices of components."""
+
+    def __init__(self, factor: np.ndarray):
+        super().__init__()
+        self.factor = factor
+        self.n_columns, self.diagonal = factor.shape[1], np.ones(factor.shape[1])
+
+    def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
+        """Find the strongest pairs: one product A'A, tile by tile."""
+        self._find_forest(lam, share)
+
+    def find_components(self, lam: float) -> np.ndarray:
+        """Return the component of |R_ij| > λ of each variable; another scan where λ is below that of the last one."""
+        self._find_forest(lam)
+        shape = (self.n_columns, self.n_columns)
+        i, j = self._pairs[:, self._weights > lam]
+        return connected_components(csr_array((np.ones(len(i)), (i, j)), shape=shape), directed=False)[1]
+
+    def select(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the matrix of some variables, formed from their part of the factor."""
+        part = np.asarray(self.factor[:, nodes])
+        return make_correlation(part.T @ part)
+
+    def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        for rows, columns in _list_tiles(self.n_columns):
+            tile = self.factor[:, rows].T @ self.factor[:, columns]
+            np.minimum(np.abs(tile, out=tile), 1.0, out=tile)
+            yield rows, columns, _clear_lower(tile, rows, columns)
+
+
+def _list_tiles(p: int) -> Iterator[tuple[slice, slice]]:
+    """Yield rows and columns of the tiles on and above the diagonal."""
+    for first in range(0, p, _TILE):
+        for start in range(first, p, _TILE):
+            yield slice(first, min(first + _TILE, p)), slice(start, min(start + _TILE, p))
+
+
+def _clear_lower(tile: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+    """Set the pairs i >= j of a tile to zero, in place."""
+    if rows.start == columns.start:
+        tile[np.tril_indices(len(tile))] = 0.0
+    return tile
