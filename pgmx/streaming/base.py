@@ -253,9 +253,7 @@ class StreamLearner(BaseEstimator, ABC):
             ensure_all_finite=False,
         )
         rows = checked[0] if learned else checked
-        numbers = rows if isinstance(rows, np.ndarray) else rows.data[:, None]
-        names = getattr(self, "feature_names_in_", None) if numbers is rows else None
-        check_finite(numbers, names, 0 if restart else self.n_seen_)
+        check_finite(rows, getattr(self, "feature_names_in_", None), 0 if restart else self.n_seen_)
         return checked
 
     def _estimator_type(self) -> str | None:

@@ -166,21 +166,26 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             )
 
     def _check_targets(self, y: np.ndarray, classes: Any, restart: bool) -> np.ndarray:
-        check_classification_targets(y)
         if classes is not None:
             classes = np.unique(np.asarray(classes))
-            check_classification_targets(classes)
+            # three of each, since scikit-learn warns of many labels that occur once
+            check_classification_targets(np.repeat(classes, 3))
             if not restart and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={join_names(classes.tolist())} differ from those of the first call, "
                     f"{join_names(self.classes_.tolist())}"
                 )
         if restart:
+            if classes is None:
+                check_classification_targets(y)
             self.classes_ = np.unique(y) if classes is None else classes
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
+        try:
+            unknown = np.setdiff1d(y, self.classes_).tolist()
+        except TypeError:
+            unknown = [label for label in y.tolist() if label not in self.classes_.tolist()]
+        if unknown:
             raise ValueError(
-                f"y holds the unknown label(s) {join_names(unknown.tolist())}: the classes are "
+                f"y holds the unknown label(s) {join_names(unknown)}: the classes are "
                 f"{join_names(self.classes_.tolist())}"
             )
         return np.searchsorted(self.classes_, y).astype(np.int64)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pgmx.data.files.readers import is_path
 from pgmx.data.numbers.targets import iterate_pieces, split_target
@@ -46,12 +47,18 @@ def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         raise ValueError("the iterator has yielded no chunk: give at least one pair (X, y)")
 
 
-def check_finite(rows: np.ndarray, names: Any, n_seen: int) -> None:
-    """Raise ValueError for the first NaN or infinity, naming its column and row."""
-    if np.isfinite(rows).all():
+def check_finite(rows: Any, names: Any, n_seen: int) -> None:
+    """Raise ValueError for the first NaN or infinity of rows, dense or CSR, naming its column and row."""
+    numbers = rows.data if sparse.issparse(rows) else rows
+    if np.isfinite(numbers).all():
         return
-    t, j = np.argwhere(~np.isfinite(rows))[0]
-    what = "NaN" if np.isnan(rows[t, j]) else "infinity (inf)"
+    place = np.argwhere(~np.isfinite(numbers))[0]
+    number = numbers[tuple(place)]
+    if sparse.issparse(rows):
+        t, j = np.searchsorted(rows.indptr, place[0], side="right") - 1, rows.indices[place[0]]
+    else:
+        t, j = place
+    what = "NaN" if np.isnan(number) else "infinity (inf)"
     name = repr(names[j]) if names is not None else str(j)
     raise ValueError(
         f"Input X contains {what} in column {name}, row {t} of the chunk (row {n_seen + t} of the stream), counted "

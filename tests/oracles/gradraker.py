@@ -27,3 +27,14 @@ def learn_squares(features, targets, step, weight_step, centred):
         logs = logs - weight_step * errors**2 / (variance if variance > 0.0 else 1.0)
         coefficients -= 2.0 * step * errors[:, :, None] * features[t][:, None, :]
     return predictions, np.exp(logs) / np.exp(logs).sum(axis=0)
+
+
+def compute_rows(adjacency, hops):
+    """Return the sum over hops of the unit rows of A (D^-1 A)^(hop - 1), for a dense matrix A of weights."""
+    shares = adjacency / np.maximum(np.count_nonzero(adjacency, axis=1), 1)[:, None]
+    total = np.zeros_like(adjacency)
+    for hop in hops:
+        rows = adjacency @ np.linalg.matrix_power(shares, hop - 1)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        total += np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-12)
+    return total

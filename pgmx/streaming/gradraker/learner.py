@@ -74,7 +74,7 @@ class GradrakerLearner(StreamLearner):
         Raises
         ------
         ValueError
-            If the rows cannot be used, or ``random_state`` is None and nothing was learned yet.
+            If the rows cannot be used, or ``random_state`` is not a number and nothing was learned yet.
 
         Notes
         -----
@@ -83,8 +83,10 @@ class GradrakerLearner(StreamLearner):
         """
         if hasattr(self, "_seed"):
             seed = self._seed
-        elif self.random_state is None:
-            raise ValueError("random_state=None: nodes and server need the same number to encode rows")
+        elif not isinstance(self.random_state, Integral):
+            raise ValueError(
+                f"random_state={self.random_state!r:.60}: nodes and server need the same number to encode rows"
+            )
         else:
             self._check_options_alone()
             seed = self._draw_seed()
@@ -225,12 +227,20 @@ class GradrakerLearner(StreamLearner):
 
     def _key_sparse(self, X: Any, restart: bool) -> tuple[KeyedRows, int]:
         X = _check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name="X")
-        check_finite(X.data[:, None] if sparse.issparse(X) else X, None, 0 if restart else getattr(self, "n_seen_", 0))
+        check_finite(X, None, 0 if restart else getattr(self, "n_seen_", 0))
         return key_matrix(X), X.shape[1]
 
     def _key_names(self, X: Any) -> tuple[KeyedRows, int]:
-        if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__iter__") or np.ndim(X) == 0:
+        sequence = hasattr(X, "__len__") and hasattr(X, "__iter__") and getattr(X, "shape", None) != ()
+        if not sequence or isinstance(X, str | set | frozenset) or sparse.issparse(X):
             raise ValueError(f"X={X!r:.60} must be a sequence of names of nodes, since graph is set")
+        shape = getattr(X, "shape", (0,))
+        if len(shape) > 1:
+            if shape[1:] != (1,):
+                raise ValueError(
+                    f"X has the shape {shape}, but must be one column of names of nodes, since graph is set"
+                )
+            X = np.asarray(X)[:, 0]
         names = X.tolist() if hasattr(X, "tolist") else list(X)
         if not names:
             raise ValueError("X holds 0 sample(s), at least one name of a node is needed")

@@ -28,12 +28,13 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
         node is named. Edges weigh ``weight``, 1 by default. Of directed graphs both directions are read, as columns of
         their own.
     hops : int or sequence of int, default=(1, 2)
-        Which hops of `graph` and `layers` make up the row of a node, each scaled to unit length. A node at hop 2 weighs
-        the sum over common neighbours of the edges' weights over the number of neighbours of that neighbour.
+        Which hops of `graph` and `layers` make up the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each
+        scaled to unit length, with the weights of edges A and the numbers of neighbours D. All hops share columns.
     layers : sequence of networkx graphs, default=None
         Further graphs on the nodes, each with kernels of its own; a node may be absent from them.
-    node_features : mapping or array, default=None
-        ``node_features[name]`` is the row of features of a node, with kernels of its own.
+    node_features : mapping, array, sparse rows or frame, default=None
+        The row of features of each node by its name (of arrays its position, of frames its label), with kernels of its
+        own.
     n_components : int, default=50
         Random frequencies D per kernel, each with a sine and a cosine: at least 1.
     variances : float or sequence of float, default=(0.3, 1.0)

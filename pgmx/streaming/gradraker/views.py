@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from math import fsum
+from math import fsum, inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,10 +39,28 @@ def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
 
 def hash_name(name: Any) -> int:
     """Return a natural number as it is, and 64 bits of any other name, the same in every process."""
-    if isinstance(name, int | float | np.integer | np.floating) and 0 <= name < 2**62 and name == int(name):
+    if isinstance(name, int | float | np.integer | np.floating | np.bool_) and 0 <= name < 2**62 and name == int(name):
         return int(name)
-    text = f"s{name}" if isinstance(name, str) else f"{type(name).__name__}{name!r}"
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b(_spell_name(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _spell_name(name: Any) -> str:
+    """Return one text for all names that are equal, whatever the process and the type of numbers."""
+    if isinstance(name, str):
+        return f"s{name}"
+    if isinstance(name, int | float | np.integer | np.floating | np.bool_):
+        whole = isinstance(name, int) or (abs(name) < inf and name == name // 1)
+        return f"n{int(name)}" if whole else f"n{float(name)!r}"
+    if isinstance(name, tuple | frozenset):
+        parts = [_spell_name(part) for part in name]
+        ordered = parts if isinstance(name, tuple) else sorted(parts)
+        return f"{type(name).__name__[0]}" + "".join(f"{len(part)}:{part}" for part in ordered)
+    if type(name).__repr__ is object.__repr__:
+        raise ValueError(
+            f"the node {name!r:.60} has no text of its own, so that its frequencies would be others in each process: "
+            "name nodes by numbers, texts or tuples of them"
+        )
+    return f"{type(name).__name__}{name!r}"
 
 
 def key_matrix(rows: Any) -> KeyedRows:
@@ -53,7 +71,19 @@ def key_matrix(rows: Any) -> KeyedRows:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     keys = mix_keys(matrix.indices.astype(np.uint64), 0)
-    return KeyedRows(keys, matrix.data.astype(np.float64), matrix.indptr.astype(np.int64), 1)
+    return _scale_rows(keys, matrix.data.astype(np.float64), matrix.indptr.astype(np.int64), 1)
+
+
+def _scale_rows(keys: np.ndarray, values: np.ndarray, starts: np.ndarray, n_views: int) -> KeyedRows:
+    """Return rows of which those with numbers whose squares leave the range of floats are divided by a power of 2."""
+    sizes = np.abs(values)
+    if len(values) and (sizes.max() > 1e100 or sizes.min() < 1e-100):
+        counts = np.diff(starts)
+        largest = np.ones(len(counts))
+        largest[counts > 0] = np.maximum.reduceat(sizes, starts[:-1][counts > 0])
+        exponents = np.where((largest > 1e100) | (largest < 1e-100), np.frexp(largest)[1], 0)
+        values = np.ldexp(values, -np.repeat(exponents, counts))
+    return KeyedRows(keys, values, starts, n_views)
 
 
 def key_nodes(
@@ -64,8 +94,9 @@ def key_nodes(
     keys: list[np.ndarray] = []
     values: list[np.ndarray] = []
     for name in names:
+        _check_name(name, graph, graphs, node_features)
         for view, layer in enumerate(graphs):
-            parts = list(_key_neighbours(layer, name, hops, view, optional=view > 0))
+            parts = list(_key_neighbours(layer, name, hops, view)) if name in layer else _NOTHING
             keys.append(np.concatenate([part[0] for part in parts]))
             values.append(np.concatenate([part[1] for part in parts]))
         if node_features is not None:
@@ -74,38 +105,42 @@ def key_nodes(
             values.append(numbers)
     n_views = len(graphs) + (node_features is not None)
     starts = np.concatenate([[0], np.cumsum([len(part) for part in keys], dtype=np.int64)])
-    return KeyedRows(np.concatenate(keys), np.concatenate(values), starts.astype(np.int64), n_views)
+    return _scale_rows(np.concatenate(keys), np.concatenate(values), starts.astype(np.int64), n_views)
 
 
-def _key_neighbours(
-    graph: Any, name: Any, hops: Sequence[int], view: int, optional: bool
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield keys and values of unit length of each direction and hop, in the order of the keys."""
-    if name not in graph:
-        if optional:
-            yield np.empty(0, np.uint64), np.empty(0)
-            return
+_NOTHING = [(np.empty(0, np.uint64), np.empty(0))]
+
+
+def _check_name(name: Any, graph: Any, graphs: list[Any], node_features: Any) -> None:
+    """Raise ValueError for a name that `graph` lacks, or without it all layers and features."""
+    if graph is not None and name not in graph:
         raise ValueError(f"X holds {name!r:.60}, which is no node of graph: add it with its edges first")
+    if graph is None and node_features is None and not any(name in layer for layer in graphs):
+        raise ValueError(f"X holds {name!r:.60}, which is a node of none of the layers: add it with its edges first")
+
+
+def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield keys and values of each direction: the sum of the unit rows of the hops, in the order of the keys.
+
+    Sums that could depend on the order of edges are exact.
+    """
     directions = (graph.succ, graph.pred) if graph.is_directed() else (graph.adj,)
     for direction, adjacency in enumerate(directions):
-        for hop, weights in _count_steps(adjacency.__getitem__, name, hops):
-            numbers = np.array([hash_name(other) for other in weights], dtype=np.uint64)
-            values = np.array(list(weights.values()), dtype=np.float64)
-            if not np.isfinite(values).all():
-                raise ValueError(f"the edges of {name!r:.60} in graph have a weight that is NaN or infinite")
-            order = np.argsort(numbers)
-            values = values[order]
-            length = np.sqrt(np.sum(values**2))
-            yield (
-                mix_keys(numbers[order], view << 16 | direction << 8 | (hop - 1)),
-                values / length if length > 0.0 else values,
-            )
+        row: dict[Any, float] = {}
+        for weights in _count_steps(adjacency.__getitem__, name, hops):
+            length = sqrt(fsum(weight * weight for weight in weights.values()))
+            for other, weight in weights.items():
+                row[other] = row.get(other, 0.0) + weight / length
+        numbers = np.array([hash_name(other) for other in row], dtype=np.uint64)
+        order = np.argsort(numbers)
+        yield mix_keys(numbers[order], view << 16 | direction << 8), np.array(list(row.values()), dtype=float)[order]
 
 
-def _count_steps(
-    neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int]
-) -> Iterator[tuple[int, dict[Any, float]]]:
-    """Yield the nodes at each hop with their weights: of the edges first, then shared equally among neighbours."""
+def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int]) -> Iterator[dict[Any, float]]:
+    """Yield the nodes at each hop with their weights: of the edges first, then shared equally among neighbours.
+
+    Weights of a hop are divided by the largest, and the node itself is among those of later hops.
+    """
     reach = {name: 1.0}
     for hop in range(1, max(hops) + 1):
         parts: dict[Any, list[float]] = {}
@@ -113,23 +148,41 @@ def _count_steps(
             edges = neighbours(node)
             share = weight / len(edges) if hop > 1 and edges else weight
             for other, edge in edges.items():
-                parts.setdefault(other, []).append(share * edge.get("weight", 1.0))
-        if hop > 1:
-            parts.pop(name, None)
-        # exact sums, so that the order of edges does not matter
-        following = {other: fsum(numbers) for other, numbers in parts.items()}
-        if hop in hops:
-            yield hop, following
-        reach = following
+                parts.setdefault(other, []).append(share * _read_weight(edge, node, other))
+        sums = {other: fsum(numbers) for other, numbers in parts.items()}
+        largest = max(map(abs, sums.values()), default=0.0)
+        reach = {other: number / largest for other, number in sums.items()} if largest > 0.0 else {}
+        if hop in hops and reach:
+            yield reach
+
+
+def _read_weight(edge: Any, node: Any, other: Any) -> float:
+    """Return the weight of an edge; raise ValueError for one that is no number of common size."""
+    weight = edge.get("weight", 1.0)
+    try:
+        if -1e150 < weight < 1e150:
+            return float(weight)
+    except TypeError:
+        pass
+    raise ValueError(
+        f"the edge of {node!r:.60} and {other!r:.60} has weight={weight!r:.60}: give a finite number below 1e150"
+    )
 
 
 def _read_features(node_features: Any, name: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values of the features of a node that are not zero."""
+    rows = getattr(node_features, "loc", node_features)  # frames give columns by their brackets
+    by_position = isinstance(rows, np.ndarray | list | tuple) or sparse.issparse(rows)
     try:
-        row = node_features[name]
+        if by_position and not (isinstance(name, int | np.integer) and name >= 0):
+            raise KeyError(name)
+        row = rows[name]
     except (KeyError, IndexError):
         raise ValueError(f"X holds {name!r:.60}, of which node_features has no row: add it") from None
-    row = np.asarray(row.todense() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+    try:
+        row = np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"node_features of {name!r:.60} must be numbers, got {row!r:.60}") from None
     if not np.isfinite(row).all():
         raise ValueError(f"node_features of {name!r:.60} hold NaN or infinity: fill it in")
     columns = np.flatnonzero(row)
