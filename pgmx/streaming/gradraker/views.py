@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from math import fsum, inf, sqrt
+from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,7 @@ def _spell_name(name: Any) -> str:
     if isinstance(name, str):
         return f"s{name}"
     if isinstance(name, int | float | np.integer | np.floating | np.bool_):
-        whole = isinstance(name, int) or (abs(name) < inf and name == name // 1)
+        whole = isinstance(name, int | np.integer) or float(name).is_integer()
         return f"n{int(name)}" if whole else f"n{float(name)!r}"
     if isinstance(name, tuple | frozenset):
         parts = [_spell_name(part) for part in name]
