@@ -73,7 +73,7 @@ ORDER = {
     "pgmx/estimators/bayesian": [
         "dag_learner",
         "chow_liu search_learner",
-        "annealing best_first hill_climb",
+        "annealing best_first equivalence hill_climb",
     ],
     "pgmx/estimators/gaussian": [
         "estimate",
@@ -100,7 +100,7 @@ ORDER = {
     ],
     "pgmx/estimators/time_series/svarm": ["path terms", "problem", "learner", "kernel_svarm linear_svarm", "resamples"],
     "pgmx/estimators/time_series/sem": ["identifiability inputs", "equations", "tensor_sem tensor_sem_tracker"],
-    "pgmx/graphs": ["consensus cycles", "equivalence"],
+    "pgmx/graphs": ["consensus cycles partial_dag", "equivalence"],
     "pgmx/inference": [
         "networks",
         "exact likelihood sampling",
@@ -160,11 +160,12 @@ ORDER = {
         "state",
         "legality starts",
         "course",
-        "annealing best_first exact hill_climb",
+        "annealing best_first equivalence exact hill_climb",
         "orders reinsertion",
         "restarts thorough",
         "best",
     ],
+    "pgmx/search/dag/equivalence": ["operators", "phases"],
     "pgmx/search/dag/exact": ["parent_sets", "components", "exact"],
     "pgmx/search/dag/orders": ["first_orders kicks"],
     "pgmx/search/edges": ["exhaustive iterates random_pairs", "grafting hubs reservoir", "pair_queue", "stream"],

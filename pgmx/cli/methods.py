@@ -6,7 +6,12 @@ No learner is imported, so that ``--help`` stays quick; a test compares every de
 from collections.abc import Iterable
 from typing import NamedTuple
 
-SEARCHES = {"hill-climb": "HillClimbSearch", "annealing": "SimulatedAnnealing", "best-first": "BestFirstSearch"}
+SEARCHES = {
+    "hill-climb": "HillClimbSearch",
+    "annealing": "SimulatedAnnealing",
+    "best-first": "BestFirstSearch",
+    "ges": "GreedyEquivalenceSearch",
+}
 FORESTS = {"chow-liu": "ChowLiuForest", "tan": "ChowLiuForest"}
 MARKOV_METHODS = {
     "best-choice": "BestChoiceEdgeGrafting",

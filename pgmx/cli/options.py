@@ -76,8 +76,8 @@ def method_option(*, numeric: bool):
         type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *more]),
         default="hill-climb",
         show_default=True,
-        help="Bayesian networks: searches (hill-climb, annealing, best-first), the best forest (chow-liu), a forest "
-        "below a class variable (tan). The others learn Markov networks, whose edges have no direction."
+        help="Bayesian networks: searches (hill-climb, annealing, best-first, ges), the best forest (chow-liu), a "
+        "forest below a class variable (tan). The others learn Markov networks, whose edges have no direction."
         + (numbers if numeric else ""),
     )
 

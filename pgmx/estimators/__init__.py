@@ -15,6 +15,7 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.annealing import SimulatedAnnealing
 from pgmx.estimators.bayesian.best_first import BestFirstSearch
 from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.gaussian.clime import CLIME
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
@@ -53,6 +54,7 @@ __all__ = [
     "FirstHitEdgeGrafting",
     "GraftingLight",
     "GraphicalLasso",
+    "GreedyEquivalenceSearch",
     "GroupLassoMarkovNetwork",
     "HillClimbSearch",
     "IdentifiabilityWarning",

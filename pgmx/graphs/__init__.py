@@ -5,4 +5,5 @@
 - `cycles`: directed cycles
 - `equivalence`: the graph of a Markov equivalence class: what data and knowledge can say about the directions of a
   DAG
+- `partial_dag`: graphs with directed and undirected edges that stand for a class of equivalent DAGs
 """

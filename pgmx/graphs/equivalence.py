@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.partial_dag import PartialDag
 
 
 def cpdag(
@@ -63,17 +64,13 @@ def cpdag(
     ([(0, 1), (1, 2)], [])
     """
     pairs = _check_dag(n, edges)
-    closure = _Closure(n, pairs)
-    for tail, head in sorted(pairs):
-        if closure.collides(tail, head):
-            closure.orient(tail, head)
-    for tail, head in compelled:
-        if (tail, head) not in pairs:
-            raise ValueError(f"compelled edge {(tail, head)} is not an edge of the DAG")
-        closure.orient(tail, head)
-    closure.close()
-    directed = sorted((tail, head) for tail in range(n) for head in closure.heads[tail])
-    undirected = sorted((u, v) for u in range(n) for v in closure.loose[u] if u < v)
+    compelled = list(compelled)
+    for edge in compelled:
+        if tuple(edge) not in pairs:
+            raise ValueError(f"compelled edge {tuple(edge)} is not an edge of the DAG")
+    graph = PartialDag.from_dag(n, pairs, compelled)
+    directed = sorted((tail, head) for tail in range(n) for head in graph.children[tail])
+    undirected = sorted((u, v) for u in range(n) for v in graph.neighbours[u] if u < v)
     return directed, undirected
 
 
@@ -87,62 +84,3 @@ def _check_dag(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]
     if cycle is not None:
         raise ValueError(f"the edges form the cycle {[*cycle, cycle[0]]}; a DAG is needed")
     return pairs
-
-
-class _Closure:
-    """Sets of neighbours by kind of mark, and the worklist of arrows whose consequences are not drawn yet."""
-
-    def __init__(self, n: int, pairs: set[tuple[int, int]]) -> None:
-        self.adjacent: list[set[int]] = [set() for _ in range(n)]
-        self.parents: list[set[int]] = [set() for _ in range(n)]  # of the DAG
-        for tail, head in pairs:
-            self.adjacent[tail].add(head)
-            self.adjacent[head].add(tail)
-            self.parents[head].add(tail)
-        self.loose = [set(neighbours) for neighbours in self.adjacent]  # joined by an undirected edge
-        self.heads: list[set[int]] = [set() for _ in range(n)]
-        self.tails: list[set[int]] = [set() for _ in range(n)]
-        self.worklist: list[tuple[int, int]] = []
-
-    def collides(self, tail: int, head: int) -> bool:
-        """Return whether tail → head meets an arrow from a variable not adjacent to tail."""
-        return len(self.parents[head] - self.adjacent[tail]) > 1  # the tail itself is one of the difference
-
-    def orient(self, tail: int, head: int) -> None:
-        """Direct an edge, once."""
-        if head in self.loose[tail]:
-            self.loose[tail].discard(head)
-            self.loose[head].discard(tail)
-            self.heads[tail].add(head)
-            self.tails[head].add(tail)
-            self.worklist.append((tail, head))
-
-    def close(self) -> None:
-        """Apply the four rules until none applies."""
-        while self.worklist:
-            tail, head = self.worklist.pop()
-            self._chains(tail, head)
-            self._diamonds(tail, head)
-
-    def _chains(self, tail: int, head: int) -> None:
-        """Apply R1, and R2 with tail → head as its first or its second arrow."""
-        adjacent, loose = self.adjacent, self.loose
-        for other in list(loose[head] - adjacent[tail]):
-            self.orient(head, other)
-        for other in list(loose[tail] & self.heads[head]):
-            self.orient(tail, other)
-        for other in list(loose[head] & self.tails[tail]):
-            self.orient(other, head)
-
-    def _diamonds(self, tail: int, head: int) -> None:
-        """Apply R3 with tail → head as one of its arrows, and R4 with it as its first.
-
-        R4's second arrow needs no check: R1 draws it as soon as the first one is drawn.
-        """
-        adjacent, loose, tails = self.adjacent, self.loose, self.tails
-        for top in list(loose[head] & loose[tail]):
-            if any(other not in adjacent[tail] for other in tails[head] & loose[top] if other != tail):
-                self.orient(top, head)
-        for last in list(self.heads[head] - adjacent[tail]):
-            for top in list(loose[last] & loose[tail] & adjacent[head]):
-                self.orient(top, last)

@@ -26,7 +26,7 @@ def write(name, text):
     return name
 
 
-@pytest.mark.parametrize("method", ["annealing", "best-first"])
+@pytest.mark.parametrize("method", ["annealing", "best-first", "ges"])
 def test_other_searches_find_the_same_pairs(method, weather):
     text = done("learn", weather, "--method", method)
     assert score_of(text) == pytest.approx(score_of(done("learn", weather)))
@@ -79,7 +79,7 @@ def test_tiers_and_roots_direct_edges(weather):
         ),
         (
             ("--max-indegree", "2", "--method", "tan"),
-            "--max-indegree is for --method hill-climb, annealing, best-first",
+            "--max-indegree is for --method hill-climb, annealing, best-first, ges",
         ),
         (("--root", "wet"), "--root is for --method chow-liu, tan, not for hill-climb"),
         (("--class-node", "wet", "--method", "chow-liu"), "--class-node is for --method tan"),

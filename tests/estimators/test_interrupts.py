@@ -17,6 +17,7 @@ from pgmx.estimators import (
     ChowLiuForest,
     EdgeGrafting,
     GraphicalLasso,
+    GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
     Nonparanormal,
@@ -32,6 +33,7 @@ SEARCHES = {
     "thorough": lambda **options: HillClimbSearch(strategy="thorough", **options),
     "annealing": lambda **options: SimulatedAnnealing(n_draws=200, **options),
     "best first": lambda **options: BestFirstSearch(patience=10, **options),
+    "classes": lambda **options: GreedyEquivalenceSearch(**options),
 }
 DATA = dependent_frame(0)
 ROWS = planted_rows(400)
@@ -266,8 +268,13 @@ def test_a_callback_of_the_learner_keeps_the_finished_resamples(n_jobs, tmp_path
 
 @pytest.mark.parametrize(
     "learner",
-    [HillClimbSearch(max_time=0), BestFirstSearch(max_time=0), SimulatedAnnealing(max_time=0, start_dag=None)],
-    ids=["greedy", "best first", "annealing"],
+    [
+        HillClimbSearch(max_time=0),
+        BestFirstSearch(max_time=0),
+        GreedyEquivalenceSearch(max_time=0),
+        SimulatedAnnealing(max_time=0, start_dag=None),
+    ],
+    ids=["greedy", "best first", "classes", "annealing"],
 )
 def test_without_time_the_pairs_that_were_scored_make_a_forest(learner):
     with pytest.warns(ConvergenceWarning, match="max_time=0 ended .* before its first complete pass"):

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from helpers.bootstraps import boot
 from pgmx.datasets import load_network, sample
-from pgmx.estimators import BestFirstSearch, ChowLiuForest, HillClimbSearch, SimulatedAnnealing
+from pgmx.estimators import BestFirstSearch, ChowLiuForest, GreedyEquivalenceSearch, HillClimbSearch, SimulatedAnnealing
 from pgmx.metrics import held_out_log_likelihood
 
 ASIA = load_network("asia")
@@ -19,9 +19,10 @@ LEARNERS = [
     HillClimbSearch,
     BestFirstSearch,
     ChowLiuForest,
+    GreedyEquivalenceSearch,
     lambda **options: SimulatedAnnealing(n_draws=2000, **options),
 ]
-each_learner = pytest.mark.parametrize("make", LEARNERS, ids=["climb", "best first", "forest", "annealing"])
+each_learner = pytest.mark.parametrize("make", LEARNERS, ids=["climb", "best first", "forest", "classes", "annealing"])
 
 
 def explain(model, row):

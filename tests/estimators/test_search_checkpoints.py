@@ -8,7 +8,7 @@ from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import clone
 
 from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
-from pgmx.estimators import BestFirstSearch, HillClimbSearch, SimulatedAnnealing
+from pgmx.estimators import BestFirstSearch, GreedyEquivalenceSearch, HillClimbSearch, SimulatedAnnealing
 from pgmx.scores import EdgePrior
 
 SEARCHES = {
@@ -20,6 +20,7 @@ SEARCHES = {
     "all of these": lambda **options: HillClimbSearch(strategy="thorough", patience=5, n_restarts=2, **options),
     "annealing": lambda **options: SimulatedAnnealing(n_draws=200, **options),
     "best first": lambda **options: BestFirstSearch(patience=10, **options),
+    "classes": lambda **options: GreedyEquivalenceSearch(**options),
 }
 every_search = pytest.mark.parametrize(
     "make",

@@ -9,7 +9,7 @@ from pgmpy.base import DAG
 
 from helpers.learning_tables import NAMES, codes_of, dependent_frame, gaussian_frame
 from oracles.family_scores import dag_score, gains_row
-from pgmx.estimators import BestFirstSearch, ChowLiuForest, HillClimbSearch, SimulatedAnnealing
+from pgmx.estimators import BestFirstSearch, ChowLiuForest, GreedyEquivalenceSearch, HillClimbSearch, SimulatedAnnealing
 from pgmx.scores import EdgePrior
 
 SEARCHES = {
@@ -17,6 +17,7 @@ SEARCHES = {
     "thorough": lambda **options: HillClimbSearch(strategy="thorough", **options),
     "annealing": lambda **options: SimulatedAnnealing(n_draws=400, **options),
     "best first": lambda **options: BestFirstSearch(patience=15, **options),
+    "classes": GreedyEquivalenceSearch,
 }
 every_search = pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
 

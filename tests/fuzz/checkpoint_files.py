@@ -8,6 +8,7 @@ from pgmx.estimators import (
     BestFirstSearch,
     EdgeGrafting,
     GraftingLight,
+    GreedyEquivalenceSearch,
     HillClimbSearch,
     OnlineEdgeGrafting,
     SimulatedAnnealing,
@@ -26,6 +27,7 @@ SEARCHES = {
     "thorough": lambda **options: HillClimbSearch(strategy="thorough", **KNOWN, **options),
     "annealing": lambda **options: SimulatedAnnealing(n_draws=200, **KNOWN, **options),
     "best first": lambda **options: BestFirstSearch(patience=10, **KNOWN, **options),
+    "classes": lambda **options: GreedyEquivalenceSearch(**KNOWN, **options),
 }
 GRAFTINGS = {
     "edges": lambda **options: EdgeGrafting(lam=0.002, show_progress=False, **options),

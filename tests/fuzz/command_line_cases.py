@@ -11,7 +11,17 @@ from tests.fuzz.cases import Case, Fault, chance, entry, fault, pick
 from tests.fuzz.frames import draw_numbers, draw_table
 from tests.helpers.command_line import pgmx
 
-DISCRETE = ("hill-climb", "annealing", "best-first", "chow-liu", "tan", "best-choice", "edge-grafting", "group-lasso")
+DISCRETE = (
+    "hill-climb",
+    "annealing",
+    "best-first",
+    "ges",
+    "chow-liu",
+    "tan",
+    "best-choice",
+    "edge-grafting",
+    "group-lasso",
+)
 GAUSSIAN = ("glasso", "clime", "neighborhood")
 OUT = {
     "hill-climb": (".json", ".graphml", ".xmlbif"),

@@ -77,6 +77,13 @@ SEARCHES = {
         "patience": Option((0, 5, 20), COUNT),
         "max_open": Option((1, 10, 1000), (0, *COUNT)),
     },
+    "GreedyEquivalenceSearch": {
+        **SEARCH,
+        "phases": Option(
+            (("forward", "backward"), ["turning"], ["backward", "forward"]), ((), "forward", ("x",), 3, None)
+        ),
+        "repeat": Option((False, True), SWITCH),
+    },
 }
 FOREST = {
     **BAYESIAN,

@@ -16,6 +16,7 @@ from pgmx.estimators import (
     FirstHitEdgeGrafting,
     GraftingLight,
     GraphicalLasso,
+    GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
     NeighborhoodLasso,
@@ -30,6 +31,7 @@ HillClimbSearch(scoring="bic")  # error
 HillClimbSearch(max_indegree="three")  # error
 SimulatedAnnealing(n_drwas=10)  # error
 BestFirstSearch(patiense=3)  # error
+GreedyEquivalenceSearch(phase=["forward"])  # error
 ChowLiuForest(wieght="bic")  # error
 BootstrapStructure(HillClimbSearch(), n_resample=3)  # error
 EdgeGrafting(batsch=True)  # error

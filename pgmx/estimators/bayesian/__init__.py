@@ -5,5 +5,6 @@
 - `search_learner`: the base of those that search by moves: the first graph, the limits, the checkpoint
 - `annealing`: simulated annealing for Bayesian networks
 - `best_first`: best-first search for Bayesian networks
+- `equivalence`: greedy search over equivalence classes
 - `hill_climb`: hill climbing for Bayesian networks
 """

@@ -7,6 +7,7 @@
 - `annealing`: simulated annealing over directed acyclic graphs
 - `best`: the search for the best score: the thorough search, orders with kicks, and a last climb
 - `best_first`: best-first search over directed acyclic graphs
+- `equivalence`: greedy search over equivalence classes
 - `exact`: the network of highest score, and the proof
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `orders`: search over the orders of the variables

@@ -1,0 +1,129 @@
+"""Graphs with directed and undirected edges that stand for a class of equivalent DAGs."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Self
+
+
+class PartialDag:
+    """A class of equivalent DAGs, those with some known directions: an edge is directed where all of them agree.
+
+    `adjacent`, `neighbours` (by undirected edges), `parents` and `children` are a set per variable. Edges are directed
+    by `orient`, and what follows from them by `close`, after Meek (1995, Causal inference and causal explanation with
+    background knowledge, UAI, rules R1 to R4).
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.adjacent: list[set[int]] = [set() for _ in range(n)]
+        self.neighbours: list[set[int]] = [set() for _ in range(n)]
+        self.parents: list[set[int]] = [set() for _ in range(n)]
+        self.children: list[set[int]] = [set() for _ in range(n)]
+        self._worklist: list[tuple[int, int]] = []  # arrows whose consequences are not drawn yet
+
+    @classmethod
+    def from_dag(cls, n: int, edges: Iterable[Sequence[int]], compelled: Iterable[Sequence[int]] = ()) -> Self:
+        """Return the class of a DAG; the directions of its `compelled` edges are known."""
+        graph = cls(n)
+        pairs = sorted((int(tail), int(head)) for tail, head in edges)
+        parents: list[set[int]] = [set() for _ in range(n)]
+        for tail, head in pairs:
+            graph.adjacent[tail].add(head)
+            graph.adjacent[head].add(tail)
+            parents[head].add(tail)
+        graph.neighbours = [set(others) for others in graph.adjacent]
+        for tail, head in pairs:
+            if len(parents[head] - graph.adjacent[tail]) > 1:  # the tail itself is one of the difference
+                graph.orient(tail, head)
+        for tail, head in compelled:
+            graph.orient(int(tail), int(head))
+        graph.close()
+        return graph
+
+    def copy(self) -> "PartialDag":
+        """Return a copy with sets of its own; the skeleton is shared."""
+        other = PartialDag(0)
+        other.n, other.adjacent = self.n, self.adjacent
+        other.neighbours = [set(others) for others in self.neighbours]
+        other.parents = [set(others) for others in self.parents]
+        other.children = [set(others) for others in self.children]
+        return other
+
+    # ---- directions ----
+
+    def orient(self, tail: int, head: int) -> None:
+        """Direct an edge, once."""
+        if head in self.neighbours[tail]:
+            self.neighbours[tail].discard(head)
+            self.neighbours[head].discard(tail)
+            self.children[tail].add(head)
+            self.parents[head].add(tail)
+            self._worklist.append((tail, head))
+
+    def close(self) -> None:
+        """Apply the four rules until none applies."""
+        while self._worklist:
+            tail, head = self._worklist.pop()
+            self._chains(tail, head)
+            self._diamonds(tail, head)
+
+    def extend(self, preferred: Sequence[Collection[int]]) -> None:
+        """Direct all edges without a new v-structure or a cycle; where both directions do, as the parents preferred."""
+        for head in range(self.n):
+            for tail in sorted(self.neighbours[head]):
+                if tail in self.neighbours[head]:
+                    self.orient(*((tail, head) if tail in preferred[head] else (head, tail)))
+                    self.close()
+
+    def _chains(self, tail: int, head: int) -> None:
+        """Apply R1, and R2 with tail → head as its first or its second arrow."""
+        adjacent, neighbours = self.adjacent, self.neighbours
+        for other in list(neighbours[head] - adjacent[tail]):
+            self.orient(head, other)
+        for other in list(neighbours[tail] & self.children[head]):
+            self.orient(tail, other)
+        for other in list(neighbours[head] & self.parents[tail]):
+            self.orient(other, head)
+
+    def _diamonds(self, tail: int, head: int) -> None:
+        """Apply R3 with tail → head as one of its arrows, and R4 with it as its first.
+
+        R4's second arrow needs no check: R1 draws it as soon as the first one is drawn.
+        """
+        adjacent, neighbours, parents = self.adjacent, self.neighbours, self.parents
+        for top in list(neighbours[head] & neighbours[tail]):
+            if any(other not in adjacent[tail] for other in parents[head] & neighbours[top] if other != tail):
+                self.orient(top, head)
+        for last in list(self.children[head] - adjacent[tail]):
+            for top in list(neighbours[last] & neighbours[tail] & adjacent[head]):
+                self.orient(top, last)
+
+    # ---- what operators ask ----
+
+    def list_cliques(self, variables: Iterable[int]) -> Iterator[frozenset[int]]:
+        """Yield the sets of pairwise adjacent variables, the empty one first."""
+        waiting = [(frozenset[int](), sorted(variables))]
+        while waiting:
+            clique, rest = waiting.pop()
+            yield clique
+            for i in range(len(rest) - 1, -1, -1):
+                waiting.append((clique | {rest[i]}, [v for v in rest[i + 1 :] if v in self.adjacent[rest[i]]]))
+
+    def has_path(
+        self, start: int, end: int, blocked: Collection[int], *, without: tuple[int, int] | None = None
+    ) -> bool:
+        """Return whether a path leads from `start` to `end` along and never against arrows, outside of `blocked`.
+
+        `without` is an arrow that it may not take.
+        """
+        seen = {start, *blocked}
+        waiting = [start]
+        while waiting:
+            v = waiting.pop()
+            onward = (self.children[v] | self.neighbours[v]) - seen
+            if without is not None and v == without[0]:
+                onward.discard(without[1])
+            if end in onward:
+                return True
+            seen |= onward
+            waiting.extend(onward)
+        return False

@@ -1,0 +1,204 @@
+"""The insertions, deletions and turns of an edge that a class allows, and the DAGs that they lead to.
+
+An operator changes the edge between `tail` and `head`. It stands for the graphs of the class in which, of the
+neighbours of the head (by undirected edges), just those in `clique` are its parents: in one of these the arc
+tail → head is added, deleted, or turned from head → tail. Its gain is the same in all of them where equivalent graphs
+have equal scores.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
+from pgmx.graphs.cycles import find_cycle
+from pgmx.graphs.partial_dag import PartialDag
+from pgmx.search.dag.course import Course
+from pgmx.search.dag.state import DagState
+
+
+class Operator(NamedTuple):
+    """A change of the edge between two variables, and which neighbours of the head are its parents."""
+
+    gain: float
+    kind: int
+    tail: int
+    head: int
+    clique: frozenset[int]
+
+
+class Operators:
+    """The operators of one class, as `graph` has it; `state` is at one of its DAGs.
+
+    Chickering (2002, Optimal structure identification with greedy search, JMLR 3, theorems 15 and 17) has insertions
+    and deletions, Hauser and Bühlmann (2012, Characterization and greedy learning of interventional Markov equivalence
+    classes, JMLR 13, section 4) turns. Cost: a row of gains for each clique of neighbours that was not asked before.
+    """
+
+    def __init__(self, state: DagState, course: Course):
+        self.state, self._course = state, course
+        self._rows = np.empty((state.n, state.n))
+        self._scores: dict[tuple[int, bytes], float] = {}
+        allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        self._forced = allowed & ~allowed.T  # the arc may not be turned, by child and parent
+        self._required = np.zeros((state.n, state.n), dtype=bool)
+        self._required[state.required[:, 1], state.required[:, 0]] = True
+        self.read_class()
+
+    def read_class(self) -> None:
+        """Take the class of the present graph."""
+        edges = self.state.edges()
+        known = (self._forced | self._required)[edges[:, 1], edges[:, 0]]
+        self.graph = PartialDag.from_dag(self.state.n, edges.tolist(), edges[known].tolist())
+
+    # ---- which operators there are ----
+
+    def list_operators(self, kind: int, head: int) -> list[Operator]:
+        """Return the operators at a head that gain enough, the best first; paths are not looked at yet."""
+        listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_turns}
+        rank, least = self.state.priority, self._course.least_gain()
+        return sorted(
+            (operator for operator in listing[kind](head) if operator.gain >= least),
+            key=lambda o: (-o.gain, rank[o.tail], len(o.clique), sorted(o.clique)),
+        )
+
+    def _list_insertions(self, head: int) -> list[Operator]:
+        graph, operators, least = self.graph, list[Operator](), self._course.least_gain()
+        for clique in graph.list_cliques(graph.neighbours[head]):
+            row = self._compute_row(head, graph.parents[head] | clique)
+            if row is None:
+                continue
+            gains = row + self.state.bonus[ADD]
+            excluded = set().union(graph.adjacent[head], *(graph.adjacent[v] for v in graph.neighbours[head] - clique))
+            for tail in np.flatnonzero(gains >= least).tolist():
+                if tail not in excluded:
+                    operators.append(Operator(float(gains[tail]), ADD, tail, head, clique))
+        return operators
+
+    def _list_deletions(self, head: int) -> list[Operator]:
+        graph, operators = self.graph, list[Operator]()
+        for tail in sorted(graph.parents[head] | graph.neighbours[head]):
+            if self._required[head, tail] or self._required[tail, head]:
+                continue
+            for clique in graph.list_cliques(graph.neighbours[head] & graph.adjacent[tail]):
+                others = (graph.parents[head] | clique) - {tail}
+                gain = self._score(head, others) - self._score(head, others | {tail}) + self.state.bonus[DELETE]
+                operators.append(Operator(gain, DELETE, tail, head, clique))
+        return operators
+
+    def _list_turns(self, head: int) -> list[Operator]:
+        graph, operators = self.graph, list[Operator]()
+        arrows, edges = graph.children[head], graph.neighbours[head]
+        if not arrows and not edges:
+            return operators
+        for clique in graph.list_cliques(graph.neighbours[head]):
+            row = self._compute_row(head, graph.parents[head] | clique)
+            if row is None:
+                continue
+            for tail in sorted(arrows | (edges - clique)):
+                if self._required[tail, head]:
+                    continue
+                common = edges & graph.adjacent[tail]
+                if tail in arrows:
+                    if not common <= clique:
+                        continue
+                    before = graph.parents[tail]
+                else:
+                    if clique <= common or not self._separates(head, clique, common):
+                        continue
+                    before = graph.parents[tail] | (clique & common) | {head}
+                gain = row[tail] + self._score(tail, before - {head}) - self._score(tail, before)
+                operators.append(Operator(float(gain + self.state.bonus[REVERSE]), REVERSE, tail, head, clique))
+        return operators
+
+    def _separates(self, head: int, clique: frozenset[int], common: set[int]) -> bool:
+        """Return whether, of the neighbours of the head, those both in the clique and in `common` part all others."""
+        inside, both = self.graph.neighbours[head], clique & common
+        seen = set(clique)
+        waiting = list(clique - common)
+        while waiting:
+            onward = (self.graph.adjacent[waiting.pop()] & inside) - seen
+            if onward & (common - both):
+                return False
+            seen |= onward
+            waiting.extend(onward)
+        return True
+
+    def _compute_row(self, head: int, parents: Collection[int]) -> np.ndarray | None:
+        """Return what each further parent gains; None for a family that the score refuses."""
+        try:
+            self.state.source.rescore(head, _sort_ids(parents), self._rows)
+        except ValueError:
+            return None
+        return self._rows[head]
+
+    def _score(self, child: int, parents: Collection[int]) -> float:
+        ids = _sort_ids(parents)
+        key = child, ids.tobytes()
+        if key not in self._scores:
+            try:
+                self._scores[key] = self.state.source.family_score(child, ids)
+            except ValueError:
+                self._scores[key] = -np.inf
+        return self._scores[key]
+
+    # ---- what they lead to ----
+
+    def is_open(self, operator: Operator) -> bool:
+        """Return whether no path closes a cycle."""
+        _, kind, tail, head, clique = operator
+        if kind == ADD:
+            return not self.graph.has_path(head, tail, clique)
+        if kind == REVERSE and tail in self.graph.children[head]:
+            return not self.graph.has_path(head, tail, clique | self.graph.neighbours[tail], without=(head, tail))
+        return True
+
+    def find_edges(self, operator: Operator, max_indegree: int) -> np.ndarray | None:
+        """Return the arcs of a DAG to which an operator leads, by head and tail; None where there is none that gains.
+
+        Under knowledge of directions, and for scores that differ within a class, an operator may fail here.
+        """
+        before = self._read_parents()
+        after = self._extend(operator, before)
+        if operator.kind == REVERSE:
+            after[operator.tail].discard(operator.head)
+        if operator.kind == DELETE:
+            after[operator.head].discard(operator.tail)
+        else:
+            after[operator.head].add(operator.tail)
+        changes = [v for v in range(len(after)) if after[v] != before[v]]
+        if any(len(after[v]) > max(max_indegree, len(before[v])) for v in changes):
+            return None
+        gain = sum(self._score(v, after[v]) - self._score(v, before[v]) for v in changes)
+        if not gain + self.state.bonus[operator.kind] >= self._course.least_gain():
+            return None
+        edges = [(tail, head) for head in range(len(after)) for tail in sorted(after[head])]
+        if find_cycle(len(after), edges) is not None:
+            return None
+        return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+    def _read_parents(self) -> list[set[int]]:
+        return [set(self.state.moves.parents_of(v).tolist()) for v in range(self.state.n)]
+
+    def _extend(self, operator: Operator, preferred: list[set[int]]) -> list[set[int]]:
+        """Return the parents in a DAG of the class in which the clique are parents of the head, other neighbours not.
+
+        A tail that is turned comes before its neighbours, but after the clique and the head.
+        """
+        _, kind, tail, head, clique = operator
+        graph = self.graph.copy()
+        earlier = clique | {tail} if kind == DELETE else clique
+        for v in sorted(self.graph.neighbours[head]):
+            graph.orient(*((v, head) if v in earlier else (head, v)))
+        if kind == REVERSE:
+            for v in sorted(self.graph.neighbours[tail]):
+                is_parent = v in clique and v in self.graph.neighbours[head]
+                graph.orient(*((v, tail) if is_parent else (tail, v)))
+        graph.close()
+        graph.extend(preferred)
+        return graph.parents
+
+
+def _sort_ids(variables: Collection[int]) -> np.ndarray:
+    return np.array(sorted(variables), dtype=np.int32)
