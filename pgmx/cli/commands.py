@@ -358,7 +358,8 @@ def stream(source, target, **options):
 
     Printed is the mean error over all rows, beside those of three baselines: the last value, the running mean (of
     labels: the most frequent one) and recursive least squares, which begin with the first row also where a learner is
-    resumed. Ctrl-C ends the stream: what was learned is reported and written then, with exit status 130.
+    resumed. Ctrl-C ends the stream: what was learned is reported and written then, with exit status 130. A row that
+    cannot be learned ends it as well, with exit status 2, and nothing is written.
 
     \b
     Examples:

@@ -16,6 +16,7 @@ from pgmx.cli.inputs.paths import check_writable
 from pgmx.cli.methods import STREAM_METHODS
 
 _CHUNK_ROWS = 2048
+_DELAY = 1.0  # seconds before there is a bar
 _LOSSES = {"squared": "squared error", "zero-one": "share of wrong labels"}
 
 
@@ -30,11 +31,16 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
 
     learner, resumed = _make_learner(options)
     has_labels = is_classifier(learner)
-    classes = _list_classes(learner, source, target, options["classes"]) if has_labels else None
+    if options["classes"] is not None and not has_labels:
+        remedy = "--loss logistic or hinge learns labels" if options["resume"] is None else "leave it out"
+        raise ValueError(f"--classes {options['classes']}: {type(learner).__name__} predicts numbers; {remedy}")
+    with _name_in_errors(source):
+        classes = _list_classes(learner, source, target, options["classes"]) if has_labels else None
     errors = PrequentialErrors(learner, options["window"], classes)
     start = time.perf_counter()
     try:
-        _learn(errors, _iterate(source, target, has_labels), quiet)
+        with _name_in_errors(source):
+            _learn(errors, _iterate(source, target, has_labels), quiet)
     except KeyboardInterrupt:
         if not errors.n_rows:
             raise
@@ -83,6 +89,8 @@ def _make_learner(options: dict) -> tuple[Any, int]:
         chosen = [name for name in ("method", "loss", "n_components", "random_state") if options[name] is not None]
         if chosen:
             raise ValueError(f"--{chosen[0].replace('_', '-')} is that of {resume}, which --resume continues")
+        if not Path(resume).is_file():
+            raise ValueError(f"--resume {resume}: no such file")
         learner = streaming.StreamLearner.load(resume)
         return learner, learner.n_seen_
     regressor, classifier = STREAM_METHODS[method or "adaraker"]
@@ -108,11 +116,17 @@ def _list_classes(learner: Any, source: str, target: str, text: str | None) -> l
 def _iterate(source: str, target: str, has_labels: bool) -> Iterator[tuple[Any, Any]]:
     from pgmx.data.numbers.targets import iterate_pieces
 
+    yield from iterate_pieces(sys.stdin if source == "-" else Path(source), target, _CHUNK_ROWS, has_labels)
+
+
+@contextmanager
+def _name_in_errors(source: str) -> Iterator[None]:
+    """Begin errors about the rows with the name of their source."""
     try:
-        yield from iterate_pieces(sys.stdin if source == "-" else Path(source), target, _CHUNK_ROWS, has_labels)
+        yield
     except ValueError as error:
         where = _name_source(source)
-        raise error if where in str(error) else ValueError(f"{where}: {error}") from None
+        raise error if str(error).startswith(("--", where)) else ValueError(f"{where}: {error}") from None
 
 
 def _name_source(source: str) -> str:
@@ -123,7 +137,7 @@ def _learn(errors: Any, pieces: Iterator[tuple[Any, Any]], quiet: bool) -> None:
     """Learn piece by piece; the bar of a terminal shows the error so far."""
     from tqdm.auto import tqdm
 
-    with tqdm(desc=errors.label, unit=" rows", delay=1.0, disable=quiet or not sys.stderr.isatty()) as bar:
+    with tqdm(desc=errors.label, unit=" rows", delay=_DELAY, disable=quiet or not sys.stderr.isatty()) as bar:
         for rows, targets in pieces:
             if errors.labels is None and targets.dtype == object:
                 raise ValueError(f"the target holds labels, {targets[0]!r} is one: give --loss logistic or hinge")

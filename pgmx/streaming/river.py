@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
@@ -32,7 +32,7 @@ def to_river(learner: StreamLearner, classes: Any = None) -> Any:
     ImportError
         Without river: ``pip install pgmx[river]``.
     TypeError
-        If `learner` is no learner of this package.
+        If `learner` is no regressor or classifier of this package.
     ValueError
         If `classes` are needed, or given for a regressor.
 
@@ -56,6 +56,8 @@ def to_river(learner: StreamLearner, classes: Any = None) -> Any:
         if classes is None:
             raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet")
         return _make_classes()["RiverClassifier"](learner, np.unique(classes).tolist())
+    if not is_regressor(learner):
+        raise TypeError(f"{type(learner).__name__} is neither a regressor nor a classifier: river has no place for it")
     if classes is not None:
         raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} predicts numbers: leave them out")
     return _make_classes()["RiverRegressor"](learner)

@@ -1,5 +1,9 @@
 """``pgmx stream``: the learner and the errors are those of the library, from files and standard input."""
 
+import io
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +11,9 @@ from click.testing import CliRunner
 
 from helpers.command_line import done, refused
 from helpers.stream_learners import list_state
-from pgmx.cli import main
+from pgmx.cli import main, stream
 from pgmx.metrics import prequential
+from pgmx.metrics.prequential import PrequentialErrors
 from pgmx.streaming import AdaRakerRegressor, RakerClassifier, StreamLearner
 
 
@@ -68,6 +73,20 @@ def test_faults(frame):
         "stream", "rows.csv", "--target", "y", "--resume", "m.npz", "--method", "raker"
     )
     assert "rows.csv is not a saved learner" in refused("stream", "rows.csv", "--target", "y", "--resume", "rows.csv")
+    assert "--resume none.npz: no such file" in refused("stream", "rows.csv", "--target", "y", "--resume", "none.npz")
+    assert "--classes 1,2: AdaRakerRegressor predicts numbers; --loss" in refused(
+        "stream", "rows.csv", "--target", "y", "--classes", "1,2"
+    )
+    assert "predicts numbers; leave it out" in refused(
+        "stream", "rows.csv", "--target", "y", "--resume", "m.npz", "--classes", "1,2"
+    )
+    frame.assign(b=np.where(frame.index == 77, np.nan, frame["b"])).to_csv("gaps.csv", index=False)
+    assert "gaps.csv: Input X contains NaN in column 'b', row 77" in refused(
+        "stream", "gaps.csv", "--target", "y", "--out", "gaps.npz"
+    )
+    assert not Path("gaps.npz").exists()
+    frame.rename(columns={"b": "z"}).to_csv("names.csv", index=False)
+    assert "names.csv: The feature names" in refused("stream", "names.csv", "--target", "y", "--resume", "m.npz")
     assert "need --classes" in refused("stream", "-", "--target", "y", "--loss", "hinge")
 
 
@@ -82,3 +101,18 @@ def test_an_interrupt_ends_the_stream_between_chunks(frame, monkeypatch):
     assert "Interrupted" in result.stderr
     assert "120 rows" in result.stdout
     assert StreamLearner.load("m.npz").n_seen_ == 120
+
+
+def test_the_bar_of_a_terminal_shows_the_error_so_far(frame, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("pgmx.cli.stream._CHUNK_ROWS", 100)
+    monkeypatch.setattr("pgmx.cli.stream._DELAY", 0.0)
+    for quiet in (False, True):
+        errors = PrequentialErrors(AdaRakerRegressor(n_components=4), 500)
+        monkeypatch.setattr("sys.stderr", Terminal())
+        stream._learn(errors, stream._iterate("rows.csv", "y", False), quiet)
+        shown = sys.stderr.getvalue()
+        assert ("AdaRakerRegressor: 300 rows" in shown, f"error={errors.mean:.4g}" in shown) == (not quiet, not quiet)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.stream_learners import STREAMS, list_state
-from pgmx.streaming import to_river
+from pgmx.streaming import CategoricalSubspace, to_river
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
 #: One way of each class.
@@ -14,6 +14,8 @@ KINDS = {make.cls: make for make in STREAMS}
 def test_what_is_refused():
     with pytest.raises(TypeError, match="got int"):
         to_river(3)
+    with pytest.raises(TypeError, match="CategoricalSubspace is neither"):
+        to_river(CategoricalSubspace())
     with pytest.raises(ValueError, match="classes=None"):
         to_river(RecursiveLeastSquaresClassifier())
     with pytest.raises(ValueError, match="predicts numbers"):
