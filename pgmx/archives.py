@@ -20,6 +20,8 @@ Source = bytes | str | os.PathLike[str] | IO[bytes]
 _UNREADABLE = (BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OverflowError, KeyError)
 _BAD_HEADER = (ValueError, TypeError, SyntaxError, TokenError, EOFError, MemoryError, RecursionError, OverflowError)
 
+_DEFLATE = 1032  # bytes that one byte of deflate can stand for, at most
+
 
 def list_members(source: Source) -> dict[str, int]:
     """Return the size in bytes that each member of an archive declares; nothing is inflated."""
@@ -65,6 +67,11 @@ def _list_infos(archive: ZipFile) -> dict[str, ZipInfo]:
             raise ValueError(f"its member {info.filename[:80]!r} is no array, or is there twice")
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.flag_bits & 1:
             raise ValueError(f"its member {name[:80]!r} is packed in an unknown way")
+        packed = min(info.compress_size, archive.start_dir)
+        if info.file_size > (packed if info.compress_type == ZIP_STORED else _DEFLATE * (packed + 1)):
+            raise ValueError(
+                f"its member {name[:80]!r} declares {info.file_size:,} bytes, which {packed:,} packed ones cannot hold"
+            )
         infos[name] = info
     return infos
 
@@ -89,6 +96,8 @@ def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
     data = memoryview(content)[file.tell() :]
     if dtype.kind not in "biufcSU" or dtype.subdtype is not None:
         raise ValueError(f"its member {name!r} holds {dtype.str}, not numbers or text")
+    if not dtype.itemsize and 0 not in shape:
+        raise ValueError(f"its member {name!r} declares the shape {shape!r:.80} of entries without bytes")
     if any(size < 0 for size in shape) or prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"its member {name!r} declares the shape {shape!r:.80}, which its {len(data):,} bytes are not")
     if not len(data):

@@ -77,6 +77,11 @@ def test_missing_file(tmp_path):
         (pack_members([("edges.npy", pack_array(np.zeros(3)))], declared=150), "declares|damaged"),
         (pack_members([("edges.npy", pack_array(np.zeros(3)) + bytes(900_000))], declared=152), "declares|damaged"),
         (pack_members([("edges.npy", pack_array(np.zeros(3)))], declared=900), "declares"),
+        (pack_members([("edges.npy", pack_array(np.zeros(3)))], declared=10**12), "packed ones cannot hold"),
+        (
+            pack_members([("edges.npy", pack_array(np.zeros(0)).replace(b"<f8", b"|S0").replace(b"(0,)", b"(9,)"))]),
+            "bytes",
+        ),
         (pack_members([("edges.npy", pack_array(np.zeros((2, 1))).replace(b"(2, 1)", b"(-2,-1)"))]), "begin|shape"),
         (pack_members([("edges.npy", pack_array(np.zeros(3)).replace(b"'<f8'", b"'|O' "))]), "not numbers"),
         (pack_members([("edges.npy", pack_array(np.zeros(3)).replace(b"'<f8'", b"'<f8("))]), "begin"),

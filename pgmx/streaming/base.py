@@ -47,6 +47,8 @@ class StreamLearner(BaseEstimator, ABC):
     _parameter_constraints: dict[str, Any] = {}
     #: Attributes that make up the state: arrays of float64, int64 or other numbers, C-contiguous, owned.
     _state_names: tuple[str, ...] = ()
+    #: Those of them that say how large the others are: of a file they are read first.
+    _first_names: tuple[str, ...] = ()
     #: Options that may change between chunks.
     _free_options: tuple[str, ...] = ()
     #: Whether rows may be sparse; `_update` and `_predict` take CSR matrices of float64 then as well.
@@ -62,6 +64,10 @@ class StreamLearner(BaseEstimator, ABC):
     @abstractmethod
     def _start(self, n_features: int) -> None:
         """Make every array of the state anew, for the options as they are; of classifiers, `classes_` is set."""
+
+    @abstractmethod
+    def _count_numbers(self, n_features: int) -> int:
+        """Return how many numbers the state has at least, for the options as they are; nothing is allocated."""
 
     @abstractmethod
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
@@ -297,6 +303,9 @@ class StreamLearner(BaseEstimator, ABC):
         """Take arrays that `_check_state` has passed; `_start` was called before."""
         for name, array in arrays.items():
             setattr(self, name, np.array(array, order="C"))
+
+    def _take_first(self, arrays: dict[str, np.ndarray]) -> None:
+        """Check and take the arrays of `_first_names` from a file; raise ValueError for what they cannot be."""
 
     def _list_sizes(self) -> dict[str, float]:
         """Return the most bytes of each array of the state, of a learner just started; infinity where it grows."""

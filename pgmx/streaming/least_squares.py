@@ -21,6 +21,9 @@ class _LeastSquares(StreamLearner):
 
     penalty: float
 
+    def _count_numbers(self, n_features: int) -> int:
+        return (n_features + 1) * (n_features + 1 + self._n_outputs)
+
     def _start(self, n_features: int) -> None:
         self._weights = np.zeros((self._n_outputs, n_features + 1))
         self._inverse = np.eye(n_features + 1) / self.penalty

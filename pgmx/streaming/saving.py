@@ -88,7 +88,7 @@ def _build_learner(cls: Any, document: dict) -> Any:
     learner._validate_params()
     n_features, n_seen = document["n_features"], document["n_seen"]
     for what, number in (("n_features", n_features), ("n_seen", n_seen)):
-        if type(number) is not int or number < (what == "n_features"):
+        if type(number) is not int or not (what == "n_features") <= number < 1 << 62:
             raise ValueError(f"its {what} is {number!r:.60}")
     learner.n_features_in_ = n_features
     return learner
@@ -112,6 +112,9 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
     if "feature_names" in labels and len(labels["feature_names"]) != learner.n_features_in_:
         raise ValueError(f"it names {len(labels['feature_names'])} columns of {learner.n_features_in_}")
     learner._check_labels()
+    state = [name for name in sizes if name not in _LABELS and name != "names"]
+    learner._take_first(_open_first(raw, sizes, learner._first_names))
+    _check_size(learner, sum(sizes[name] for name in state))
     try:
         learner._start(learner.n_features_in_)
     except MemoryError:
@@ -119,10 +122,26 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
     learner.n_seen_ = document["n_seen"]
     learner._freeze_options()
     most = learner._list_sizes()
-    state = [name for name in sizes if name not in _LABELS and name != "names"]
     if set(state) != set(most):
         raise ValueError(f"its arrays are {join_names(state)}, where {join_names(most)} make up the state")
     allowed = {"names": inf, **dict.fromkeys(_LABELS, inf), **{name: size + _HEADER for name, size in most.items()}}
     arrays = open_members(raw, allowed, state)
     learner._check_state(arrays)
     return arrays
+
+
+def _open_first(raw: bytes, sizes: dict[str, int], names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    absent = [name for name in names if name not in sizes]
+    if absent:
+        raise ValueError(f"it lacks the array(s) {join_names(absent)}")
+    return open_members(raw, dict.fromkeys(sizes, inf), names)
+
+
+def _check_size(learner: Any, n_bytes: int) -> None:
+    """Raise ValueError where the arrays of a file are smaller than options and columns ask for."""
+    least = 8 * learner._count_numbers(learner.n_features_in_)
+    if least > n_bytes:
+        raise ValueError(
+            f"its arrays declare {n_bytes:,} bytes, where its options and {learner.n_features_in_:,} columns ask for "
+            f"{least:,} or more"
+        )

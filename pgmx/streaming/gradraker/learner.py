@@ -110,6 +110,9 @@ class GradrakerLearner(StreamLearner):
 
     # ---- hooks ----
 
+    def _count_numbers(self, n_features: int) -> int:
+        return 2 * self.n_components * self._n_outputs * len(self._list_widths())
+
     def _start(self, n_features: int) -> None:
         self._seed = self._draw_seed()
         self._allocate(getattr(self, "_n_views", 1) * len(self._list_widths()))

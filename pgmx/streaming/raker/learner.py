@@ -72,6 +72,12 @@ class RakerLearner(StreamLearner):
 
     # ---- hooks ----
 
+    def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
+        super()._check_state(arrays)
+        flags = arrays["_flags"]
+        if (flags < 0).any() or (flags[1:] >= max(self.n_seen_, 1)).any() or flags[0] > self.n_seen_:
+            raise ValueError(f"its flags of changes are not from 0 to the {self.n_seen_:,} rows that it has learned")
+
     def _list_steps(self) -> np.ndarray:
         """Return the step sizes of the experts."""
         return np.array([float(self.step)])
@@ -79,6 +85,11 @@ class RakerLearner(StreamLearner):
     def _count_experts(self) -> int:
         """Return how many experts predict the next row."""
         return 1
+
+    def _count_numbers(self, n_features: int) -> int:
+        n_kernels = len(list_kernels(self.kernels, self.variances))
+        coefficients = 2 * self.n_components * self._n_functions * len(self._list_steps())
+        return n_kernels * (self.n_components * n_features + coefficients)
 
     def _start(self, n_features: int) -> None:
         steps = self._list_steps()

@@ -18,6 +18,7 @@ class OnlineSubspace(StreamLearner):
     """State of a subspace and its updates; options are those of `CategoricalSubspace`."""
 
     _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
+    _first_names = ("levels_",)
     _free_options = ("max_iter",)
     _accepts_sparse = True
 
@@ -36,9 +37,10 @@ class OnlineSubspace(StreamLearner):
     random_state: Any
     levels_: np.ndarray
 
+    def _count_numbers(self, n_features: int) -> int:
+        return n_features * self._count_predictors(self.levels_) * self.n_components
+
     def _start(self, n_features: int) -> None:
-        if not hasattr(self, "levels_"):
-            return  # of a file: `_check_state` starts again once the levels are known
         c = self._count_predictors(self.levels_)
         if self.learn_thresholds and self.model != "probit":
             raise ValueError(f"learn_thresholds=True is for model='probit', got model={self.model!r}")
@@ -133,9 +135,11 @@ class OnlineSubspace(StreamLearner):
     def _check_levels(self, levels: np.ndarray) -> None:
         is_tobit = self.model == "tobit"
         if levels.ndim != 1 or len(levels) < 2 or (is_tobit and len(levels) != 2):
-            raise ValueError(f"levels={levels.tolist()!r}: give {'two bounds' if is_tobit else 'at least two levels'}")
-        if not (np.diff(levels) > 0).all() or not (is_tobit or np.isfinite(levels).all()):
-            raise ValueError(f"levels={levels.tolist()!r}: they must ascend" + (" and be finite" * (not is_tobit)))
+            raise ValueError(
+                f"levels={levels.tolist()!r:.80}: give {'two bounds' if is_tobit else 'at least two levels'}"
+            )
+        if not (levels[1:] > levels[:-1]).all() or not (is_tobit or np.isfinite(levels).all()):
+            raise ValueError(f"levels={levels.tolist()!r:.80}: they must ascend" + (" and be finite" * (not is_tobit)))
 
     def _update(self, rows: Cells, targets: Any, predictions: Any) -> None:
         sketches = self._make_sketches(rows)
@@ -186,24 +190,21 @@ class OnlineSubspace(StreamLearner):
 
     # ---- files ----
 
-    def _list_sizes(self) -> dict[str, float]:
-        """Return no limits: `_check_state` compares shapes once the levels are known."""
-        return dict.fromkeys(self._state_names, np.inf)
-
-    def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
-        """Raise ValueError for arrays from a file that cannot be the state; the levels come first."""
+    def _take_first(self, arrays: dict[str, np.ndarray]) -> None:
         levels = arrays["levels_"]
         if levels.dtype != np.float64:
             raise ValueError(f"its levels are of the type {levels.dtype}")
         self._check_levels(levels)
-        shape = (self.n_features_in_, self._count_predictors(levels), self.n_components)
-        if arrays["_subspace"].shape != shape:
-            raise ValueError(f"its subspace has the shape {arrays['_subspace'].shape}, where {shape} is asked for")
+        if self.levels is not None and not np.array_equal(levels, np.asarray(self.levels, dtype=np.float64)):
+            raise ValueError("its levels are not those that its options declare")
         self.levels_ = levels
-        self._start(self.n_features_in_)
+
+    def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
         super()._check_state(arrays)
         edges, progress = arrays["_thresholds"], arrays["_progress"]
-        if np.isfinite(edges[[0, -1]]).any() or not (np.diff(edges) > 0).all():
+        if not self.learn_thresholds and not np.array_equal(edges, self._thresholds):
+            raise ValueError("its thresholds are not those that its levels and options ask for")
+        if self.learn_thresholds and ((edges[1:] <= edges[:-1]).any() or np.isfinite(edges).sum() != len(edges) - 2):
             raise ValueError("its thresholds do not ascend from -inf to inf")
         if not (0 < progress[0] <= 1 and (progress[1:] >= 0).all() and (arrays["_counts"] >= 0).all()):
             raise ValueError("its counts of rows and cells, or the scale of the subspace, are out of range")

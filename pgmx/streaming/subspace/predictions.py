@@ -17,7 +17,7 @@ def compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray
     """Return Phi(h - x) - Phi(l - x), (m, J), between thresholds (J + 1,); differences in the nearer tail."""
     edges = thresholds - predictors
     low, high = edges[:, :-1], edges[:, 1:]
-    upper = low + high > 0
+    upper = low > -high
     return np.where(upper, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
 
 
