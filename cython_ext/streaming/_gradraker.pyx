@@ -12,30 +12,37 @@ Cost: D deg + P D sines and cosines per row, 4 P D k multiplications for k outpu
 Thread-safety: encode without `store` writes nothing but its output; state belongs to the caller; the GIL is released.
 """
 
-from libc.math cimport cos, exp, log, log1p, sin, sqrt
+from libc.math cimport exp, log, log1p, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 
 from _rng cimport next_word, uniform
-from _sincos cimport pgmx_sincos, select_feature_level
+from _sincos cimport pgmx_dot, pgmx_shift, pgmx_sincos, select_feature_level
 
 LEVEL = select_feature_level()
 
 cdef double TWO_PI = 6.283185307179586
 
 
-cdef inline void draw_normals(uint64_t key, uint64_t seed, double* out, Py_ssize_t d) noexcept nogil:
-    """Fill out with the d normals of a column, by Box and Muller."""
+cdef inline void draw_normals(uint64_t key, uint64_t seed, double* out, double* work, Py_ssize_t d) noexcept nogil:
+    """Fill out with the d normals of a column, by Box and Muller: cosines, then sines; work has 2 (d + 1) numbers."""
     cdef uint64_t state = key ^ seed
-    cdef double radius, angle
-    cdef Py_ssize_t i
+    cdef Py_ssize_t half = (d + 1) // 2, i
+    cdef double* radii = work
+    cdef double* angles = work + half
+    cdef double* waves = work + 2 * half
     state = next_word(&state)
-    for i in range(0, d, 2):
-        radius = sqrt(-2.0 * log(1.0 - uniform(&state)))
-        angle = TWO_PI * uniform(&state)
-        out[i] = radius * cos(angle)
-        if i + 1 < d:
-            out[i + 1] = radius * sin(angle)
+    for i in range(half):
+        radii[i] = 1.0 - uniform(&state)
+        angles[i] = TWO_PI * uniform(&state)
+    for i in range(half):
+        radii[i] = sqrt(-2.0 * log(radii[i]))
+    pgmx_sincos(angles, waves + half, waves, half)
+    for i in range(half):
+        waves[i] *= radii[i]
+        waves[half + i] *= radii[i]
+    for i in range(d):
+        out[i] = waves[i]
 
 
 def encode(
@@ -55,7 +62,7 @@ def encode(
     cdef Py_ssize_t n_views = features.shape[1] // n_widths, t, v, e, i, w, view
     cdef uint64_t mask = <uint64_t> names.shape[0] - 1, key, slot
     cdef double total, value, share = 1.0 / sqrt(<double> D)
-    cdef double* sums = <double*> malloc(2 * D * sizeof(double))
+    cdef double* sums = <double*> malloc((4 * D + 4) * sizeof(double))
     cdef const double* normals
     cdef double* z
     if sums == NULL:
@@ -75,14 +82,13 @@ def encode(
                     if names[slot] == key:
                         normals = &table[slot, 0]
                     elif store:
-                        draw_normals(key, seed, &table[slot, 0], D)
+                        draw_normals(key, seed, &table[slot, 0], sums + 2 * D, D)
                         names[slot] = key
                         normals = &table[slot, 0]
                     else:
-                        draw_normals(key, seed, sums + D, D)
+                        draw_normals(key, seed, sums + D, sums + 2 * D, D)
                         normals = sums + D
-                    for i in range(D):
-                        sums[i] += value * normals[i]
+                    pgmx_shift(sums, normals, 1.0, value, D)
                 total = 1.0 / sqrt(total) if total > 0.0 else 0.0
                 for w in range(n_widths):
                     z = &features[t, v * n_widths + w, 0]
@@ -96,17 +102,12 @@ def encode(
 
 
 cdef inline double compute_output(const double* theta, const double* z, Py_ssize_t n) noexcept nogil:
-    """Return theta' z in four sums."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t i
-    for i in range(0, n - 3, 4):
-        a += theta[i] * z[i]
-        b += theta[i + 1] * z[i + 1]
-        c += theta[i + 2] * z[i + 2]
-        d += theta[i + 3] * z[i + 3]
-    for i in range(n - n % 4, n):
-        a += theta[i] * z[i]
-    return (a + b) + (c + d)
+    """Return theta' z."""
+    cdef Py_ssize_t whole = n - n % 8, i
+    cdef double total = pgmx_dot(theta, z, whole)
+    for i in range(whole, n):
+        total += theta[i] * z[i]
+    return total
 
 
 cdef inline double combine(
@@ -151,11 +152,10 @@ def learn(
 ):
     """Learn rows in their order."""
     cdef Py_ssize_t m = features.shape[0], P = features.shape[1], n = features.shape[2], k = targets.shape[1]
-    cdef Py_ssize_t t, p, j, i
+    cdef Py_ssize_t t, p, j
     cdef bint wanted = predictions.shape[0] > 0
     cdef double target, error, slope = 0.0, largest, scale = 1.0
     cdef double* outputs = <double*> malloc(P * sizeof(double))
-    cdef double* theta
     if outputs == NULL:
         raise MemoryError("no memory for outputs of kernels")
     with nogil:
@@ -175,10 +175,7 @@ def learn(
                     scale = moments[0] / moments[2] if moments[2] > 0.0 else 1.0
                 for p in range(P):
                     log_weights[p, j] -= weight_step * scale * compute_loss(loss, outputs[p], target, &slope)
-                    theta = &coefficients[p, j, 0]
-                    slope *= step
-                    for i in range(n):
-                        theta[i] -= slope * features[t, p, i]
+                    pgmx_shift(&coefficients[p, j, 0], &features[t, p, 0], 1.0, -step * slope, n)
                 largest = log_weights[0, j]
                 for p in range(1, P):
                     largest = max(largest, log_weights[p, j])

@@ -18,6 +18,7 @@ from pgmx._ext._clime import Paths
 from pgmx.data import DiscreteTable
 from pgmx.search.dag.state import ClimbLimits
 from pgmx.statistics import PairTables, kendall_tau_matrix, spearman
+from pgmx.streaming import AdaRakerRegressor, GradrakerClassifier, GradrakerRegressor, RakerClassifier
 
 # rows around the words and vectors, rows read in blocks, the two sizes at which lists of rows begin to pay later, and
 # columns of one observed state, whose planes are full
@@ -115,11 +116,24 @@ def digest_clime():
         yield f"paths of CLIME, ridge {ridge}", digest_of(*arrays)
 
 
+def digest_streams(rng):
+    X = rng.normal(size=(90, 11)) * (rng.random((90, 11)) < 0.6)
+    y = np.round(X[:, 0] + X[:, 1])
+    for cls in (AdaRakerRegressor, RakerClassifier, GradrakerRegressor, GradrakerClassifier):
+        more = {"classes": np.unique(y)} if cls in (RakerClassifier, GradrakerClassifier) else {}
+        for n_components in (1, 7, 50):
+            learner = cls(n_components=n_components)
+            predictions = learner.predict_partial_fit(X, y, **more)
+            name = f"{cls.__name__} of {n_components} frequencies"
+            yield name, digest_of(predictions, *learner._pack_state().values())
+
+
 def main():
     digests = dict(digest_tables(np.random.default_rng(20240229)))
     digests.update(digest_ranks(np.random.default_rng(7)))
     digests.update(digest_lasso())
     digests.update(digest_clime())
+    digests.update(digest_streams(np.random.default_rng(9)))
     figures = dict(compute_conditionals(np.random.default_rng(8)))
     print(json.dumps({"levels": [_counts.SIMD_LEVEL, _ranks.SIMD_LEVEL], "digests": digests, "figures": figures}))
 

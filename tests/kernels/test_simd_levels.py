@@ -18,9 +18,11 @@ KERNELS = (
     "_clime",
     "_counts",
     "_families",
+    "_gradraker",
     "_gram_lasso",
     "_lagged_lasso",
     "_pseudolikelihood",
+    "_raker",
     "_ranks",
 )
 TESTS = [Path(__file__).with_name(f"test_{name}.py") for name in ("checksums", "ranks", "conditionals", "clime_paths")]
