@@ -8,6 +8,7 @@
 - `memory`: estimate of the memory that a run will need
 - `sources`: accepted inputs: every other kind of table as a frame, without a copy of the cells
 - `weights`: weights of rows, checked, and those of the rows that `missing` keeps
+- `mixed`: tables of floats beside states
 - `frame`: a table of any accepted kind as columns, and its coding
 - `pieces`: tables that arrive in pieces, or are larger than memory
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns

@@ -128,7 +128,7 @@ class Frame:
         if incomplete and missing == "error":
             raise MissingCellsError([self.names[v] for v in incomplete])
         if incomplete and missing == "drop":
-            return self._enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
+            return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             coded[v] = code_known_cells(self.columns[v], codes[v], self.names[v])
         for v, name in enumerate(self.names):
@@ -172,7 +172,7 @@ class Frame:
         if incomplete and missing == "error":
             raise MissingCellsError(incomplete, choices=("drop",))
         if incomplete:
-            return self._enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
+            return self.enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
         cells, others = {}, []
         for v, (name, values) in enumerate(zip(self.names, self.columns, strict=True)):
@@ -262,7 +262,7 @@ class Frame:
         """Return the rows without missing cells, maybe none."""
         return self.rows(self.complete_mask())
 
-    def _enough_complete_rows(self) -> Frame:
+    def enough_complete_rows(self) -> Frame:
         """Return the rows without missing cells, or raise when fewer than two are left."""
         complete = self.complete_rows()
         check_rows_left(complete.n_rows, self.n_rows, self.missing_columns)

@@ -6,6 +6,7 @@
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
 - `gaussian`: scores of linear Gaussian networks
+- `mixed`: scores of networks of floats beside states
 - `binding`: scores by name and bound to a table: where a search gets its source of gains
 """
 
@@ -21,6 +22,8 @@ from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
+from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
 from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
 
 __all__ = [
@@ -31,12 +34,14 @@ __all__ = [
     "BDe",
     "BDeu",
     "BDs",
+    "BICCondLinearGauss",
     "BICGauss",
     "DiscreteScore",
     "EdgePrior",
     "GaussianScore",
     "LogLikelihood",
     "LogLikelihoodGauss",
+    "MixedScore",
     "ParameterPrior",
     "ScoreTerms",
     "StructurePrior",

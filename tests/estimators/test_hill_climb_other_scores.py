@@ -91,7 +91,7 @@ def test_gaussian_model(seed):
 
 
 def test_model_of_mixed_data_says_why_there_is_none():
-    with pytest.raises(AttributeError, match=r"BICCondGauss.*discrete score"):
+    with pytest.raises(AttributeError, match=r"BICCondLinearGauss.*discrete score"):
         _ = learn(mixed_frame(0), None).model_
 
 

@@ -143,7 +143,7 @@ def test_scores_that_have_no_such_form(name, rng):
         learn(with_holes(dependent_frame(0), rng), name)
 
 
-@pytest.mark.parametrize(("frame", "name"), [(gaussian_frame, "bic-g"), (mixed_frame, "bic-cg")])
+@pytest.mark.parametrize(("frame", "name"), [(gaussian_frame, "bic-g"), (mixed_frame, "bic-clg")])
 def test_scores_of_numbers_are_refused(frame, name):
     with pytest.raises(ValueError, match=rf"no meaning for scoring_method='{name}'.*hold floats, astype\('Int64'\)"):
         learn(frame(0), None)

@@ -41,7 +41,7 @@ class HillClimbSearch(SearchLearner):
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     scoring_method : str or BaseStructureScore, default=None
         Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data;
-        BIC by default, in its Gaussian or conditional Gaussian form for floats.
+        BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
     strategy : {"greedy", "thorough", "best", "exact"}, default="greedy"
@@ -157,8 +157,9 @@ class HillClimbSearch(SearchLearner):
     Notes
     -----
     Discrete scores: ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"``, ``"bds"`` (pgmpy's ``"bic-d"``, ``"aic-d"``
-    and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``. All these are compiled. Mixed, by
-    pgmpy: ``"ll-cg"``, ``"aic-cg"``, ``"bic-cg"``. Integers are states.
+    and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``. Mixed: ``"bic-clg"``, see
+    :class:`pgmx.scores.BICCondLinearGauss`: no arcs lead from floats to states, which the PDAG knows. All these are
+    compiled. Mixed, by pgmpy: ``"ll-cg"``, ``"aic-cg"``, ``"bic-cg"``. Integers are states.
 
     `max_candidates` makes thousands of variables feasible. The time that `callback` takes is not counted.
 

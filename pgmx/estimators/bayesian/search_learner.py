@@ -30,7 +30,7 @@ from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.knowledge.constraints import EdgeConstraints, restrict_to_score
 
 #: Longer tabu lists are cut to this length, since no search makes so many moves.
 LONGEST_TABU = 1_000_000
@@ -143,7 +143,7 @@ class SearchLearner(DagLearner):
                 sample_weight=sample_weight,
                 structure_prior=self.structure_prior,
             )
-            constraints = self._read_constraints(scoring.names)
+            constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
             with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
                 edges = self._find_best_graph(sent, constraints, run)
         self._set_graph(scoring, constraints, edges)

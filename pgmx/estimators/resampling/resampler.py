@@ -15,10 +15,11 @@ from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, PGMPY_SCORES, resolve_scoring
+from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, PGMPY_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
+from pgmx.scores.mixed.base import MixedScore
 
 #: Options of the learner that a resample sets: nothing is shown, and no two resamples share a file.
 _QUIET = {"show_progress": False, "checkpoint": None}
@@ -101,13 +102,13 @@ def make_shared_table(
 
 
 def _is_native(score: BaseStructureScore) -> bool:
-    return isinstance(score, DiscreteScore | GaussianScore) and score.is_compiled()
+    return isinstance(score, DiscreteScore | GaussianScore | MixedScore) and score.is_compiled()
 
 
 def _works_on_states(method: Any, frame: Frame) -> bool:
     if isinstance(method, BaseStructureScore):
         return isinstance(method, DiscreteScore)
-    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **PGMPY_SCORES}
+    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES, **PGMPY_SCORES}
     return not of_numbers and not frame.float_columns
 
 

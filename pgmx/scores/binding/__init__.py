@@ -1,7 +1,7 @@
 """Scores bound to a table: where a search gets its source of gains.
 
 - `scoring`: what all scores bound to data share: the interface, the structure prior, and how they are sent
-- `discrete`, `gaussian`: pgmx's own scores bound to data
+- `discrete`, `gaussian`, `mixed`: pgmx's own scores bound to data
 - `foreign`: scores of pgmpy and of users, bound to data and called family by family
 - `resolve`: scores by name, and from a user's `scoring_method` and data to a score bound to them
 """

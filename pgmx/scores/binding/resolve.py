@@ -11,10 +11,12 @@ from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.foreign import FunctionScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.aic import AIC
 from pgmx.scores.discrete.base import DiscreteScore
@@ -29,6 +31,8 @@ from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copies
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
+from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.statistics import Moments, moments
 
@@ -51,6 +55,9 @@ GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
     "aic-g": AICGauss,
     "bic-g": BICGauss,
 }
+
+#: Names of pgmx's own scores of floats beside states.
+MIXED_SCORES: dict[str, type[MixedScore]] = {"bic-clg": BICCondLinearGauss}
 
 #: Names that pgmpy's own classes serve; the tag `supported_datatype` of a class tells what data it takes.
 PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
@@ -75,8 +82,8 @@ def resolve_scoring(
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`.
 
-    None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional Gaussian BIC for
-    floats beside states. `sample_weight` counts row i as that many rows; `structure_prior` replaces the prior of
+    None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional linear Gaussian BIC
+    for floats beside states. `sample_weight` counts row i as that many rows; `structure_prior` replaces the prior of
     the score itself.
     """
     if structure_prior is not None:
@@ -96,13 +103,17 @@ def resolve_scoring(
         score = GAUSSIAN_SCORES[name].from_moments(moments(frame, weights), list(frame.columns))
         warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
+    if name in MIXED_SCORES:
+        mixed = read_mixed(data, state_names=state_names, missing=missing)
+        score_of_table = MIXED_SCORES[name].from_mixed(mixed)
+        return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
     _refuse_weights(name, weights)
     return _bind_pgmpy_name(name, data, options, structure_prior)
 
 
 def check_score_name(name: str) -> str:
     """Return `name` in lower case, or raise ValueError with the names there are."""
-    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *PGMPY_SCORES]
+    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *MIXED_SCORES, *PGMPY_SCORES]
     if name.lower() == "bde":
         raise ValueError(
             "scoring_method='bde' needs a prior network: give the instance pgmx.scores.BDe(data, prior_network), or "
@@ -116,7 +127,7 @@ def check_score_name(name: str) -> str:
 def _default_name(data) -> str:
     if isinstance(data, DiscreteTable) or not data.float_columns:
         return "bic"
-    return "bic-g" if len(data.float_columns) == data.n_columns else "bic-cg"
+    return "bic-g" if len(data.float_columns) == data.n_columns else "bic-clg"
 
 
 def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
@@ -181,6 +192,10 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
         _check_same_moments(score, list(frame.columns), moments(frame))
         warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights)
+    if isinstance(score, MixedScore) and score.is_compiled():
+        mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))
+        _check_same_mixed(score, mixed)
+        return MixedScoring(score, mixed, structure_prior, weights=weights)
     _refuse_weights(type(score).__name__, weights)
     frame = _make_frame(data, options["missing"])
     data_of_score: Any = getattr(score, "data", None)
@@ -233,12 +248,15 @@ def _make_frame(data, missing: str, *, integers_as_categories: bool = False):
 
 def _check_same_table(score: DiscreteScore, table: DiscreteTable) -> None:
     _check_same(score, list(table.columns), table.n_rows, score.table.n_rows)
-    if table is score.table:
-        return
+    if table is not score.table:
+        _compare_states(table, score.table)
+
+
+def _compare_states(table: DiscreteTable, table_of_score: DiscreteTable) -> None:
     for name, column in zip(table.columns, table.codes, strict=True):
-        v = score.table.index(name)
-        same_states = table.states[table.index(name)] == score.table.states[v]
-        if not same_states or not np.array_equal(column, score.table.codes[v]):
+        v = table_of_score.index(name)
+        same_states = table.states[table.index(name)] == table_of_score.states[v]
+        if not same_states or not np.array_equal(column, table_of_score.codes[v]):
             raise _data_differ(name)
 
 
@@ -251,6 +269,18 @@ def _check_same_moments(score: GaussianScore, names: list, sample_moments: Momen
     off |= (np.abs(sample_moments.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
     if off.any():
         raise _data_differ(names[int(np.argmax(off))])
+
+
+def _check_same_mixed(score: MixedScore, mixed: MixedTable) -> None:
+    _check_same(score, list(mixed.columns), mixed.n_rows, score.mixed.n_rows)
+    theirs = score.mixed
+    if mixed.float_names != theirs.float_names:
+        raise _data_differ(next(iter(set(mixed.float_names) ^ set(theirs.float_names))))
+    for name, cells, cells_of_score in zip(mixed.float_names, mixed.numbers, theirs.numbers, strict=True):
+        if not np.array_equal(cells, cells_of_score):
+            raise _data_differ(name)
+    if mixed.table is not None and theirs.table is not None:
+        _compare_states(mixed.table, theirs.table)
 
 
 def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:

@@ -36,6 +36,11 @@ class Scoring(Protocol):
         """What the score proves of families that are not scored yet."""
         ...
 
+    @property
+    def arc_mask(self) -> np.ndarray | None:
+        """The arcs that the score has a meaning for, uint8, ``arc_mask[child, parent]``; None for all."""
+        ...
+
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
@@ -65,6 +70,11 @@ class PriorMixin:
     def bounds(self) -> FamilyBounds:
         """What the score proves of families that are not scored yet: nothing, unless a subclass knows its formula."""
         return FamilyBounds()
+
+    @property
+    def arc_mask(self) -> np.ndarray | None:
+        """The arcs that the score has a meaning for: all, unless a subclass says otherwise."""
+        return None
 
     def _set_prior(self, structure_prior: StructurePrior | None) -> None:
         self.structure_prior = structure_prior
@@ -115,7 +125,7 @@ class FunctionMixin(PriorMixin, ABC):
 def strip_data(score: CompiledScore) -> CompiledScore:
     """Return a copy of one of pgmx's scores that has its options but not its data."""
     bare = copy(score)
-    for name in ("data", "table", "moments"):
+    for name in ("data", "table", "moments", "mixed"):
         if hasattr(bare, name):
             setattr(bare, name, None)
     bare._family_scores = {}

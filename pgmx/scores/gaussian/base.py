@@ -83,7 +83,7 @@ def read_numbers(data: Any, *, missing: str = "error", purpose: str = "a Gaussia
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
     if states:
         raise ValueError(
-            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-cg', or drop them"
+            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg' or 'bic-cg', or drop them"
         )
     return frame
 

@@ -115,6 +115,20 @@ def read_constraints(names: Sequence, **options) -> EdgeConstraints:
     return EdgeConstraints(n, required, allowed)
 
 
+def restrict_to_score(constraints: EdgeConstraints, arcs: np.ndarray | None, names: Sequence) -> EdgeConstraints:
+    """Return the constraints with the arcs that a score has a meaning for, ``arcs[child, parent]``; None for all."""
+    if arcs is None:
+        return constraints
+    for tail, head in constraints.required.tolist():
+        if not arcs[head, tail]:
+            raise ValueError(
+                f"{names[tail]!r} -> {names[head]!r} is required, but leads from floats to states, which a conditional "
+                "linear Gaussian network does not have: drop it, or give scoring_method='bic-cg'"
+            )
+    allowed = arcs if constraints.allowed is None else arcs & constraints.allowed
+    return EdgeConstraints(constraints.n, constraints.required, allowed)
+
+
 def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
     """Return allowed[child, parent], or None when that would be all ones off the diagonal."""
     if not (knowledge.forbidden or knowledge.spaces or knowledge.tiers or knowledge.roots):

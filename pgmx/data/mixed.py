@@ -1,0 +1,99 @@
+"""Tables of floats beside states: what conditional Gaussian scores and networks work on."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.data.columns.kinds import float_cells
+from pgmx.data.errors import MissingCellsError
+from pgmx.data.frame import Frame, check_missing_option
+from pgmx.data.table import DiscreteTable
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """Columns of floats and columns of states of the same rows.
+
+    `columns` are all names, `is_float` is bool (n_columns,), `numbers` float64 (n_floats, n_rows), and `table` has the
+    other columns, None where there are none; each part is in the order of the names.
+    """
+
+    columns: tuple
+    is_float: np.ndarray
+    numbers: np.ndarray
+    table: DiscreteTable | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.numbers.shape[1]
+
+    @property
+    def float_names(self) -> list[Hashable]:
+        """Names of the columns of floats."""
+        return [name for name, is_float in zip(self.columns, self.is_float, strict=True) if is_float]
+
+    @property
+    def state_columns(self) -> list[Hashable]:
+        """Names of the columns of states."""
+        return [] if self.table is None else list(self.table.columns)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Position of each column among the floats, or among the columns of states; int64."""
+        return np.where(self.is_float, np.cumsum(self.is_float), np.cumsum(~self.is_float)) - 1
+
+    def refuse_constant(self, weights: np.ndarray | None = None) -> None:
+        """Raise naming the columns of floats that hold one value in the rows of positive weight."""
+        numbers = self.numbers if weights is None else self.numbers[:, weights > 0]
+        with np.errstate(over="ignore"):
+            spread = numbers.max(axis=1, initial=-np.inf) - numbers.min(axis=1, initial=np.inf)
+            largest = np.abs(numbers).max(axis=1, initial=0.0)
+            squares = largest**2
+        names = np.array([*self.float_names, None], dtype=object)[:-1]
+        constant = names[spread <= largest * 1e-15]
+        if constant.size:
+            raise ValueError(
+                f"columns {join_names(constant.tolist())} are constant, which a Gaussian score cannot take: drop them"
+            )
+        beyond = names[~np.isfinite(squares * max(self.n_rows, 1))]
+        if beyond.size:
+            raise ValueError(
+                f"column(s) {join_names(beyond.tolist())} hold numbers whose squares are too large: give them another "
+                "unit"
+            )
+
+
+def read_mixed(
+    data: Frame | DiscreteTable, *, state_names: Mapping[Hashable, Sequence] | None = None, missing: str = "error"
+) -> MixedTable:
+    """Return the columns of a table as floats and states; missing cells are an error, or drop their rows.
+
+    Infinite cells, and what cannot be a state, are errors that name the columns.
+    """
+    if isinstance(data, DiscreteTable):
+        return MixedTable(data.columns, np.zeros(data.n_variables, bool), np.empty((0, data.n_rows)), data)
+    check_missing_option(missing, ("error", "drop"), " for a table with floats")
+    incomplete = data.missing_columns()
+    if incomplete and missing == "error":
+        raise MissingCellsError(incomplete, choices=("drop",))
+    if incomplete:
+        data = data.enough_complete_rows()
+    is_float = np.isin(np.arange(data.n_columns), [data.names.index(name) for name in data.float_columns])
+    numbers = np.empty((int(is_float.sum()), data.n_rows))
+    floats = [values for values, number in zip(data.columns, is_float, strict=True) if number]
+    for row, values in zip(numbers, floats, strict=True):
+        row[:] = float_cells(values)
+    infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if not np.isfinite(row).all()]
+    if infinite:
+        raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
+    others = [v for v in range(data.n_columns) if not is_float[v]]
+    part = Frame(tuple(data.names[v] for v in others), [data.columns[v] for v in others], data.n_rows)
+    unknown = [name for name in state_names or () if name not in data.names]
+    if unknown:
+        raise ValueError(f"state_names holds {join_names(unknown)}, which are no columns of the data")
+    declared = {name: states for name, states in (state_names or {}).items() if name in part.names}
+    table = part.encode(state_names=declared) if others else None
+    return MixedTable(tuple(data.names), is_float, numbers, table)

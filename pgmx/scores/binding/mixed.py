@@ -1,0 +1,78 @@
+"""pgmx's scores of floats beside states bound to a mixed table."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pgmx.data.mixed import MixedTable
+from pgmx.scores.binding.scoring import PriorMixin, strip_data
+from pgmx.scores.gains import GainSource
+from pgmx.scores.mixed.base import MixedScore, mixed_scorer
+from pgmx.scores.mixed.source import MixedTerms
+from pgmx.scores.priors import StructurePrior
+
+
+class MixedScoring(PriorMixin):
+    """One of pgmx's scores over a mixed table."""
+
+    def __init__(
+        self,
+        score: MixedScore,
+        mixed: MixedTable,
+        structure_prior: StructurePrior | None = None,
+        *,
+        weights: np.ndarray | None = None,
+    ):
+        mixed.refuse_constant(weights)
+        self.score = score
+        self.mixed = mixed
+        self.weights = weights
+        self.names = list(mixed.columns)
+        #: a reversal between a float and a state would change the number of parameters
+        self.equivalent: bool = not score.terms(2.0).discrete_children
+        self._set_prior(structure_prior)
+
+    @property
+    def terms(self) -> MixedTerms:
+        """The score's terms, with what a parameter costs under the structure prior."""
+        total = self.mixed.n_rows if self.weights is None else float(self.weights.sum())
+        terms = self.score.terms(total)
+        return replace(terms, penalty=terms.penalty + self.parameter_cost) if self.parameter_cost else terms
+
+    @property
+    def arc_mask(self) -> np.ndarray | None:
+        """The arcs that the score has, ``allowed[child, parent]``: none from floats to states."""
+        is_float = self.mixed.is_float
+        if self.score.terms(2.0).discrete_children or is_float.all() or not is_float.any():
+            return None
+        return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return the source of gains over the moments of configurations."""
+        return mixed_scorer(
+            self.mixed,
+            self.terms,
+            weights=self.weights,
+            allowed=allowed,
+            max_indegree=max_indegree,
+            deadline=deadline,
+            n_jobs=n_jobs,
+        )
+
+    def model(self, edges: list, **prior: float | None) -> Any:
+        """Raise: there is no network with parameters yet."""
+        raise AttributeError(
+            f"there is no network with parameters for what {type(self.score).__name__} scores, floats beside states: "
+            "model_ needs columns of states with a discrete score, or columns of floats"
+        )
+
+    def reweight(self, weights: np.ndarray) -> "MixedScoring":
+        """Return the same score on the weighted rows."""
+        weights = np.asarray(weights, dtype=float) if self.weights is None else self.weights * weights
+        return MixedScoring(self.score, self.mixed, self.structure_prior, weights=weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "score": strip_data(self.score)}

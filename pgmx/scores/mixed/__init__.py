@@ -1,0 +1,7 @@
+"""Scores of networks of floats beside states.
+
+- `sums`: moments of floats within the configurations of discrete columns, each summed once
+- `source`: gains of families of both kinds
+- `base`: the scores over a mixed table
+- `conditional_linear`: the score of conditional linear Gaussian networks
+"""

@@ -1,0 +1,107 @@
+"""The scores of networks of floats beside states over the moments of their configurations."""
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from math import inf
+from typing import Any, Self
+
+import numpy as np
+
+from pgmx.data import DiscreteTable, open_any
+from pgmx.data.mixed import MixedTable, read_mixed
+from pgmx.data.weights import combine_weights
+from pgmx.scores.compiled import CompiledScore, FamilyScorer
+from pgmx.scores.discrete.base import ScoreTerms, family_scorer
+from pgmx.scores.mixed.source import MixedGains, MixedTerms
+from pgmx.scores.mixed.sums import MixedSums
+from pgmx.statistics import pair_counts
+
+
+def mixed_scorer(
+    mixed: MixedTable,
+    terms: MixedTerms,
+    *,
+    weights: np.ndarray | None = None,
+    allowed: np.ndarray | None = None,
+    max_indegree: int | None = None,
+    deadline: float = inf,
+    n_jobs: int | None = None,
+) -> MixedGains:
+    """Return the source of gains of the conditional Gaussian families of a mixed table.
+
+    Arguments are those of :func:`pgmx.scores.gaussian_scorer`; no child is scored after `deadline`, a reading of
+    ``time.perf_counter``; pairs of columns of states are counted by `n_jobs` threads.
+    """
+    discrete = None
+    if mixed.table is not None:
+        table, products = mixed.table, weights
+        if weights is not None:
+            table, products = combine_weights(table, None, weights)
+        pairs = pair_counts(table, n_jobs=n_jobs) if products is None else None
+        of_states = ScoreTerms(penalty=terms.penalty)
+        discrete = family_scorer(table, of_states, weights=products, pairs=pairs)
+    return MixedGains(
+        MixedSums(mixed.numbers, mixed.table, weights),
+        terms,
+        mixed.is_float,
+        discrete=discrete,
+        allowed=allowed,
+        max_indegree=max_indegree,
+        deadline=deadline,
+        names=mixed.columns,
+    )
+
+
+class MixedScore(CompiledScore):
+    """Base of the decomposable scores of networks of floats beside states.
+
+    A subclass defines :meth:`terms`. The data are read once.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        Columns of finite floats, none constant, and columns of states; integers are states. It is kept as it is and
+        never changed.
+    state_names : dict, optional
+        States of some or all columns of states, in order.
+
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    mixed : MixedTable
+        The columns by kind.
+
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, or cells are missing or infinite; the message names it.
+    """
+
+    def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
+        self.data = data
+        self.state_names = state_names
+        opened = data if isinstance(data, DiscreteTable) else open_any(data, state_names=state_names)
+        self.mixed: MixedTable = self.prepare(read_mixed(opened, state_names=state_names))
+        self.mixed.refuse_constant()
+        self.variables = list(self.mixed.columns)
+
+    @classmethod
+    def from_mixed(cls, mixed: MixedTable) -> Self:
+        """Return the score of a table that is read already, options at their defaults; its `data` is None."""
+        score = cls.__new__(cls)
+        score.data = score.state_names = None
+        score.mixed = score.prepare(mixed)
+        score.variables = list(mixed.columns)
+        return score
+
+    def prepare(self, mixed: MixedTable) -> MixedTable:
+        """Return the table that is scored."""
+        return mixed
+
+    @abstractmethod
+    def terms(self, n_rows: float) -> MixedTerms:
+        """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
+
+    def _make_scorer(self) -> FamilyScorer:
+        return mixed_scorer(self.mixed, self.terms(self.mixed.n_rows))

@@ -1,0 +1,102 @@
+"""The Bayesian information criterion of conditional linear Gaussian networks."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+from pgmx._ext import _families, _mixed
+from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.source import MixedTerms
+
+
+class BICCondLinearGauss(MixedScore):
+    r"""BIC of conditional linear Gaussian networks: a regression per configuration of the discrete parents.
+
+    .. math::
+        \mathrm{BIC}(x \mid D, C) = \sum_d \left[ -\frac{N_d}{2} \ln 2 \pi \frac{\mathrm{SSE}_d}{m_d}
+        - \frac{m_d}{2} \right] - \frac{\ln N}{2}\, q\, (|C| + 2)
+
+    in nats, for a float x with the discrete parents D and the floats C: :math:`\mathrm{SSE}_d` is the residual sum of
+    squares of a regression of x on C with intercept in the :math:`N_d` rows of configuration d, q the number of
+    configurations of declared states, and :math:`m_d = N_d`, or :math:`N_d - |C| - 1` for ``variance="unbiased"``. A
+    column of states has the discrete :class:`BIC`, and no parents among the floats.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        Columns of finite floats, none constant, and columns of states; integers are states.
+    state_names : dict, optional
+        States of some or all columns of states, in order; may hold states that never occur.
+    variance : {"likelihood", "unbiased"}, default="likelihood"
+        Divisor of the residual sum of squares: the rows, which is the maximum of the likelihood, or the rows less the
+        coefficients, as bnlearn and pybnesian take it.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether floats may be parents of states. The model of Lauritzen has no such arcs; where they are allowed, they
+        are scored by the ratio of :class:`LogLikelihoodCondGauss`, which rewards them without bound.
+
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    mixed : MixedTable
+        The columns by kind.
+
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+
+    Notes
+    -----
+    A family scores minus infinity where a configuration that occurs has no more rows than coefficients (floats among
+    the parents, and one), or where a column has a residual variance, given the others, under 1e-10 of its variance in
+    the table: its likelihood has no maximum there. Configurations without rows cost their parameters only.
+
+    A family costs one pass over the rows for each eight products of its floats, and k³ / 6 multiplications for each
+    configuration.
+
+    References
+    ----------
+    .. [1] Lauritzen, S. L. and Wermuth, N. (1989). Graphical models for associations between variables, some of which
+       are qualitative and some quantitative. Annals of Statistics 17, 31-57.
+    .. [2] Scutari, M. (2010). Learning Bayesian networks with the bnlearn R package. Journal of Statistical Software
+       35(3).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"k": ["a"] * 4 + ["b"] * 4, "x": [0.0, 1.0, 0.0, 1.0, 5.0, 5.5, 5.0, 5.5]})
+    >>> score = BICCondLinearGauss(data)
+    >>> round(score.local_score("x", ("k",)), 3), round(score.local_score("x", ()), 3)
+    (-7.194, -20.303)
+    >>> score.local_score("k", ("x",))
+    -inf
+    """
+
+    variance: str = "likelihood"
+    discrete_children: str = "forbidden"
+
+    _tags = {"name": "bic-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
+
+    def __init__(
+        self,
+        data: Any,
+        state_names: Mapping[Hashable, Sequence] | None = None,
+        *,
+        variance: Literal["likelihood", "unbiased"] = "likelihood",
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
+    ):
+        if variance not in ("likelihood", "unbiased"):
+            raise ValueError(f"variance must be 'likelihood' or 'unbiased', got {variance!r}")
+        if discrete_children not in ("forbidden", "allowed"):
+            raise ValueError(f"discrete_children must be 'forbidden' or 'allowed', got {discrete_children!r}")
+        self.variance = variance
+        self.discrete_children = discrete_children
+        super().__init__(data, state_names)
+
+    def terms(self, n_rows: float) -> MixedTerms:
+        """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
+        return MixedTerms(
+            divisor=_mixed.UNBIASED if self.variance == "unbiased" else _mixed.LIKELIHOOD,
+            penalty=0.5 * _families.natural_log(n_rows),
+            discrete_children=self.discrete_children == "allowed",
+        )

@@ -1,0 +1,257 @@
+"""Gains of families of floats and states."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, log10
+from time import perf_counter
+
+import numpy as np
+
+from pgmx._ext import _mixed
+from pgmx.scores.gains import GainSource
+from pgmx.scores.mixed.sums import MixedSums
+
+_NONE = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class MixedTerms:
+    """The terms of a conditional Gaussian score.
+
+    `divisor` is what a residual sum of squares is divided by, as `pgmx._ext._mixed` numbers it; `penalty` what a free
+    parameter costs; `discrete_children` whether floats may be parents of states; `seen_states` whether parameters are
+    counted for the states that occur only.
+    """
+
+    divisor: int = _mixed.LIKELIHOOD
+    penalty: float = 0.0
+    discrete_children: bool = False
+    seen_states: bool = False
+
+
+class MixedGains:
+    """Scores of the families of a mixed table, and what each change of one arc gains.
+
+    Families of states alone are scored by `discrete`, a source of gains over the columns of states; all others by the
+    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. No additions to a child are scored after
+    `deadline`. Gains are rounded as in the compiled scorers.
+    """
+
+    def __init__(
+        self,
+        sums: MixedSums,
+        terms: MixedTerms,
+        is_float: np.ndarray,
+        *,
+        discrete: GainSource | None,
+        allowed: np.ndarray | None = None,
+        max_indegree: int | None = None,
+        deadline: float = inf,
+        names: Sequence | None = None,
+    ):
+        self.sums = sums
+        self.terms = terms
+        self.discrete = discrete
+        self.n = len(is_float)
+        self.is_float = is_float
+        self.positions = np.where(is_float, np.cumsum(is_float), np.cumsum(~is_float)) - 1
+        self.floats, self.states = np.flatnonzero(is_float), np.flatnonzero(~is_float)
+        self.max_indegree = self.n if max_indegree is None else max_indegree
+        self.deadline = deadline
+        self.names = range(self.n) if names is None else names
+        self.allowed: np.ndarray | None = None
+        self.restrict(allowed)
+        largest = 1.0
+        for child in range(self.n):
+            alone = abs(self.family_score(child, _NONE))
+            largest = max(largest, alone if isfinite(alone) else 1.0)
+        self._decimals = max(10 - ceil(log10(largest)), 5)
+
+    # ---- the interface of a source of gains ----
+
+    def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
+        """Fill the gains and scores of the graph without arcs."""
+        for child in range(self.n):
+            scores[child] = self.rescore(child, _NONE, gains)
+
+    def restrict(self, allowed: np.ndarray | None) -> None:
+        """Replace the mask of allowed arcs; None allows all."""
+        self.allowed = allowed
+        if self.discrete is not None:
+            square = np.ix_(self.states, self.states)
+            self.discrete.restrict(None if allowed is None else np.ascontiguousarray(allowed[square]))
+
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of a family."""
+        states, floats = self._split(parents)
+        if not self.is_float[child] and not floats:
+            return self._discrete().family_score(int(self.positions[child]), np.array(states, dtype=np.int32))
+        if not self.is_float[child] and not self.terms.discrete_children:
+            return -inf
+        return self._score(child, states, floats)
+
+    def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
+        """Fill the gains of `child` and return its family score."""
+        row = gains[child]
+        row[:] = -inf
+        states, floats = self._split(parents)
+        now = self.family_score(child, parents)
+        if not isfinite(now):
+            raise ValueError(
+                f"{self.names[child]!r} with the parents {[self.names[p] for p in parents.tolist()]!r} has the score "
+                f"{now}: some configuration of the states has too few rows for a regression, or a column that the "
+                "others determine; drop these edges from start_dag and the required ones, or merge rare states"
+            )
+        in_time = perf_counter() <= self.deadline
+        candidates = self._candidates(child, parents) if in_time else np.zeros(self.n, dtype=bool)
+        of_states = not self.is_float[child] and not floats
+        if not of_states:
+            self._fill_deletions(child, states, floats, row)
+            self._fill_states(child, states, floats, row, candidates)
+        if self.is_float[child] or self.terms.discrete_children:
+            self._fill_floats(child, states, floats, row, candidates)
+        row -= now
+        np.round(row, self._decimals, out=row)
+        if of_states:
+            row[self.states] = self._discrete_gains(child, states, bool(candidates.any()))
+        return now
+
+    # ---- families ----
+
+    def _split(self, parents: np.ndarray) -> tuple[tuple[int, ...], list[int]]:
+        """Return the parents as positions among the columns of states and among those of floats."""
+        is_float = self.is_float[parents]
+        return tuple(self.positions[parents[~is_float]].tolist()), self.positions[parents[is_float]].tolist()
+
+    def _discrete(self) -> GainSource:
+        assert self.discrete is not None
+        return self.discrete
+
+    def _candidates(self, child: int, parents: np.ndarray) -> np.ndarray:
+        allowed = np.full(self.n, len(parents) < self.max_indegree)
+        if self.allowed is not None:
+            allowed &= self.allowed[child] != 0
+        allowed[child] = False
+        allowed[parents] = False
+        return allowed
+
+    def _cost(self, child: int, states: tuple[int, ...], n_floats: int) -> float:
+        """Return the penalty of a family."""
+        n_cells = float(np.prod([self.sums.cards[d] for d in states], dtype=float))
+        if self.is_float[child]:
+            return self.terms.penalty * n_cells * (n_floats + 2)
+        free = self.sums.cards[self.positions[child]] - 1
+        return self.terms.penalty * n_cells * free * (n_floats + 2 if n_floats else 1)
+
+    def _score(self, child: int, states: tuple[int, ...], floats: list[int]) -> float:
+        """Return the score of a float, or of a state with parents among the floats."""
+        v = int(self.positions[child])
+        if self.is_float[child]:
+            terms = self._regress(v, self.sums.moments(states, [*floats, v])[None])[0]
+        else:
+            joint = tuple(sorted((*states, v)))
+            moments = self.sums.moments(joint, floats)
+            terms = self._condense(moments, self.sums.pool(moments, joint, v), len(floats))
+        return float(terms) - self._cost(child, states, len(floats))
+
+    def _regress(self, v: int, moments: np.ndarray) -> np.ndarray:
+        """Return the log-likelihoods of the float v, the last of the columns, for (K, q, M) packed moments."""
+        m = _count_columns(moments.shape[-1])
+        flat, starts = _flatten(moments)
+        terms = _mixed.regression_terms(flat, starts, m, self.terms.divisor)
+        return terms - self.sums.n * np.log(self.sums.scale[v])
+
+    def _condense(self, joint: np.ndarray, parents: np.ndarray, m: int) -> float:
+        """Return the log-likelihood of a state: its configurations with those of its parents, less the latter's."""
+        terms = 0.0
+        for moments, sign in ((joint, 1.0), (parents, -1.0)):
+            counts = moments[:, 0]
+            terms += sign * float(np.sum(counts * np.log(np.where(counts > 0, counts, 1.0))))
+            divisor = _mixed.SAMPLE if self.terms.divisor == _mixed.SAMPLE else _mixed.LIKELIHOOD
+            density = float(_mixed.density_terms(*_flatten(moments[None]), m, divisor)[0])
+            if not isfinite(density):
+                return -inf
+            terms += sign * density
+        return terms
+
+    # ---- the row of a child: scores of its families after each change ----
+
+    def _discrete_gains(self, child: int, states: tuple[int, ...], additions: bool) -> np.ndarray:
+        """Return the gains of a state among states, from the source of these."""
+        source, v = self._discrete(), int(self.positions[child])
+        gains = np.empty((len(self.states), len(self.states)))
+        source.max_indegree = self.max_indegree if additions else 0  # type: ignore[attr-defined]
+        source.rescore(v, np.array(states, dtype=np.int32), gains)
+        return gains[v]
+
+    def _fill_deletions(self, child: int, states: tuple[int, ...], floats: list[int], row: np.ndarray) -> None:
+        v = int(self.positions[child])
+        for u in floats:
+            rest = [w for w in floats if w != u]
+            parent = self.floats[u]
+            if self.is_float[child] or rest:
+                row[parent] = self._score(child, states, rest)
+            else:
+                row[parent] = self._discrete().family_score(v, np.array(states, dtype=np.int32))
+        for d in states:
+            rest_of_states = tuple(e for e in states if e != d)
+            if self.is_float[child]:
+                moments = self.sums.pool(self.sums.moments(states, [*floats, v]), states, d)
+                score = float(self._regress(v, moments[None])[0]) - self._cost(child, rest_of_states, len(floats))
+            else:
+                score = self._score(child, rest_of_states, floats)
+            row[self.states[d]] = score
+
+    def _fill_floats(
+        self, child: int, states: tuple[int, ...], floats: list[int], row: np.ndarray, candidates: np.ndarray
+    ) -> None:
+        ids = np.flatnonzero(candidates & self.is_float)
+        if not len(ids):
+            return
+        v, others = int(self.positions[child]), self.positions[ids]
+        if self.is_float[child]:
+            terms = self._regress(v, self.sums.moments_with_floats(states, floats, others, v))
+        else:
+            joint = tuple(sorted((*states, v)))
+            moments = self.sums.moments_with_floats(joint, floats, others)
+            pooled = self.sums.pool(np.ascontiguousarray(moments.transpose(1, 0, 2)), joint, v).transpose(1, 0, 2)
+            m = len(floats) + 1
+            terms = np.array([self._condense(a, b, m) for a, b in zip(moments, pooled, strict=True)])
+        row[ids] = terms - self._cost(child, states, len(floats) + 1)
+
+    def _fill_states(
+        self, child: int, states: tuple[int, ...], floats: list[int], row: np.ndarray, candidates: np.ndarray
+    ) -> None:
+        ids = np.flatnonzero(candidates & ~self.is_float)
+        if not len(ids):
+            return
+        v = int(self.positions[child])
+        if self.is_float[child]:
+            moments = self.sums.moments_by_state(states, [*floats, v])
+            starts = self.sums.offsets * moments.shape[1]
+            m = len(floats) + 1
+            terms = _mixed.regression_terms(_flatten(moments)[0], starts, m, self.terms.divisor)
+            scores = terms - self.sums.n * np.log(self.sums.scale[v])
+        else:
+            scores = np.full(len(self.states), -inf)
+            joint = tuple(sorted((*states, v)))
+            moments = self.sums.moments_by_state(joint, floats)
+            for d in self.positions[ids]:
+                part = np.ascontiguousarray(moments[self.sums.offsets[d] : self.sums.offsets[d + 1]].transpose(1, 0, 2))
+                pooled = self.sums.pool(part, joint, v)
+                width = part.shape[-1]
+                scores[d] = self._condense(part.reshape(-1, width), pooled.reshape(-1, width), len(floats))
+        for u in ids:
+            d = int(self.positions[u])
+            row[u] = scores[d] - self._cost(child, (*states, d), len(floats))
+
+
+def _flatten(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return packed moments (K, q, M) as rows, and where each of the K ranges starts."""
+    k, q, width = moments.shape
+    return np.ascontiguousarray(moments).reshape(k * q, width), np.arange(k + 1, dtype=np.int64) * q
+
+
+def _count_columns(width: int) -> int:
+    """Return m where 1 + m + m (m + 1) / 2 packed moments are `width`."""
+    return int((np.sqrt(1 + 8.0 * width) - 3) / 2 + 0.5)

@@ -1,0 +1,233 @@
+"""Moments of floats within the configurations of discrete columns, each summed once and kept for other families."""
+
+from math import prod
+
+import numpy as np
+
+from pgmx._ext import _mixed
+from pgmx.data import DiscreteTable
+
+#: Bytes of sums that are kept; the least recently used are dropped.
+SUM_MEMORY = 1 << 28
+
+#: Discrete columns are coded together as long as their joint configurations are no more than this.
+GROUP_CELLS = 64
+
+#: More configurations of the parents than this are numbered anew, those that occur.
+MOST_GRID_CELLS = 4096
+
+_ONE = np.ones(1, dtype=np.int64)
+
+
+class ConfigurationSums:
+    """Sums over the rows of each configuration of a set of discrete columns; made by `MixedSums`.
+
+    `cells` is the configuration of each row, None for the empty set, and `digits`, int64 (q, number of columns), the
+    states of each configuration.
+    """
+
+    def __init__(self, cells: np.ndarray | None, digits: np.ndarray):
+        self.cells = cells
+        self.digits = digits
+        self.n_cells = len(digits)
+        self.pairs: dict[tuple[int, int], np.ndarray] = {}  # (q,) of a pair of columns
+        self.rows: dict[int, np.ndarray] = {}  # (q, p) of a column with all others; -1 of ones
+        self.squares: np.ndarray | None = None  # (q, p)
+        self.states: dict[tuple[int, int], np.ndarray] = {}  # (q, S) by state of every discrete column
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of what is kept."""
+        sums = [*self.pairs.values(), *self.rows.values(), *self.states.values()]
+        return sum(array.nbytes for array in sums) + self.digits.nbytes + getattr(self.cells, "nbytes", 0)
+
+
+class MixedSums:
+    """Weighted sums of products of standardised columns of floats, by configurations of columns of states.
+
+    `numbers` are the columns of floats, (p, N), which are standardised here; `table` holds the columns of states of the
+    same rows, `weights`, (N,), those of the rows; at most `memory` bytes of sums are kept.
+    """
+
+    def __init__(
+        self,
+        numbers: np.ndarray,
+        table: DiscreteTable | None,
+        weights: np.ndarray | None = None,
+        memory: int = SUM_MEMORY,
+    ):
+        self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        self.n = float(numbers.shape[1] if self.weights is None else self.weights.sum())
+        self.numbers = np.array(numbers, dtype=np.float64, order="C")
+        shares = None if self.weights is None else self.weights / self.n
+        mean = self.numbers.mean(axis=1) if shares is None else self.numbers @ shares
+        self.numbers -= mean[:, None]
+        squares = self.numbers**2
+        self.scale = np.sqrt(squares.mean(axis=1) if shares is None else squares @ shares)
+        self.numbers /= self.scale[:, None]
+        self.p = len(numbers)
+        self.cards = [] if table is None else table.cardinalities.tolist()
+        self.codes = np.empty((0, numbers.shape[1]), np.uint16) if table is None else table.codes.astype(np.uint16)
+        self.offsets = np.concatenate([[0], np.cumsum(self.cards, dtype=np.int64)])
+        self.memory = memory
+        self._kept: dict[tuple[int, ...], ConfigurationSums] = {}
+        self._groups: dict[int, tuple[list[list[int]], np.ndarray, np.ndarray]] = {}
+
+    def configurations(self, states: tuple[int, ...]) -> ConfigurationSums:
+        """Return what is kept of a set of discrete columns, ascending positions."""
+        sums = self._kept.pop(states, None)
+        if sums is None:
+            sums = self._number_cells(states)
+            total = sums.n_bytes + sum(kept.n_bytes for kept in self._kept.values())
+            while self._kept and total > self.memory:
+                total -= self._kept.pop(next(iter(self._kept))).n_bytes
+        self._kept[states] = sums
+        return sums
+
+    def moments(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
+        """Return the packed moments of columns of floats in each configuration, as the kernel takes them."""
+        sums = self.configurations(states)
+        pairs = list_pairs(floats)
+        self._sum_pairs(sums, [pair for pair in pairs if _order(pair) not in sums.pairs])
+        return np.stack([sums.pairs[_order(pair)] for pair in pairs], axis=1)
+
+    def moments_with_floats(
+        self, states: tuple[int, ...], floats: list[int], candidates: np.ndarray, last: int | None = None
+    ) -> np.ndarray:
+        """Return the packed moments of `floats`, one candidate each and the `last` column, (candidates, q, M)."""
+        sums = self.configurations(states)
+        after = [] if last is None else [last]
+        missing = [v for v in (-1, *floats, *after) if v not in sums.rows]
+        squares = sums.squares
+        if squares is None:
+            squares = sums.squares = self._sum(sums, [(u, u) for u in range(self.p)])
+        if missing:
+            rows = self._sum(sums, [(v, u) for v in missing for u in range(self.p)])
+            sums.rows.update(zip(missing, np.split(rows, len(missing), axis=1), strict=True))
+        family = [*floats, None, *after]
+        columns = []
+        for left, right in list_pairs(family):
+            if left is None and right is None:
+                values = squares[:, candidates]
+            elif left is None or right is None:
+                values = sums.rows[right if left is None else left][:, candidates]
+            elif (left, right) == (-1, -1):
+                values = self.moments(states, [])
+            else:
+                values = sums.rows[left][:, right, None]
+            columns.append(np.broadcast_to(values, (sums.n_cells, len(candidates))))
+        return np.ascontiguousarray(np.stack(columns, axis=2).transpose(1, 0, 2))
+
+    def moments_by_state(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
+        """Return the packed moments by state of every discrete column besides, (S, q, M), S states in all."""
+        sums = self.configurations(states)
+        pairs = [_order(pair) for pair in list_pairs(floats)]
+        missing = [pair for pair in pairs if pair not in sums.states]
+        if missing:
+            self._sum_by_state(sums, missing)
+        return np.ascontiguousarray(np.stack([sums.states[pair] for pair in pairs], axis=2).transpose(1, 0, 2))
+
+    def pool(self, moments: np.ndarray, states: tuple[int, ...], dropped: int) -> np.ndarray:
+        """Return moments (q, ...) of the configurations without one of their columns."""
+        digits = self.configurations(states).digits
+        rest = np.delete(digits, states.index(dropped), axis=1)
+        key = np.zeros(len(rest), dtype=np.int64)
+        for column in rest.T:  # the configurations are few, and numbered in the order of their digits
+            key = np.unique(key * (int(column.max()) + 1) + column, return_inverse=True)[1]
+        pooled = np.zeros((int(key.max()) + 1, *moments.shape[1:]))
+        np.add.at(pooled, key, moments)
+        return pooled
+
+    # ---- passes over the rows ----
+
+    def _number_cells(self, states: tuple[int, ...]) -> ConfigurationSums:
+        cells: np.ndarray | None = None
+        digits = np.empty((1, 0), dtype=np.int64)
+        for d in states:
+            column = self.codes[d].astype(np.uint32)
+            key = column if cells is None else cells * np.uint32(self.cards[d]) + column
+            digits = np.column_stack([np.repeat(digits, self.cards[d], axis=0), _tile(self.cards[d], len(digits))])
+            if len(digits) > MOST_GRID_CELLS:
+                occurs = np.bincount(key, minlength=len(digits)) > 0
+                key = (np.cumsum(occurs, dtype=np.uint32) - np.uint32(1))[key]
+                digits = digits[occurs]
+            cells = key
+        return ConfigurationSums(cells, digits)
+
+    def _sum(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> np.ndarray:
+        """Return the sums of products of pairs of columns, (q, pairs)."""
+        if sums.cells is None and self.p and len(pairs) > 1:
+            return self._sum_all_rows(pairs)
+        ids = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        return _mixed.sum_products(self.numbers, self.weights, sums.cells, sums.n_cells, None, _ONE, ids)
+
+    def _sum_all_rows(self, pairs: list[tuple[int, int]]) -> np.ndarray:
+        if not hasattr(self, "_cross"):
+            columns = np.concatenate([self.numbers, np.ones((1, self.numbers.shape[1]))])
+            weighted = columns if self.weights is None else columns * self.weights
+            self._cross = weighted @ columns.T  # -1, the column of ones, is the last
+        ids = np.array(pairs, dtype=np.int64)
+        return self._cross[ids[:, 0], ids[:, 1]][None, :]
+
+    def _sum_pairs(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
+        pairs = list(dict.fromkeys(_order(pair) for pair in pairs))
+        wanted = []
+        for left, right in pairs:
+            if left in sums.rows and right >= 0:
+                sums.pairs[left, right] = sums.rows[left][:, right]
+            elif right in sums.rows and left >= 0:
+                sums.pairs[left, right] = sums.rows[right][:, left]
+            else:
+                wanted.append((left, right))
+        if wanted:
+            sums.pairs.update(zip(wanted, self._sum(sums, wanted).T, strict=True))
+
+    def _sum_by_state(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
+        members, codes, sizes = self._group(max(1, GROUP_CELLS // sums.n_cells))
+        ids = np.array(pairs, dtype=np.int32)
+        totals = _mixed.sum_products(self.numbers, self.weights, sums.cells, sums.n_cells, codes, sizes, ids)
+        by_state = np.empty((sums.n_cells, int(self.offsets[-1]), len(pairs)))
+        start = 0
+        for group, size in zip(members, sizes.tolist(), strict=True):
+            cards = [self.cards[d] for d in group]
+            part = totals[start : start + sums.n_cells * size].reshape(sums.n_cells, *cards, len(pairs))
+            start += sums.n_cells * size
+            for axis, d in enumerate(group):
+                others = tuple(1 + a for a in range(len(group)) if a != axis)
+                by_state[:, self.offsets[d] : self.offsets[d + 1]] = part.sum(axis=others)
+        for k, pair in enumerate(pairs):
+            sums.states[pair] = np.ascontiguousarray(by_state[:, :, k])
+
+    def _group(self, most: int) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+        """Return groups of discrete columns of at most `most` joint configurations, their codes and their sizes."""
+        members: list[list[int]] = []
+        for d, card in enumerate(self.cards):
+            if members and prod(self.cards[e] for e in members[-1]) * card <= most:
+                members[-1].append(d)
+            else:
+                members.append([d])
+        key = len(members)
+        if key not in self._groups:
+            codes = np.empty((len(members), self.codes.shape[1]), dtype=np.uint16)
+            for row, group in zip(codes, members, strict=True):
+                row[:] = self.codes[group[0]]
+                for d in group[1:]:
+                    row *= np.uint16(self.cards[d])
+                    row += self.codes[d]
+            sizes = np.array([prod(self.cards[d] for d in group) for group in members], dtype=np.int64)
+            self._groups[key] = members, codes, sizes
+        return self._groups[key]
+
+
+def list_pairs(floats: list) -> list[tuple]:
+    """Return the pairs of columns of packed moments: ones with themselves, with each column, then column by column."""
+    ones = [(-1, -1), *((-1, v) for v in floats)]
+    return ones + [(v, w) for i, v in enumerate(floats) for w in floats[i:]]
+
+
+def _order(pair: tuple[int, int]) -> tuple[int, int]:
+    return pair if pair[0] <= pair[1] else (pair[1], pair[0])
+
+
+def _tile(card: int, repeats: int) -> np.ndarray:
+    return np.tile(np.arange(card), repeats)
