@@ -22,6 +22,7 @@ KERNELS = {
         "_branching",
         "_edge_heap",
         "_edge_ids",
+        "_grow_shrink",
         "_order_climb",
         "_parent_sets",
         "_subsets",

@@ -83,8 +83,11 @@ cdef class FamilyScorer(Scorer):
         Names of the variables, for messages.
     """
 
+    cdef public double least_gain       # additions that provably gain less may have the gain -inf
     cdef Workspace work
+    cdef double headroom                # most that a parent can add to the likelihood of the row's child
     cdef bint equivalent
+    cdef double *entropies              # of each variable, times the rows; inf where the score bounds nothing
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
 
     def __cinit__(
@@ -112,6 +115,7 @@ cdef class FamilyScorer(Scorer):
         cdef double whole
         cdef Py_ssize_t v
         self.set_up(codes.shape[0], allowed, max_indegree, names)
+        self.least_gain = -INFINITY
         self.work.n = self.n
         self.work.table.n_rows = codes.shape[1]
         self.work.table.n_words = planes.shape[1]
@@ -139,7 +143,9 @@ cdef class FamilyScorer(Scorer):
         self.work.state_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.work.pair_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.self_terms = <double *>calloc(self.n, sizeof(double))
-        if not (self.work.memo and self.work.state_offsets and self.work.pair_offsets and self.self_terms):
+        self.entropies = <double *>calloc(self.n, sizeof(double))
+        if not (self.self_terms and self.entropies and self.work.memo and self.work.state_offsets
+                and self.work.pair_offsets):
             raise MemoryError("cannot allocate the family scorer")
         for v in range(self.n):
             self.work.memo[v].n_parents = -1
@@ -151,6 +157,7 @@ cdef class FamilyScorer(Scorer):
                 cell_terms(&self.work.terms, 1, cardinalities[v]), marginals_of(&self.work, v), cardinalities[v]
             )
             whole = term(config_terms(&self.work.terms, 1, cardinalities[v]), self.work.terms.n_rows)
+            self.entropies[v] = INFINITY if dirichlet else whole - self.self_terms[v]
             self.alone[v] = self.self_terms[v] - whole - penalty * (cardinalities[v] - 1)
 
     def __dealloc__(self):
@@ -162,6 +169,7 @@ cdef class FamilyScorer(Scorer):
         free(self.work.state_offsets)
         free(self.work.pair_offsets)
         free(self.self_terms)
+        free(self.entropies)
         free_terms(&self.work.terms)
         free_cells(&self.work.cells)
         free_merge(&self.work.merge)
@@ -342,6 +350,9 @@ cdef class FamilyScorer(Scorer):
         if k >= self.max_indegree:
             drop_memo(&self.work, child)
             return row.score
+        self.headroom = INFINITY
+        if not self.work.terms.dirichlet:   # no log-likelihood is positive
+            self.headroom = -row.score - self.work.terms.penalty * row.q * (row.r - 1)
         n_candidates = self.choose_candidates(&row)
         choose_inheritance(&self.work, &row, n_candidates)
         sort_cells_by_size(&self.work, &row)
@@ -356,6 +367,9 @@ cdef class FamilyScorer(Scorer):
         if not self.is_allowed(row.child, u):
             return False
         if row.q * row.r * self.work.table.cards[u] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
+            return False
+        if self.work.terms.penalty * row.q * (row.r - 1) * (self.work.table.cards[u] - 1) + self.least_gain \
+                > min(self.headroom, self.entropies[u]):
             return False
         for i in range(row.k):
             if row.parents[i] == u:

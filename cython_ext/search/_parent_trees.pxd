@@ -2,43 +2,39 @@
 #
 # A node is a set of parents with the additions that gain, best first, and what each deletion leads to. Nodes stand in a
 # hash table of open addressing, by a Zobrist hash of child and parents; they stay where they are until all are dropped.
+# A node is one block of memory: the walks of a search are bound by what they read.
 # Reference: Andrews et al. (2023), section 4 (grow-shrink trees); Zobrist (1970), technical report 88, Wisconsin.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memset
 
 
-cdef struct Branch:             # a family with one parent more, and its score
-    double score
+cdef struct Branch:             # a parent to add, while the branches of a node are sorted
+    double score                # of the wider family
     int64_t priority
     int parent
-    Node *node                  # NULL until it is visited
 
 
 cdef struct Node:
     double score                # structure prior included
+    double best_branch          # the first of `scores`, -inf where no addition gains
+    double best_exchange        # the highest best_branch of `reduced`; NaN until all of them are known
     uint64_t hash
-    Branch *branches            # additions that gain, best first
-    double *reduced_scores      # of the family without each parent, -inf where it is required
-    Node **reduced              # the node without each parent, NULL until it is visited
     Node *shrunk                # where deleting parents ends, NULL until it is known
     int child, n_parents, n_branches
+    uint64_t *reach             # bits of the parents to add
+    double *scores              # of the families with one parent more, best first
+    double *reduced_scores      # of the family without each parent, -inf where it is required
+    Node **branches             # NULL until it is visited
+    Node **reduced              # the node without each parent, NULL until it is visited
+    int *additions              # the parents to add, best first
     int *parents                # ascending
 
 
 cdef struct Trees:
     Node **slots
     Py_ssize_t n_slots, n_nodes, bytes
-
-
-cdef struct Place:              # an order and the families of its graph, all by variable but the order itself
-    int *order
-    int *rank
-    Node **families
-    uint64_t *chosen            # (n, words): predecessors that the way to the family took
-    uint64_t *wanted            # (n, words): other variables that it would have taken
-    double score
 
 
 cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
@@ -54,6 +50,28 @@ cdef inline bint init_trees(Trees *trees) noexcept nogil:
     trees.n_slots, trees.n_nodes, trees.bytes = 1024, 0, 0
     trees.slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
     return trees.slots != NULL
+
+
+cdef inline Py_ssize_t size_of_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    # Bytes of a node with k parents and m branches.
+    return sizeof(Node) + words * sizeof(uint64_t) + (k + m) * (sizeof(double) + sizeof(Node *) + sizeof(int))
+
+
+cdef inline Node *make_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    # A node with room for k parents and m branches, all zero; NULL where memory is short.
+    cdef Node *node = <Node *>malloc(size_of_node(words, k, m))
+    if node == NULL:
+        return NULL
+    memset(node, 0, size_of_node(words, k, m))
+    node.n_parents, node.n_branches = <int>k, <int>m
+    node.reach = <uint64_t *>(node + 1)
+    node.scores = <double *>(node.reach + words)
+    node.reduced_scores = node.scores + m
+    node.branches = <Node **>(node.reduced_scores + k)
+    node.reduced = node.branches + m
+    node.additions = <int *>(node.reduced + k)
+    node.parents = node.additions + m
+    return node
 
 
 cdef inline Py_ssize_t find_slot(
@@ -73,7 +91,7 @@ cdef inline Py_ssize_t find_slot(
     return slot
 
 
-cdef inline bint store_node(Trees *trees, Node *node, Py_ssize_t slot) noexcept nogil:
+cdef inline bint store_node(Trees *trees, Node *node, Py_ssize_t slot, Py_ssize_t words) noexcept nogil:
     # Puts a node into its slot; False, and the node is not stored, where memory is short.
     cdef Node **previous = trees.slots
     cdef Node **wider
@@ -92,56 +110,13 @@ cdef inline bint store_node(Trees *trees, Node *node, Py_ssize_t slot) noexcept 
         slot = find_slot(trees, node.hash, node.child, node.parents, node.n_parents)
     trees.slots[slot] = node
     trees.n_nodes += 1
-    trees.bytes += sizeof(Node) + node.n_branches * sizeof(Branch)
-    trees.bytes += (node.n_parents + 1) * (sizeof(int) + sizeof(double) + sizeof(Node *)) + 64  # of the allocator
+    trees.bytes += size_of_node(words, node.n_parents, node.n_branches) + 64  # of the allocator and the slots
     return True
-
-
-cdef inline void free_node(Node *node) noexcept nogil:
-    free(node.branches)
-    free(node.reduced_scores)
-    free(node.reduced)
-    free(node.parents)
-    free(node)
 
 
 cdef inline void drop_nodes(Trees *trees) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(trees.n_slots if trees.slots != NULL else 0):
-        if trees.slots[i] != NULL:
-            free_node(trees.slots[i])
-            trees.slots[i] = NULL
+        free(trees.slots[i])
+        trees.slots[i] = NULL
     trees.n_nodes = trees.bytes = 0
-
-
-cdef inline bint init_place(Place *place, Py_ssize_t n, Py_ssize_t words) noexcept nogil:
-    # False where memory is short; call free_place() in both cases.
-    place.order = <int *>calloc(n + 1, sizeof(int))
-    place.rank = <int *>calloc(n + 1, sizeof(int))
-    place.families = <Node **>calloc(n + 1, sizeof(Node *))
-    place.chosen = <uint64_t *>calloc(n * words + 1, sizeof(uint64_t))
-    place.wanted = <uint64_t *>calloc(n * words + 1, sizeof(uint64_t))
-    return (
-        place.order != NULL
-        and place.rank != NULL
-        and place.families != NULL
-        and place.chosen != NULL
-        and place.wanted != NULL
-    )
-
-
-cdef inline void copy_place(Place *to, const Place *origin, Py_ssize_t n, Py_ssize_t words) noexcept nogil:
-    memcpy(to.order, origin.order, n * sizeof(int))
-    memcpy(to.rank, origin.rank, n * sizeof(int))
-    memcpy(to.families, origin.families, n * sizeof(Node *))
-    memcpy(to.chosen, origin.chosen, n * words * sizeof(uint64_t))
-    memcpy(to.wanted, origin.wanted, n * words * sizeof(uint64_t))
-    to.score = origin.score
-
-
-cdef inline void free_place(Place *place) noexcept nogil:
-    free(place.order)
-    free(place.rank)
-    free(place.families)
-    free(place.chosen)
-    free(place.wanted)

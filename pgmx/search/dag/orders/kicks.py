@@ -1,10 +1,13 @@
 """Climbs over orders, again and again from where some variables were moved to random places."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD
+from pgmx._ext._families import FamilyScorer
 from pgmx._ext._order_climb import OrderClimb
 from pgmx.runs.snapshot import Snapshot
 from pgmx.scores.gains import RowCache
@@ -29,6 +32,7 @@ class OrderSearch:
 
     def __init__(self, state: DagState, course: Course, *, required: np.ndarray, seed: int):
         source = state.source.source if isinstance(state.source, RowCache) else state.source
+        self._scorer = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
         self._climb = OrderClimb(
             source,
@@ -46,6 +50,22 @@ class OrderSearch:
         An order that is as good is taken too, since it leads elsewhere. Kick j draws from ``[seed, number]`` and j, so
         that a search that is resumed goes on as it would have.
         """
+        with self._without_losses():
+            self._search(order, number, patience)
+
+    @contextmanager
+    def _without_losses(self) -> Iterator[None]:
+        """Let the scorer leave out additions that provably gain nothing; the moves of a state ask for them."""
+        if self._scorer is None:
+            yield
+            return
+        self._scorer.least_gain = self.course.least_gain() - self.state.bonus[ADD]
+        try:
+            yield
+        finally:
+            self._scorer.least_gain = -inf
+
+    def _search(self, order: np.ndarray, number: int, patience: int) -> None:
         course, climb = self.course, self._climb
         memo = course.read_memo("start", "order", "n_kicks", "idle", "best")
         seed = int(np.random.SeedSequence([self.seed, 4, number]).generate_state(1, np.uint64)[0])

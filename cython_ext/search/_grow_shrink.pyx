@@ -1,0 +1,323 @@
+"""The parents that a child takes from its predecessors: grow, shrink and swap, all ways kept in trees.
+
+Problem: find parents of high score among some variables, for many sets of such variables and the same child.
+Algorithm: from the required parents the best addition that is allowed is made until none gains, then the best deletion
+until none gains, and with swaps the best exchange of one parent, again from there. A node of the trees is one set of
+parents of one child: its row of gains, sorted, is asked for once and kept, whatever path leads to the set.
+Ties: equal gains go to the parent that comes first in ``priority``.
+Cost: one row of gains per node; a walk along known nodes reads their branches.
+Memory: 20 bytes per addition that gains, and about 200 bytes per node.
+Thread-safety: an object serves one thread and holds the GIL.
+Reference: Andrews, Ramsey, Sanchez-Romero, Camchong & Kummerfeld (2023), Fast scalable and accurate discovery of DAGs
+using the best order score search and grow-shrink trees, NeurIPS, algorithms 2 to 4.
+"""
+
+from libc.math cimport INFINITY, NAN, fmax
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from _dag cimport bit, set_bit
+from _parent_trees cimport (
+    Branch, Node, compare_branches, drop_nodes, find_slot, init_trees, make_node, store_node
+)
+from _rng cimport next_word
+
+from pgmx._ext._scorer cimport Scorer
+
+
+cdef class GrowShrink:
+    """Families of all children, by their predecessors.
+
+    Parameters
+    ----------
+    source : GainSource
+        Rows of gains, see ``pgmx.scores.gains``.
+    gains : float64 (n, n), C-contiguous
+        Scratch: a source that is not compiled writes a row, which is put back as it was.
+    priority : int64 (n,)
+        A permutation; smaller comes first among equal gains.
+    required : int64 (m, 2)
+        Arcs (tail, head) of every graph.
+    bonus : float
+        What an arc gains besides (a structure prior).
+    least_gain : float
+        A change that gains less is no improvement; positive.
+    swaps : bool
+        Whether one parent is exchanged where neither an addition nor a deletion gains.
+    """
+
+    def __cinit__(
+        self,
+        source,
+        double[:, ::1] gains,
+        const int64_t[::1] priority,
+        *,
+        const int64_t[:, ::1] required,
+        double bonus=0.0,
+        double least_gain=1e-4,
+        bint swaps=True,
+    ):
+        cdef Py_ssize_t n = gains.shape[0], i
+        cdef uint64_t state = 1
+        self.n, self.words = n, (n + 63) // 64
+        self.source, self.gains, self.priority = source, gains, priority
+        self.scorer = source if isinstance(source, Scorer) else None
+        self.bonus, self.least_gain, self.swaps = bonus, least_gain, swaps
+        self.hashes = <uint64_t *>malloc((2 * n + 1) * sizeof(uint64_t))
+        self.required = <uint64_t *>calloc(n * self.words + 1, sizeof(uint64_t))
+        self.roots = <Node **>calloc(n + 1, sizeof(Node *))
+        self.known = <Node **>calloc(n * WAYS + 1, sizeof(Node *))
+        self.known_sets = <uint64_t *>malloc((2 * n * WAYS * self.words + 1) * sizeof(uint64_t))
+        self.oldest = <int *>calloc(n + 1, sizeof(int))
+        self.row = <double *>malloc((n + 1) * sizeof(double))
+        self.sorted = <Branch *>malloc((n + 1) * sizeof(Branch))
+        self.family = <int *>calloc(n + 1, sizeof(int))
+        if not (self.hashes and self.required and self.roots and self.row and self.sorted and self.family):
+            raise MemoryError(f"cannot allocate the families of {n} variables")
+        if not (self.known and self.known_sets and self.oldest and init_trees(&self.trees)):
+            raise MemoryError(f"cannot allocate the families of {n} variables")
+        for i in range(2 * n):
+            self.hashes[i] = next_word(&state)
+        for i in range(required.shape[0]):
+            set_bit(self.required + required[i, 1] * self.words, required[i, 0])
+
+    def __dealloc__(self):
+        drop_nodes(&self.trees)
+        free(self.trees.slots)
+        free(self.hashes)
+        free(self.required)
+        free(self.roots)
+        free(self.known)
+        free(self.known_sets)
+        free(self.oldest)
+        free(self.row)
+        free(self.sorted)
+        free(self.family)
+
+    cdef void forget(self) noexcept:
+        # Drops all nodes; families that were found before are gone.
+        drop_nodes(&self.trees)
+        memset(self.roots, 0, self.n * sizeof(Node *))
+        memset(self.known, 0, self.n * WAYS * sizeof(Node *))
+
+    # ---- nodes ----
+
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL:
+        # The node of a child with the k parents in `family`.
+        cdef Py_ssize_t slot = find_slot(&self.trees, hash, child, self.family, k)
+        cdef Node *node = self.trees.slots[slot]
+        if node != NULL:
+            return node
+        node = self.fill_node(child, k)
+        node.hash = hash
+        if not store_node(&self.trees, node, slot, self.words):
+            free(node)
+            raise MemoryError("cannot allocate sets of parents")
+        return node
+
+    cdef Node *fill_node(self, int child, int k) except NULL:
+        # Asks for the row of gains and keeps the additions that gain and what each deletion leads to.
+        cdef double score = self.compute_row(child, k) + k * self.bonus, gain
+        cdef int u, m = 0, i = 0
+        cdef Branch *branch
+        cdef Node *node
+        self.n_rows += 1
+        for u in range(self.n):
+            if i < k and self.family[i] == u:
+                i += 1
+            elif self.row[u] + self.bonus > self.least_gain:
+                branch = &self.sorted[m]
+                branch.score, branch.parent, branch.priority = score + self.row[u] + self.bonus, u, self.priority[u]
+                m += 1
+        qsort(self.sorted, m, sizeof(Branch), compare_branches)
+        node = make_node(self.words, k, m)
+        if node == NULL:
+            raise MemoryError("cannot allocate a set of parents")
+        node.child, node.score = child, score
+        node.best_branch = self.sorted[0].score if m > 0 else -INFINITY
+        node.best_exchange = NAN
+        memcpy(node.parents, self.family, k * sizeof(int))
+        for i in range(m):
+            node.additions[i], node.scores[i] = self.sorted[i].parent, self.sorted[i].score
+            set_bit(node.reach, self.sorted[i].parent)
+        for i in range(k):
+            u = self.family[i]
+            gain = -INFINITY if bit(self.required + child * self.words, u) else self.row[u]
+            node.reduced_scores[i] = score + gain - self.bonus
+        return node
+
+    cdef double compute_row(self, int child, int k) except? -1:
+        # The score of the child with the parents in `family`, and its gains into `row`.
+        cdef double[::1] shared
+        cdef double[::1] mine
+        if self.scorer is not None:
+            return self.scorer.compute_row(child, self.family, k, self.row)
+        shared, mine = self.gains[child], <double[:self.n]>self.row
+        before = np.array(shared)
+        parents = np.array(<int[:k]>self.family) if k > 0 else np.empty(0, dtype=np.int32)
+        try:
+            score = self.source.rescore(child, parents, np.asarray(self.gains))
+            mine[:] = shared
+        finally:
+            np.asarray(shared)[:] = before
+        return score
+
+    cdef Node *enter(self, Node *node, int i) except NULL:
+        # The node with addition number i.
+        cdef int added = node.additions[i], j = 0, m = 0
+        if node.branches[i] == NULL:
+            while j < node.n_parents and node.parents[j] < added:
+                self.family[j] = node.parents[j]
+                j += 1
+            self.family[j] = added
+            for m in range(j, node.n_parents):
+                self.family[m + 1] = node.parents[m]
+            node.branches[i] = self.find_node(node.hash ^ self.hashes[added], node.child, node.n_parents + 1)
+        return node.branches[i]
+
+    cdef Node *reduce(self, Node *node, int i) except NULL:
+        # The node without parent number i.
+        cdef int j
+        if node.reduced[i] == NULL:
+            for j in range(node.n_parents - 1):
+                self.family[j] = node.parents[j + (j >= i)]
+            node.reduced[i] = self.find_node(
+                node.hash ^ self.hashes[node.parents[i]], node.child, node.n_parents - 1
+            )
+        return node.reduced[i]
+
+    cdef Node *find_root(self, int child) except NULL:
+        cdef uint64_t hash = self.hashes[self.n + child]
+        cdef int k = 0, u
+        if self.roots[child] == NULL:
+            for u in range(self.n):
+                if bit(self.required + child * self.words, u):
+                    self.family[k] = u
+                    hash ^= self.hashes[u]
+                    k += 1
+            self.roots[child] = self.find_node(hash, child, k)
+        return self.roots[child]
+
+    # ---- the family of a child among its predecessors ----
+
+    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+        # Fills the sets of variables chosen and wanted on the way. Predecessors that hold all that were chosen on a
+        # way, and none that were wanted, lead the same way: the last ways of each child are remembered.
+        cdef Node **known = self.known + child * WAYS
+        cdef uint64_t *sets = self.known_sets + 2 * child * WAYS * self.words
+        cdef uint64_t off
+        cdef Py_ssize_t w
+        cdef int i
+        cdef Node *node
+        for i in range(WAYS):
+            if known[i] == NULL:
+                break
+            off = 0
+            for w in range(self.words):
+                off |= (sets[w] & ~before[w]) | (sets[self.words + w] & before[w])
+            if off == 0:
+                memcpy(chosen, sets, self.words * sizeof(uint64_t))
+                memcpy(wanted, sets + self.words, self.words * sizeof(uint64_t))
+                return known[i]
+            sets += 2 * self.words
+        node = self.walk(child, before, chosen, wanted)
+        i = self.oldest[child]
+        self.oldest[child] = (i + 1) % WAYS
+        known[i] = node
+        sets = self.known_sets + 2 * (child * WAYS + i) * self.words
+        memcpy(sets, chosen, self.words * sizeof(uint64_t))
+        memcpy(sets + self.words, wanted, self.words * sizeof(uint64_t))
+        return node
+
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+        # Grow, shrink, swap.
+        cdef Node *node = self.find_root(child)
+        cdef Node *other
+        memset(chosen, 0, self.words * sizeof(uint64_t))
+        memset(wanted, 0, self.words * sizeof(uint64_t))
+        while True:
+            node = self.shrink(self.grow(node, before, chosen, wanted))
+            if not self.swaps:
+                return node
+            other = self.swap(node, before, chosen, wanted)
+            if other == node:
+                return node
+            node = other
+
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+        cdef Py_ssize_t w
+        cdef uint64_t common
+        cdef int i
+        while True:
+            common = 0
+            for w in range(self.words):
+                common |= node.reach[w] & before[w]
+            if common == 0:
+                for w in range(self.words):
+                    wanted[w] |= node.reach[w]
+                return node
+            i = 0
+            while not bit(before, node.additions[i]):
+                set_bit(wanted, node.additions[i])
+                i += 1
+            set_bit(chosen, node.additions[i])
+            node = self.enter(node, i)
+
+    cdef Node *shrink(self, Node *node) except NULL:
+        cdef int i, worst = -1
+        cdef double best = node.score + self.least_gain
+        cdef Node *smaller
+        if node.shrunk == NULL:
+            for i in range(node.n_parents):
+                if node.reduced_scores[i] > best:
+                    best, worst = node.reduced_scores[i], i
+            smaller = node
+            if worst >= 0:
+                smaller = self.shrink(self.reduce(node, worst))
+            node.shrunk = smaller
+        return node.shrunk
+
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+        # The best family that differs by one addition or by the exchange of one parent; the node where none gains.
+        cdef double least = node.score + self.least_gain, best = least
+        cdef int i, j, k = node.n_parents, choice = -1
+        cdef Node *smaller
+        cdef Node *origin = node
+        if node.best_exchange != node.best_exchange:
+            best = -INFINITY
+            for j in range(k):
+                if node.reduced_scores[j] != -INFINITY:
+                    best = fmax(best, self.reduce(node, j).best_branch)
+            node.best_exchange, best = best, least
+        if node.best_exchange <= least and node.best_branch <= least:
+            return node
+        for j in range(k + 1):
+            if j < k and node.reduced_scores[j] == -INFINITY:
+                continue
+            smaller = node.reduced[j] if j < k else node
+            if smaller.best_branch <= best:
+                continue
+            for i in range(smaller.n_branches):
+                if smaller.scores[i] <= best:
+                    break
+                if bit(before, smaller.additions[i]):
+                    best, choice, origin = smaller.scores[i], i, smaller
+                    break
+        for j in range(k + 1):
+            if j < k and node.reduced_scores[j] == -INFINITY:
+                continue
+            smaller = node.reduced[j] if j < k else node
+            if smaller.best_branch < best:
+                continue
+            for i in range(smaller.n_branches):
+                if smaller.scores[i] < best:
+                    break
+                if not bit(before, smaller.additions[i]):
+                    set_bit(wanted, smaller.additions[i])
+        if choice < 0:
+            return node
+        set_bit(chosen, origin.additions[choice])
+        return self.enter(origin, choice)

@@ -1,0 +1,45 @@
+# Families by grow, shrink and swap; it stands here for the reason that ``_scorer.pxd`` gives.
+
+from libc.stdint cimport int64_t, uint64_t
+
+from _parent_trees cimport Branch, Node, Trees
+
+from pgmx._ext._scorer cimport Scorer
+
+
+cdef enum:
+    WAYS = 8                    # families that are remembered of each child
+
+
+cdef class GrowShrink:
+    cdef readonly Py_ssize_t n, n_rows
+    cdef Py_ssize_t words
+    cdef Trees trees
+    cdef object source
+    cdef Scorer scorer          # the source where it is a compiled one, else None
+    cdef double[:, ::1] gains
+    cdef const int64_t[::1] priority
+    cdef double bonus, least_gain
+    cdef bint swaps
+    cdef uint64_t *required     # (n, words) by child
+    cdef uint64_t *hashes       # of a variable as a parent, then of a variable as a child
+    cdef Node **roots           # by child, NULL until it is visited
+    cdef Node **known           # (n, WAYS) families found last, NULL for none
+    cdef uint64_t *known_sets   # (n, WAYS, 2, words): what was chosen and wanted on the way to them
+    cdef int *oldest            # by child: which of them is replaced next
+    cdef double *row            # scratch: gains of a child
+    cdef Branch *sorted         # scratch: its branches
+    cdef int *family            # scratch: parents of a child
+
+    cdef void forget(self) noexcept
+    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
+    cdef Node *find_root(self, int child) except NULL
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL
+    cdef Node *fill_node(self, int child, int k) except NULL
+    cdef double compute_row(self, int child, int k) except? -1
+    cdef Node *enter(self, Node *node, int i) except NULL
+    cdef Node *reduce(self, Node *node, int i) except NULL
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
+    cdef Node *shrink(self, Node *node) except NULL
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
