@@ -1,5 +1,6 @@
 """The estimate of a Gaussian learner for one penalty, and the network made of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.sparse import csc_array, csr_array
 
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
-from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
+from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics import GaussianSample
 
 #: Partial correlations up to this size are rounding, not edges.
@@ -69,7 +70,7 @@ def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: 
     """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
     if estimate.precision is not None and not refit and is_positive_definite(estimate.precision):
         return estimate.precision, "penalised"
-    likelihood = maximum_likelihood_precision(sample.correlation, estimate.edges, n_rows=sample.n_rows)
+    likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows)
     how = "maximum likelihood"
     if likelihood.regularised > 0:
         how += f" of correlations shrunk by {likelihood.regularised:.3g}"
@@ -108,19 +109,26 @@ def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool
     )
 
 
-def compute_loss(precision: csr_array, covariance: np.ndarray) -> float:
-    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row less p ln(2π)/2."""
+def compute_loss(precision: csr_array, read_pairs: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row less p ln(2π)/2.
+
+    `read_pairs` returns S_ij of pairs (i, j).
+    """
     scaled, roots = scale_to_unit_diagonal(precision)
     entries = precision.tocoo()
-    trace = float(entries.data @ covariance[entries.row, entries.col])
+    trace = float(entries.data @ read_pairs(entries.row, entries.col))
     return 0.5 * (trace - Blocks(scaled).log_det) - float(np.log(roots).sum())
 
 
 def compute_held_out_loss(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
     """Return the loss of held-out rows under a precision, about the mean and in the units of the learned sample."""
     if sample.method != "pearson":
-        return compute_loss(precision, held_out.correlation)
+        return compute_loss(precision, held_out.correlations.read_pairs)
     ratio = held_out.scale / sample.scale
     ratio[held_out.constant] = 0.0  # no variance there
     shift = (held_out.mean - sample.mean) / sample.scale
-    return compute_loss(precision, held_out.correlation * np.outer(ratio, ratio) + np.outer(shift, shift))
+
+    def read_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return held_out.correlations.read_pairs(i, j) * (ratio[i] * ratio[j]) + shift[i] * shift[j]
+
+    return compute_loss(precision, read_pairs)

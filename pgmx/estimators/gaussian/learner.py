@@ -28,7 +28,7 @@ from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.runs.store import RunStore, Store
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
-from pgmx.statistics.symmetric import find_largest_off_diagonal, list_blocks
+from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
@@ -300,12 +300,6 @@ class GaussianLearner(ContinuousLearner):
 
 def find_largest_correlation(sample: GaussianSample) -> float:
     """Return the largest absolute correlation of two different variables; a thin sample's matrix is not formed."""
-    factor = sample.factor
-    if factor is None:
-        return find_largest_off_diagonal(sample.correlation)
-    largest = 0.0
-    for rows in list_blocks(sample.n_columns):
-        block = np.abs(factor[:, rows].T @ factor[:, rows.start :])  # the blocks before it are its transposes
-        np.fill_diagonal(block, 0.0)
-        largest = max(largest, float(block.max(initial=0.0)))
-    return largest
+    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
+    correlations.scan(inf)
+    return correlations.largest

@@ -19,7 +19,9 @@ from pgmx.runs.run import Run, local_deadline
 from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
+from pgmx.solvers.gaussian.screened_neighborhood import compute_screened_objective, screen_neighborhood_columns
 from pgmx.statistics import GaussianSample
+from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
 
 class NeighborhoodLasso(GaussianLearner):
@@ -116,7 +118,9 @@ class NeighborhoodLasso(GaussianLearner):
     -----
     The method estimates a graph and no precision: `precision_`, `covariance_` and `model_` are those of maximum
     likelihood under the graph. Coordinate descent works on the correlations: rows are read once. Cost: about k p
-    multiplications for a variable with k neighbours; columns are independent of each other.
+    multiplications for a variable with k neighbours; columns are independent of each other. Of fewer rows than columns,
+    and more than 8,192 columns, the correlations are never formed: the lasso of a variable is solved over candidates
+    and checked against all variables, in three or four products of the rows, O(n p) a variable.
 
     References
     ----------
@@ -193,12 +197,13 @@ class NeighborhoodLasso(GaussianLearner):
     def _solve(
         self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
     ) -> list[GaussianEstimate]:
-        columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline)
-        arrays = SharedArrays(correlation=sample.correlation)
+        is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
+        arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)
+        columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline, is_wide)
         estimates = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs, store)
-        return [self._make_estimate(sample.correlation, estimates, k, run) for k in range(len(lams))]
+        return [self._make_estimate(sample, estimates, k, run) for k in range(len(lams))]
 
-    def _make_estimate(self, correlation: np.ndarray, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
+    def _make_estimate(self, sample: GaussianSample, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
         coefficients, lam = columns.coefficients[k], float(columns.lams[k])
         neighbors = csc_array(coefficients != 0)
         pairs = (neighbors.multiply(neighbors.T) if self.rule == "and" else neighbors + neighbors.T).tocoo()
@@ -208,7 +213,7 @@ class NeighborhoodLasso(GaussianLearner):
             edges=sort_pairs(pairs.row[upper], pairs.col[upper]),
             precision=None,
             raw=coefficients,
-            objective=_compute_objective(correlation, coefficients, lam),
+            objective=_compute_objective(sample, coefficients, lam),
             dual_gap=float(columns.gaps[k].sum()),
             violation=0.0,
             stopped_by=self._stop_reason(bool(columns.converged[k].all()), lam > 0, run),  # λ = 0 does not iterate
@@ -216,8 +221,11 @@ class NeighborhoodLasso(GaussianLearner):
         )
 
 
-def _compute_objective(correlation: np.ndarray, coefficients: csc_array, lam: float) -> float:
+def _compute_objective(sample: GaussianSample, coefficients: csc_array, lam: float) -> float:
     """Return Σ_j 1/2 - R_j' b_j + b_j' R b_j / 2 + λ |b_j|_1."""
+    if isinstance(sample.correlations, FactoredCorrelations) and lam > 0:
+        return compute_screened_objective(sample.correlations.factor, coefficients, lam)
+    correlation = sample.correlation
     entries = coefficients.tocoo()
     fitted = (coefficients.T @ correlation).T  # R b_j in columns, R being symmetric
     i, j, b = entries.row, entries.col, entries.data
@@ -233,17 +241,18 @@ class _Columns:
     tol: float
     max_iter: int
     wall_deadline: float
+    is_wide: bool
 
     def certify_zero(self, lam: float) -> tuple[float, float]:
         """Return the gap of a column of zeros against the dual point 0; there are no constraints."""
         return 0.5, 0.0
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
-        return neighborhood_columns(
-            arrays.correlation,
-            columns,
-            self.lams,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            deadline=local_deadline(self.wall_deadline),
-        )
+        limits: dict[str, Any] = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "deadline": local_deadline(self.wall_deadline),
+        }
+        if self.is_wide:
+            return screen_neighborhood_columns(arrays.factor, columns, self.lams, **limits)
+        return neighborhood_columns(arrays.correlation, columns, self.lams, **limits)

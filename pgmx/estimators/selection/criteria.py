@@ -24,8 +24,9 @@ from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.gaussian.likelihood import maximum_likelihood_precision
+from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink
 from pgmx.statistics import GaussianSample
+from pgmx.statistics.gaussian.correlations import DenseCorrelations, FactoredCorrelations
 
 #: Penalties that all parts are solved for before the criterion is computed.
 _BATCH = 4
@@ -65,11 +66,13 @@ class ExtendedBIC:
             raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
         self._n, self._gamma, self._run = float(sample.n_rows), options.gamma, run
         self._unbounded = False
-        self._correlation = sample.correlation
+        self._correlations, self._n_columns = sample.correlations, sample.n_columns
         if sample.repaired > 0:
-            share = 1 / np.sqrt(self._n)
-            self._correlation = (1 - share) * sample.correlation + share * np.eye(sample.n_columns)
-        self._least_loss = _compute_least_loss(self._correlation)
+            self._correlations = DenseCorrelations(shrink(sample.correlation, 1 / np.sqrt(self._n)))
+        is_thin = isinstance(self._correlations, FactoredCorrelations)
+        self._least_loss = (
+            -inf if is_thin else _compute_least_loss(self._correlations.select(np.arange(self._n_columns)))
+        )
         self._values: list[float] = []
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
@@ -82,15 +85,15 @@ class ExtendedBIC:
     def _compute(self, estimate: GaussianEstimate) -> float:
         if self._unbounded or is_incomplete(estimate, self._run):
             return nan
-        price = len(estimate.edges) * (np.log(self._n) + 4 * self._gamma * np.log(len(self._correlation)))
+        price = len(estimate.edges) * (np.log(self._n) + 4 * self._gamma * np.log(self._n_columns))
         smallest = min((value for value in self._values if not isnan(value)), default=inf)
         if 2 * self._n * self._least_loss + price > smallest:
             return nan  # no graph fits better than the complete one
-        likelihood = maximum_likelihood_precision(self._correlation, estimate.edges, n_rows=self._n)
+        likelihood = fit_maximum_likelihood(self._correlations, estimate.edges, n_rows=self._n)
         if likelihood.regularised > 0:
             self._unbounded = True
             return nan
-        return 2 * self._n * compute_loss(likelihood.precision, self._correlation) + price
+        return 2 * self._n * compute_loss(likelihood.precision, self._correlations.read_pairs) + price
 
 
 def _compute_least_loss(correlation: np.ndarray) -> float:

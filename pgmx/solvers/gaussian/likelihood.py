@@ -5,9 +5,11 @@ from math import sqrt
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from pgmx._ext._gram_lasso import ColumnAscent
 from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
+from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
 #: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
 #: function.
@@ -68,7 +70,8 @@ def maximum_likelihood_precision(
     Notes
     -----
     Every column of W = Θ⁻¹ in turn is set to the regression of its variable on its neighbours, which raises log det W
-    and keeps W positive definite: O(Σ d³/6 + |E| p) per sweep for degrees d. Where a conditional variance falls below
+    and keeps W positive definite: O(Σ d³/6 + |E| p) per sweep for degrees d, and three m × m arrays, for each component
+    of m variables of the graph; `tol` is that of a component. Where a conditional variance falls below
     10⁻⁶ of the variance, or the sweeps do not converge, there is no maximum, and t is raised until there is.
 
     References
@@ -89,20 +92,64 @@ def maximum_likelihood_precision(
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
         raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
-    graph = _make_adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), len(R))
-    if not graph.nnz:
-        return MaximumLikelihood(sparse.csr_array(np.diag(1.0 / R.diagonal())), 0.0, True, 0)
-    fit = _fit(R, graph, tol, max_iter, 0.0)
-    share = min(1.0, 1.0 / sqrt(n_rows)) if n_rows else SHRINKAGE
-    for _ in range(HALVINGS):
-        if fit is not None and fit.converged:
-            return fit
-        shrunk = (1.0 - share) * R + share * np.diag(R.diagonal())
-        fit = _fit(shrunk, graph, tol, max_iter, share)
-        share += 0.5 * (1.0 - share)
-    if fit is None or not fit.converged:
-        fit = MaximumLikelihood(sparse.csr_array(np.diag(1.0 / R.diagonal())), 1.0, False, 0)
-    return fit
+    return fit_maximum_likelihood(DenseCorrelations(R), edges, n_rows=n_rows, tol=tol, max_iter=max_iter)
+
+
+def fit_maximum_likelihood(
+    correlations: Correlations,
+    edges: np.ndarray,
+    *,
+    n_rows: float | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 500,
+) -> MaximumLikelihood:
+    """Do the work of `maximum_likelihood_precision`, with the matrix of one component of the graph at a time."""
+    graph = _make_adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), correlations.n_columns)
+    components = split_components(graph)
+    share, least = 0.0, min(1.0, 1.0 / sqrt(n_rows)) if n_rows else SHRINKAGE
+    for _ in range(HALVINGS + 1):
+        fits = []
+        for nodes in components:
+            fit = _fit(shrink(correlations.select(nodes), share), graph[nodes][:, nodes], tol, max_iter)
+            if fit is None:
+                break
+            fits.append(fit)
+        else:
+            precision = _assemble(correlations.diagonal, components, [precision for precision, _ in fits])
+            return MaximumLikelihood(precision, share, True, max((n_iter for _, n_iter in fits), default=0))
+        share = share + 0.5 * (1.0 - share) if share else least
+    return MaximumLikelihood(_assemble(correlations.diagonal, [], []), 1.0, False, 0)
+
+
+def split_components(graph: sparse.csr_array) -> list[np.ndarray]:
+    """Return the variables of each component of two or more."""
+    labels = connected_components(graph, directed=False)[1]
+    sizes = np.bincount(labels)
+    groups = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    return [nodes for nodes in groups if len(nodes) > 1]
+
+
+def shrink(R: np.ndarray, share: float) -> np.ndarray:
+    """Return (1 - t) R + t D of the diagonal D of R."""
+    return (1.0 - share) * R + share * np.diag(R.diagonal()) if share else R
+
+
+def _assemble(
+    diagonal: np.ndarray, components: list[np.ndarray], precisions: list[sparse.csr_array]
+) -> sparse.csr_array:
+    """Put the precisions of components into one matrix; other variables have the inverse of their diagonal."""
+    p = len(diagonal)
+    if components and len(components[0]) == p:
+        return precisions[0]
+    alone = np.setdiff1d(np.arange(p), np.concatenate([np.zeros(0, dtype=np.int64), *components]))
+    rows, columns, values = [alone], [alone], [1.0 / diagonal[alone]]
+    for nodes, precision in zip(components, precisions, strict=True):
+        entries = precision.tocoo()
+        rows.append(nodes[entries.row])
+        columns.append(nodes[entries.col])
+        values.append(entries.data)
+    places = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csr_array((np.concatenate(values), places), shape=(p, p))
 
 
 def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
@@ -118,8 +165,8 @@ def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
     return graph
 
 
-def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, share: float) -> MaximumLikelihood | None:
-    """Return the fit to R itself, None where a column has no variance left or the precision is indefinite."""
+def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int) -> tuple[sparse.csr_array, int] | None:
+    """Return the fit to R and the sweeps it took; None where there is none that is positive definite."""
     indptr, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
     ascent = ColumnAscent(R)
     ascent.start_shrunk(0.0)
@@ -137,7 +184,6 @@ def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, shar
         if converged or sweep == max_iter:
             break
         expected = 0.5 * min(1.0, sqrt(moved) / distance)
-    if compute_log_determinant(dense, overwrite=True) is None:
+    if not converged or compute_log_determinant(dense, overwrite=True) is None:
         return None
-    precision = sparse.csr_array(ascent.triplets(1.0, dense)[::-1], shape=R.shape)
-    return MaximumLikelihood(precision, share, converged, sweep)
+    return sparse.csr_array(ascent.triplets(1.0, dense)[::-1], shape=R.shape), sweep

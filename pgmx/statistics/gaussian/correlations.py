@@ -43,6 +43,10 @@ class Correlations(ABC):
         """Return the matrix of some variables, in ascending order."""
 
     @abstractmethod
+    def read_pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return R_ij of each pair."""
+
+    @abstractmethod
     def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
         """Yield rows, columns and |R_ij| of tiles that cover all pairs i < j, with zeros where i >= j."""
 
@@ -115,6 +119,10 @@ class DenseCorrelations(Correlations):
         """Return the matrix of some variables, without a copy where these are all."""
         return self.matrix if len(nodes) == self.n_columns else self.matrix[np.ix_(nodes, nodes)]
 
+    def read_pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return R_ij of each pair."""
+        return self.matrix[i, j]
+
     def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
         for rows, columns in _list_tiles(self.n_columns):
             yield rows, columns, _clear_lower(np.abs(self.matrix[rows, columns]), rows, columns)
@@ -129,8 +137,28 @@ class FactoredCorrelations(Correlations):
         self.n_columns, self.diagonal = factor.shape[1], np.ones(factor.shape[1])
 
     def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
-        """Find the strongest pairs: one product A'A, tile by tile."""
-        self._find_forest(lam, share)
+        """Find the strongest pairs in one product A'A, tile by tile."""
+        if lam == np.inf:
+            self.largest = self._find_largest()
+        else:
+            self._find_forest(lam, share)
+
+    def _find_largest(self) -> float:
+        """Return the largest |R_ij|: in single precision, and again where that leaves a pair in doubt."""
+        single, doubt = np.asarray(self.factor, dtype=np.float32), (len(self.factor) + 4) * np.finfo(np.float32).eps
+        largest = 0.0
+        for rows, columns in _list_tiles(self.n_columns):
+            tile = single[:, rows].T @ single[:, columns]
+            near = _clear_lower(np.abs(tile, out=tile), rows, columns) >= max(
+                largest - doubt, np.finfo(np.float32).tiny
+            )
+            if np.count_nonzero(near) < _TILE:
+                i, j = np.nonzero(near)
+                values = np.abs(self.read_pairs(i + rows.start, j + columns.start))
+            else:
+                values = self._read_tile(rows, columns)
+            largest = max(largest, float(values.max(initial=0.0)))
+        return largest
 
     def find_components(self, lam: float) -> np.ndarray:
         """Return the component of |R_ij| > λ of each variable; another scan where λ is below that of the last one."""
@@ -144,11 +172,21 @@ class FactoredCorrelations(Correlations):
         part = np.asarray(self.factor[:, nodes])
         return make_correlation(part.T @ part)
 
+    def read_pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return R_ij of each pair, computed from two columns of the factor."""
+        values, step = np.ones(len(i)), max(1, _TILE * _TILE // len(self.factor))
+        for first in range(0, len(i), step):
+            part = slice(first, first + step)
+            values[part] = np.einsum("ki,ki->i", self.factor[:, i[part]], self.factor[:, j[part]])
+        return np.where(i == j, 1.0, values.clip(-1.0, 1.0))
+
     def _read_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
         for rows, columns in _list_tiles(self.n_columns):
-            tile = self.factor[:, rows].T @ self.factor[:, columns]
-            np.minimum(np.abs(tile, out=tile), 1.0, out=tile)
-            yield rows, columns, _clear_lower(tile, rows, columns)
+            yield rows, columns, self._read_tile(rows, columns)
+
+    def _read_tile(self, rows: slice, columns: slice) -> np.ndarray:
+        tile = self.factor[:, rows].T @ self.factor[:, columns]
+        return _clear_lower(np.minimum(np.abs(tile, out=tile), 1.0, out=tile), rows, columns)
 
 
 def _list_tiles(p: int) -> Iterator[tuple[slice, slice]]:
