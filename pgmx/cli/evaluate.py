@@ -224,12 +224,12 @@ def _find_state(state, known: Sequence) -> int | None:
 def _structure_scores(network, table, names: Sequence[str], missing: str) -> list[tuple[str, float]]:
     from pgmx.data import DiscreteTable
     from pgmx.models import to_dag
-    from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES
+    from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, MIXED_SCORES
 
     coded = isinstance(table, DiscreteTable)
     if not names:
         n_floats = 0 if coded else len(table.float_columns)
-        names = ["bic" if not n_floats else "bic-g" if n_floats == len(network) else "bic-cg"]
+        names = ["bic" if not n_floats else "bic-g" if n_floats == len(network) else "bic-clg"]
     position = {name: v for v, name in enumerate(network.nodes())}
     dag = to_dag(list(position), sorted((position[u], position[v]) for u, v in network.edges()))
     values = []
@@ -239,7 +239,7 @@ def _structure_scores(network, table, names: Sequence[str], missing: str) -> lis
         else:
             frame = table.to_pandas() if coded else table.to_pandas(missing=missing)
             _check_numbers(name, frame)
-            score = {**GAUSSIAN_SCORES, **PGMPY_SCORES}[name](frame)
+            score = {**GAUSSIAN_SCORES, **MIXED_SCORES}[name](frame)
         values.append((name, float(score.score(dag))))
     return values
 
@@ -247,7 +247,9 @@ def _structure_scores(network, table, names: Sequence[str], missing: str) -> lis
 def _check_numbers(score: str, frame) -> None:
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
     if score.endswith("-g") and states:
-        raise ValueError(f"--score {score} is for numbers, but column {states[0]!r} holds states: choose bic or bic-cg")
+        raise ValueError(
+            f"--score {score} is for numbers, but column {states[0]!r} holds states: choose bic or bic-clg"
+        )
 
 
 def _likelihood(network, table, missing: str):

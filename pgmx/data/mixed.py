@@ -1,7 +1,7 @@
 """Tables of floats beside states: what conditional Gaussian scores and networks work on."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,20 @@ class MixedTable:
     def positions(self) -> np.ndarray:
         """Position of each column among the floats, or among the columns of states; int64."""
         return np.where(self.is_float, np.cumsum(self.is_float), np.cumsum(~self.is_float)) - 1
+
+    def drop_unseen_states(self) -> "MixedTable":
+        """Return the table without the states that do not occur."""
+        table = self.table
+        if table is None:
+            return self
+        seen = [
+            np.flatnonzero(np.bincount(c, minlength=r)) for c, r in zip(table.codes, table.cardinalities, strict=True)
+        ]
+        if all(len(s) == r for s, r in zip(seen, table.cardinalities, strict=True)):
+            return self
+        codes = [np.searchsorted(s, column) for s, column in zip(seen, table.codes, strict=True)]
+        states = [[names[s] for s in kept] for names, kept in zip(table.states, seen, strict=True)]
+        return replace(self, table=DiscreteTable(table.columns, states, np.array(codes)))
 
     def refuse_constant(self, weights: np.ndarray | None = None) -> None:
         """Raise naming the columns of floats that hold one value in the rows of positive weight."""

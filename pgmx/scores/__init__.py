@@ -23,6 +23,7 @@ from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
 from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
 from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
 
@@ -30,16 +31,19 @@ __all__ = [
     "AIC",
     "BIC",
     "K2",
+    "AICCondGauss",
     "AICGauss",
     "BDe",
     "BDeu",
     "BDs",
+    "BICCondGauss",
     "BICCondLinearGauss",
     "BICGauss",
     "DiscreteScore",
     "EdgePrior",
     "GaussianScore",
     "LogLikelihood",
+    "LogLikelihoodCondGauss",
     "LogLikelihoodGauss",
     "MixedScore",
     "ParameterPrior",

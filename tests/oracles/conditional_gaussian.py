@@ -80,11 +80,12 @@ def cg_log_likelihood(frame, child, parents, *, weights=None):
     weights = np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float)
     states, floats = split(frame, parents)
     if not is_discrete(frame, child):
-        return sum(
-            gaussian_log_density(rows, w, [child, *floats]) - gaussian_log_density(rows, w, floats)
-            for rows, w in list_parts(frame, states, weights)
-        )
+        parts = list_parts(frame, states, weights)
+        joint = sum(gaussian_log_density(rows, w, [child, *floats]) for rows, w in parts)
+        return joint - sum(gaussian_log_density(rows, w, floats) for rows, w in parts) if joint > -np.inf else joint
     joint = sum(gaussian_log_density(rows, w, floats) for rows, w in list_parts(frame, [*states, child], weights))
+    if joint == -np.inf:
+        return joint
     given = sum(gaussian_log_density(rows, w, floats) for rows, w in list_parts(frame, states, weights))
     return discrete_log_likelihood(frame, child, states, weights) + joint - given
 

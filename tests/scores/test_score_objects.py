@@ -14,7 +14,7 @@ from sklearn.base import clone
 from helpers.signatures import untyped_parameters
 from pgmx import scores as ours
 from pgmx.data import DiscreteTable, encode
-from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, PGMPY_SCORES, check_score_name
+from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, MIXED_SCORES, check_score_name
 
 NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
 FAMILY = "B", ("A", "C")
@@ -158,7 +158,7 @@ def test_the_base_class_says_what_it_lacks(frame):
 def test_names_of_scores():
     for short in ("bic", "BIC", "bic-d", "aic", "aic-d", "ll", "LL-D", "k2", "bdeu"):
         assert check_score_name(short) in DISCRETE_SCORES
-    for short, cls in {**PGMPY_SCORES, **GAUSSIAN_SCORES}.items():
+    for short, cls in {**MIXED_SCORES, **GAUSSIAN_SCORES}.items():
         assert check_score_name(short.upper()) == short
         assert cls.get_class_tag("name") == short
     with pytest.raises(ValueError, match="'bde' needs a prior network: give the instance pgmx.scores.BDe"):

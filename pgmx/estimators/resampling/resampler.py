@@ -15,7 +15,7 @@ from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, PGMPY_SCORES, resolve_scoring
+from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
@@ -55,7 +55,7 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(rng.integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        if bound or counts.sum() > MOST_REPETITIONS * self.n_rows:
+        if bound or _is_mixed(data) or counts.sum() > MOST_REPETITIONS * self.n_rows:
             learner.fit(data, sample_weight=counts)
         else:
             learner.fit(_repeat_rows(data, counts))
@@ -108,17 +108,20 @@ def _is_native(score: BaseStructureScore) -> bool:
 def _works_on_states(method: Any, frame: Frame) -> bool:
     if isinstance(method, BaseStructureScore):
         return isinstance(method, DiscreteScore)
-    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES, **PGMPY_SCORES}
+    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES}
     return not of_numbers and not frame.float_columns
+
+
+def _is_mixed(data: DiscreteTable | Frame) -> bool:
+    """Return whether floats stand beside states: a resample of weighted rows has all states of the table."""
+    return isinstance(data, Frame) and 0 < len(data.float_columns) < data.n_columns
 
 
 def bind_score(
     learner: BaseStructureLearner, data: DiscreteTable | Frame, weights: np.ndarray | None, n_jobs: int | None
-) -> Scoring | None:
-    """Return the score on all rows, from which parameters come; None where it has none of its own."""
+) -> Scoring:
+    """Return the score on all rows, from which parameters come."""
     method = getattr(learner, "scoring_method", None)
-    if weights is not None and isinstance(method, str) and method.lower() in PGMPY_SCORES:
-        return None
     return resolve_scoring(
         method,
         data,

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 
 from pgmx.data.mixed import MixedTable
+from pgmx.data.weights import combine_weights
+from pgmx.models import fit_discrete, fit_linear_gaussian
 from pgmx.scores.binding.scoring import PriorMixin, strip_data
 from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.base import MixedScore, mixed_scorer
 from pgmx.scores.mixed.source import MixedTerms
 from pgmx.scores.priors import StructurePrior
+from pgmx.statistics import moments
 
 
 class MixedScoring(PriorMixin):
@@ -63,7 +66,14 @@ class MixedScoring(PriorMixin):
         )
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Raise: there is no network with parameters yet."""
+        """Return a network of states or of floats alone; `prior` is of discrete ones. There is none of both yet."""
+        if not self.mixed.is_float.any() and self.mixed.table is not None:
+            table, weights = self.mixed.table, self.weights
+            if weights is not None:
+                table, weights = combine_weights(table, None, weights)
+            return fit_discrete(table, edges, weights, **prior)
+        if self.mixed.table is None:
+            return fit_linear_gaussian(moments(self.mixed.numbers.T, self.weights), self.names, edges)
         raise AttributeError(
             f"there is no network with parameters for what {type(self.score).__name__} scores, floats beside states: "
             "model_ needs columns of states with a discrete score, or columns of floats"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pgmpy import structure_score as pgmpy
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
@@ -32,6 +31,7 @@ from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copie
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
 from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.statistics import Moments, moments
@@ -57,13 +57,11 @@ GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
 }
 
 #: Names of pgmx's own scores of floats beside states.
-MIXED_SCORES: dict[str, type[MixedScore]] = {"bic-clg": BICCondLinearGauss}
-
-#: Names that pgmpy's own classes serve; the tag `supported_datatype` of a class tells what data it takes.
-PGMPY_SCORES: dict[str, type[BaseStructureScore]] = {
-    "ll-cg": pgmpy.LogLikelihoodCondGauss,
-    "aic-cg": pgmpy.AICCondGauss,
-    "bic-cg": pgmpy.BICCondGauss,
+MIXED_SCORES: dict[str, type[MixedScore]] = {
+    "bic-clg": BICCondLinearGauss,
+    "ll-cg": LogLikelihoodCondGauss,
+    "aic-cg": AICCondGauss,
+    "bic-cg": BICCondGauss,
 }
 
 #: Names that have a meaning where cells are missing pair by pair.
@@ -103,17 +101,14 @@ def resolve_scoring(
         score = GAUSSIAN_SCORES[name].from_moments(moments(frame, weights), list(frame.columns))
         warn_of_copies(score.moments, score.variables)
         return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
-    if name in MIXED_SCORES:
-        mixed = read_mixed(data, state_names=state_names, missing=missing)
-        score_of_table = MIXED_SCORES[name].from_mixed(mixed)
-        return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
-    _refuse_weights(name, weights)
-    return _bind_pgmpy_name(name, data, options, structure_prior)
+    mixed = read_mixed(data, state_names=state_names, missing=missing)
+    score_of_table = MIXED_SCORES[name].from_mixed(mixed)
+    return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
 
 
 def check_score_name(name: str) -> str:
     """Return `name` in lower case, or raise ValueError with the names there are."""
-    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *MIXED_SCORES, *PGMPY_SCORES]
+    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *MIXED_SCORES]
     if name.lower() == "bde":
         raise ValueError(
             "scoring_method='bde' needs a prior network: give the instance pgmx.scores.BDe(data, prior_network), or "
@@ -158,16 +153,6 @@ def _bind_terms(score: DiscreteScore, table: DiscreteTable, weights, structure_p
     if weights is not None:
         return WeightedScoring(score, table, weights, structure_prior)
     return DiscreteScoring(score, table, structure_prior)
-
-
-def _bind_pgmpy_name(name: str, data, options, structure_prior) -> FunctionScoring:
-    frame = _make_frame(data, options["missing"], integers_as_categories=True)
-    constant = [
-        column for column in frame if frame[column].dtype.kind in "fiu" and np.ptp(frame[column].to_numpy(float)) == 0
-    ]
-    if constant:
-        raise ValueError(f"columns {constant[:5]!r} are constant, which a Gaussian score cannot take: drop them")
-    return FunctionScoring(PGMPY_SCORES[name](frame), list(frame.columns), frame, structure_prior)
 
 
 def _bind_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
@@ -240,10 +225,10 @@ def _code_as(score, data, options) -> DiscreteTable:
     return data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": states})
 
 
-def _make_frame(data, missing: str, *, integers_as_categories: bool = False):
+def _make_frame(data, missing: str):
     if isinstance(data, DiscreteTable):
         return data.to_pandas()
-    return data.to_pandas(missing=missing, integers_as_categories=integers_as_categories)
+    return data.to_pandas(missing=missing)
 
 
 def _check_same_table(score: DiscreteScore, table: DiscreteTable) -> None:

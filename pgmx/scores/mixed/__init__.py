@@ -3,5 +3,6 @@
 - `sums`: moments of floats within the configurations of discrete columns, each summed once
 - `source`: gains of families of both kinds
 - `base`: the scores over a mixed table
+- `conditional`: the conditional Gaussian scores of pgmpy
 - `conditional_linear`: the score of conditional linear Gaussian networks
 """

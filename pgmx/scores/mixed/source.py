@@ -19,14 +19,12 @@ class MixedTerms:
     """The terms of a conditional Gaussian score.
 
     `divisor` is what a residual sum of squares is divided by, as `pgmx._ext._mixed` numbers it; `penalty` what a free
-    parameter costs; `discrete_children` whether floats may be parents of states; `seen_states` whether parameters are
-    counted for the states that occur only.
+    parameter costs; `discrete_children` whether floats may be parents of states.
     """
 
     divisor: int = _mixed.LIKELIHOOD
     penalty: float = 0.0
     discrete_children: bool = False
-    seen_states: bool = False
 
 
 class MixedGains:
