@@ -259,7 +259,8 @@ class StreamLearner(BaseEstimator, ABC):
             ensure_all_finite=False,
         )
         rows = checked[0] if learned else checked
-        check_finite(rows, getattr(self, "feature_names_in_", None), 0 if restart else self.n_seen_)
+        n_before = (0 if restart else self.n_seen_) if learned else None
+        check_finite(rows, getattr(self, "feature_names_in_", None), n_before)
         return checked
 
     def _estimator_type(self) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.targets import iterate_pieces, split_target
+from pgmx.data.numbers.targets import iterate_pieces, iterate_rows, read_rows, split_target
 from pgmx.data.pieces.chunks import is_iterator
 
 #: Rows of a file that are read at a time; results do not depend on it.
@@ -47,12 +47,36 @@ def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         raise ValueError("the iterator has yielded no chunk: give at least one pair (X, y)")
 
 
-def check_finite(rows: Any, names: Any, n_seen: int) -> None:
-    """Raise ValueError for the first NaN or infinity of rows, dense or CSR, naming its column and row."""
+def collect_rows(X: Any) -> Any:
+    """Return rows that can be read again: those of a file as a frame, others as they are."""
+    return read_rows(X, CHUNK_ROWS) if is_path(X) else X
+
+
+def iterate_row_chunks(X: Any) -> Iterator[Any]:
+    """Yield the rows of each chunk, without targets: of arrays, frames and sparse matrices one."""
+    if is_path(X):
+        yield from iterate_rows(X, CHUNK_ROWS)
+    elif is_iterator(X):
+        empty = True
+        for chunk in X:
+            empty = False
+            yield chunk
+        if empty:
+            raise ValueError("the iterator has yielded no chunk: give at least one with rows")
+    else:
+        yield X
+
+
+def check_finite(rows: Any, names: Any, n_seen: int | None, allow_nan: bool = False) -> None:
+    """Raise ValueError for the first NaN or infinity of rows, dense or CSR, naming its column and row.
+
+    `n_seen` counts the rows learned before; None where nothing is to be learned.
+    """
     numbers = rows.data if sparse.issparse(rows) else rows
-    if np.isfinite(numbers).all():
+    wrong = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
+    if not wrong.any():
         return
-    place = np.argwhere(~np.isfinite(numbers))[0]
+    place = np.argwhere(wrong)[0]
     number = numbers[tuple(place)]
     if sparse.issparse(rows):
         t, j = np.searchsorted(rows.indptr, place[0], side="right") - 1, rows.indices[place[0]]
@@ -60,6 +84,8 @@ def check_finite(rows: Any, names: Any, n_seen: int) -> None:
         t, j = place
     what = "NaN" if np.isnan(number) else "infinity (inf)"
     name = repr(names[j]) if names is not None else str(j)
+    if n_seen is None:
+        raise ValueError(f"Input X contains {what} in column {name}, row {t}, counted from 0: fill it in")
     raise ValueError(
         f"Input X contains {what} in column {name}, row {t} of the chunk (row {n_seen + t} of the stream), counted "
         "from 0: fill it in or leave the row out; nothing of the chunk was learned"

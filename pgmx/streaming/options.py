@@ -9,7 +9,9 @@ def encode_option(value: Any) -> Any:
     """Return the plain value of an option; TypeError for an object that a file cannot hold."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, list | tuple):
+    if hasattr(value, "to_numpy"):  # a series or index of a frame
+        value = value.to_numpy()
+    if isinstance(value, list | tuple | range):
         return [encode_option(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
         return {"array": [encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}

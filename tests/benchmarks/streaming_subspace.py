@@ -157,7 +157,7 @@ def measure_margin(Z, classes):
     return 100 * np.mean(machine.predict(Z[half:]) != classes[half:])
 
 
-def measure_floor(X, edges, directions, classes, n_draws=4000):
+def measure_floor(X, edges, directions, classes, n_draws=40_000):
     """Return the per cent of wrong classes of the second half by Bayes' rule with the true law, by simulation."""
     rng = np.random.default_rng(0)
     draws = 0.2 * rng.standard_normal((n_draws, directions.shape[1]))

@@ -72,3 +72,21 @@ def test_a_path_needs_the_name_of_its_target():
         RecursiveLeastSquares().fit("rows.csv", [1.0])
     with pytest.raises(ValueError, match="no column besides 'y'"):
         RecursiveLeastSquares().fit(pd.DataFrame({"y": [1.0, 2.0]}), "y")
+
+
+def test_a_file_may_have_one_row_but_not_none(tmp_path):
+    frame = draw_frame()
+    for n_rows in (1, 0):
+        frame[:n_rows].to_csv(tmp_path / "rows.csv", index=False)
+        frame[:n_rows].to_parquet(tmp_path / "rows.parquet")
+        for source in (tmp_path / "rows.csv", tmp_path / "rows.parquet", [frame[:n_rows]]):
+            for method in ("fit", "partial_fit", "predict_partial_fit"):
+                learner = RecursiveLeastSquares()
+                rows = iter(source) if isinstance(source, list) else source
+                if n_rows:
+                    getattr(learner, method)(rows, "y")
+                    assert learner.n_seen_ == 1
+                    continue
+                with pytest.raises(ValueError, match="no row"):
+                    getattr(learner, method)(rows, "y")
+                assert not hasattr(learner, "n_seen_")

@@ -26,9 +26,12 @@ def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray
     )
     if not others.names:
         raise ValueError(f"the table has no column besides {target!r}: there is nothing to predict it from")
-    raise_of_states(others.names, kinds_of_states(others))
-    rows = pd.DataFrame(float_rows(others), columns=pd.Index(others.names, dtype=object))
-    return rows, _read_target(frame.columns[at], target, frame.n_rows)
+    return _read_numbers(others), _read_target(frame.columns[at], target, frame.n_rows)
+
+
+def _read_numbers(frame: Frame) -> pd.DataFrame:
+    raise_of_states(frame.names, kinds_of_states(frame))
+    return pd.DataFrame(float_rows(frame), columns=pd.Index(frame.names, dtype=object))
 
 
 def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
@@ -45,21 +48,46 @@ def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
 
 
 def iterate_pieces(source: Any, target: Hashable, chunk_rows: int, labels: bool = False) -> Iterator[tuple]:
-    """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text."""
+    """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text.
+
+    ValueError where there is no row.
+    """
+    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None):
+        rows, targets = split_target(piece, target)
+        yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
+
+
+def iterate_rows(path: Any, chunk_rows: int) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a path as float64, missing cells as NaN; ValueError for other cells, or where there is none."""
+    for piece in _iterate_frames(path, chunk_rows):
+        yield _read_numbers(piece)
+
+
+def read_rows(path: Any, chunk_rows: int) -> pd.DataFrame:
+    """Return all rows that `iterate_rows` yields."""
+    return pd.concat(list(iterate_rows(path, chunk_rows)), ignore_index=True)
+
+
+def _iterate_frames(source: Any, chunk_rows: int, types: dict | None = None) -> Iterator[Frame]:
+    """Yield the pieces that have rows; ValueError where there is none."""
     pieces: Iterable[Any]
     if is_path(source):
-        pieces, are_texts = open_chunks(source, chunk_rows)
+        pieces, are_texts = open_chunks(source, chunk_rows, fewest=0)
         if are_texts:  # numbers are parsed from each piece, the labels of all pieces are of one type
-            pieces = align_columns(_parse(source, target, chunk_rows, labels))
+            pieces = align_columns(_parse(source, chunk_rows, types))
     elif is_iterator(source) and not hasattr(source, "read"):
         pieces = align_columns(source)
     else:
-        pieces = align_columns(_parse(source, target, chunk_rows, labels))
+        pieces = align_columns(_parse(source, chunk_rows, types))
+    empty = True
     for piece in pieces:
         if piece.n_rows:
-            rows, targets = split_target(piece, target)
-            yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
+            empty = False
+            yield piece
+    if empty:
+        holder = f"{source}" if is_path(source) else "the stream"
+        raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
 
 
-def _parse(source: Any, target: Hashable, chunk_rows: int, labels: bool) -> Iterator[pd.DataFrame]:
-    yield from read_csv_pieces(source, chunk_rows, dtype={target: str} if labels else None)
+def _parse(source: Any, chunk_rows: int, types: dict | None) -> Iterator[pd.DataFrame]:
+    yield from read_csv_pieces(source, chunk_rows, dtype=types)

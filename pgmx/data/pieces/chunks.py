@@ -23,12 +23,12 @@ def is_iterator(X):
     return hasattr(X, "__next__")
 
 
-def open_chunks(X, chunk_rows: int) -> tuple[Iterator[Frame], bool]:
+def open_chunks(X, chunk_rows: int, fewest: int = 2) -> tuple[Iterator[Frame], bool]:
     """Open a file, a folder of Parquet files or an iterator of frames in pieces of at most `chunk_rows` rows of a file.
 
-    Return an iterator of Frames, all with the columns of the first in their order, and whether all cells are words,
-    whose types are still to be inferred. The iterator raises ValueError where a piece cannot be read or has other
-    columns, or there is none, and TypeError where a piece is no table.
+    Return an iterator of Frames, all with the columns of the first, and whether all cells are words, to be parsed. It
+    raises ValueError where a piece cannot be read or has other columns, there is none, or a path has less than two rows
+    (unless `fewest` is 0), and TypeError where a piece is no table.
     """
     if not is_path(X):
         return align_columns(X), False
@@ -36,7 +36,7 @@ def open_chunks(X, chunk_rows: int) -> tuple[Iterator[Frame], bool]:
     are_texts = is_csv(files[0])
     pieces = _csv_pieces if are_texts else _parquet_pieces
     named = (piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows)))
-    return align_columns(named, X), are_texts
+    return align_columns(named, X if fewest else None), are_texts
 
 
 def parquet_has_floats(path):

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from pgmx.checks import check_natural
+
 
 class Cells(NamedTuple):
     """Observed cells, row by row and in ascending columns; `starts` (n_rows + 1,) tells where each row begins."""
@@ -21,17 +23,28 @@ class Cells(NamedTuple):
         return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
 
 
-def list_cells(rows: Any) -> Cells:
-    """Return the cells of checked rows: an array without its NaN, or the explicit entries of a CSR matrix."""
+def check_format(matrix: Any) -> None:
+    """Raise ValueError for a sparse matrix whose format has zeros between its entries."""
+    if matrix.format in ("bsr", "dia"):
+        raise ValueError(
+            f"the sparse matrix X has the format {matrix.format!r}, which does not tell 0 from missing cells: "
+            "give CSR, CSC or COO"
+        )
+
+
+def list_cells(rows: Any, n_entries: int | None = None) -> Cells:
+    """Return the cells of checked rows: an array without its NaN, or the explicit entries of a CSR matrix.
+
+    ValueError for doubled entries; there were `n_entries` before the matrix became CSR.
+    """
     if isinstance(rows, np.ndarray):
         observed = ~np.isnan(rows)
         columns, values, counts = np.nonzero(observed)[1], rows[observed], observed.sum(axis=1)
     else:
-        if not rows.has_canonical_format:
+        if not rows.has_canonical_format or rows.nnz != n_entries:
             rows = rows.copy()
-            n_entries = rows.nnz
             rows.sum_duplicates()
-            if rows.nnz < n_entries:
+            if rows.nnz != n_entries:
                 raise ValueError("the sparse matrix X has two entries for one cell: give each cell once")
         observed = ~np.isnan(rows.data)
         columns, values = rows.indices[observed], rows.data[observed]
@@ -55,7 +68,7 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
             raise ValueError(f"{name} holds {array.min()}: positions begin at 0")
     if not numbers.size:
         raise ValueError("there is no triple: give at least one row, column and level")
-    width = int(places["columns"].max()) + 1 if n_columns is None else n_columns
+    width = int(places["columns"].max()) + 1 if n_columns is None else check_natural(n_columns, "n_columns", 1)
     if places["columns"].max() >= width:
         raise ValueError(f"columns holds {places['columns'].max()}, beyond n_columns={n_columns}")
     order = np.lexsort((places["columns"], places["rows"]))
@@ -103,7 +116,7 @@ def read_cell_positions(cells: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return row * n_columns + column of cells given as rows and columns; ValueError for what is beyond the shape."""
     if len(cells) != 2:
         raise ValueError(f"cells must be a pair of rows and columns, got {len(cells)} entries")
-    rows, columns = np.asarray(cells[0]), np.asarray(cells[1])
+    rows, columns = (np.asarray(places) if len(places) else np.empty(0, np.int64) for places in cells)
     if rows.ndim != 1 or rows.shape != columns.shape:
         raise ValueError(
             f"cells has rows of the shape {rows.shape} and columns of {columns.shape}: give two equal lists"

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
+from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
 from pgmx.streaming.subspace.cells import read_cell_positions, read_triples
 from pgmx.streaming.subspace.online import OnlineSubspace
 from pgmx.streaming.subspace.predictions import (
@@ -185,8 +186,9 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
 
         Parameters
         ----------
-        X : array, frame or scipy sparse matrix of shape (n_rows, n_features)
-            The rows: NaN is missing, and so is what a sparse matrix has no entry for; explicit zeros are levels.
+        X : array, frame or scipy sparse matrix of shape (n_rows, n_features), or path
+            The rows: NaN is missing, and so is what a sparse matrix (CSR, CSC, COO, LIL or DOK) has no entry for;
+            explicit zeros are levels. A CSV or Parquet file, or a folder of Parquet files, is read as a whole.
         y : None
             Not used.
 
@@ -206,9 +208,10 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         if is_iterator(X):
             raise TypeError("X is an iterator, which fit cannot read max_iter times: give it to partial_fit")
         before = dict(vars(self))
+        rows = collect_rows(X)
         try:
-            self._learn_chunk(X, None, restart=True)
-            cells, _ = self._check_rows(X, None, restart=False)
+            self._learn_chunk(rows, None, restart=True)
+            cells, _ = self._check_rows(rows, None, restart=False)
             for _ in range(self.max_iter - 1):
                 self._update(cells, None, None)
                 self.n_seen_ += cells.shape[0]
@@ -222,8 +225,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
 
         Parameters
         ----------
-        X : array, frame or scipy sparse matrix of shape (n_rows, n_features), or iterator of such
-            The rows, as those of `fit`.
+        X : array, frame or scipy sparse matrix of shape (n_rows, n_features), path, or iterator
+            The rows, as those of `fit`. Files are read piece by piece; an iterator yields arrays, frames or matrices.
         y : None
             Not used.
 
@@ -237,7 +240,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         ValueError
             As `fit`, and if the number of columns or an option was changed. Nothing of the chunk is learned then.
         """
-        for chunk in X if is_iterator(X) else (X,):
+        for chunk in iterate_row_chunks(X):
             self._learn_chunk(chunk, None)
         return self
 

@@ -3,12 +3,15 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from pgmx._ext import _subspace
+from pgmx.data.files.readers import is_path
 from pgmx.streaming.base import StreamLearner
-from pgmx.streaming.subspace.cells import Cells, code_cells, find_levels, list_cells
+from pgmx.streaming.inputs import check_finite
+from pgmx.streaming.subspace.cells import Cells, check_format, code_cells, find_levels, list_cells
 
 _KINDS = {"probit": 0, "tobit": 1, "logit": 2}
 _SPREAD = 0.1  # standard deviation of the random subspace at the start
@@ -64,7 +67,7 @@ class OnlineSubspace(StreamLearner):
             return levels
         if self.thresholds is None:
             return (levels[1:] + levels[:-1]) / 2
-        thresholds = np.asarray(self.thresholds, dtype=np.float64)
+        thresholds = self._read_numbers("thresholds")
         if thresholds.shape != (len(levels) - 1,):
             raise ValueError(
                 f"thresholds has the shape {thresholds.shape}: {len(levels)} levels have {len(levels) - 1}"
@@ -106,8 +109,12 @@ class OnlineSubspace(StreamLearner):
 
     def _check_rows(self, X: Any, y: Any, *, restart: bool) -> Any:
         """Return the cells of rows, checked, and None for the targets."""
-        if isinstance(X, str):
-            raise TypeError(f"X must be rows of numbers, got the text {X!r:.60}: read a file beforehand")
+        if is_path(X):
+            raise TypeError(
+                f"X must be rows of numbers, got the path {str(X)!r:.60}, which only fit and partial_fit read"
+            )
+        if issparse(X):
+            check_format(X)
         rows = validate_data(
             self,
             X,
@@ -115,12 +122,13 @@ class OnlineSubspace(StreamLearner):
             dtype=np.float64,
             order="C",
             accept_sparse="csr",
-            ensure_all_finite="allow-nan",
+            ensure_all_finite=False,
         )
-        cells = list_cells(rows)
+        names = getattr(self, "feature_names_in_", None)
+        check_finite(rows, names, None, allow_nan=True)
+        cells = list_cells(rows, X.nnz if issparse(X) else None)
         if restart:
             self.levels_ = self._list_levels(cells)
-        names = getattr(self, "feature_names_in_", None)
         return cells._replace(codes=code_cells(cells, self.levels_, self.model == "tobit", names)), None
 
     def _list_levels(self, cells: Cells) -> np.ndarray:
@@ -128,9 +136,16 @@ class OnlineSubspace(StreamLearner):
         is_tobit = self.model == "tobit"
         if self.levels is None:
             return find_levels(cells, is_tobit)
-        levels = np.array(self.levels, dtype=np.float64)
+        levels = self._read_numbers("levels")
         self._check_levels(levels)
         return levels
+
+    def _read_numbers(self, option: str) -> np.ndarray:
+        """Return the numbers of an option; ValueError for what is none."""
+        try:
+            return np.array(getattr(self, option), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{option}={getattr(self, option)!r:.60} must be numbers: code text beforehand") from None
 
     def _check_levels(self, levels: np.ndarray) -> None:
         is_tobit = self.model == "tobit"
@@ -195,7 +210,7 @@ class OnlineSubspace(StreamLearner):
         if levels.dtype != np.float64:
             raise ValueError(f"its levels are of the type {levels.dtype}")
         self._check_levels(levels)
-        if self.levels is not None and not np.array_equal(levels, np.asarray(self.levels, dtype=np.float64)):
+        if self.levels is not None and not np.array_equal(levels, self._read_numbers("levels")):
             raise ValueError("its levels are not those that its options declare")
         self.levels_ = levels
 
