@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_ndtr, softmax
 
-LEARN_STEPS, LEARN_TOL, EARLY, PRIOR = 8, 1e-3, 1000, 10
+LEARN_STEPS, DESCENT, LEARN_TOL, EARLY, PRIOR = 8, 40, 1e-3, 1000, 10
 
 
 def log_mass(low, high):
@@ -53,20 +53,30 @@ class Twin:
             scores.append(score)
         return gradient, hessian, np.array(scores).reshape(-1, c), slopes
 
-    def learn(self, columns, codes, values):
-        o, (n_columns, c, d) = self.options, self.u.shape
+    def sketch(self, columns, codes, values):
+        """Return the sketch of a row by the steps of Newton's method, or of gradient descent, and the scores there."""
+        o, (_, c, d) = self.options, self.u.shape
         z, before, move = np.zeros(d + c * o.offsets), np.inf, None
-        for step in range(LEARN_STEPS + 1):
+        is_newton = o.sketch == "newton"
+        squares = sum((self.u[i] ** 2).sum() + c * o.offsets for i in columns)
+        bound = max(o.lam, o.lam_offsets) + squares * (0.25 if o.model == "logit" and c == 1 else 1)
+        for step in range(LEARN_STEPS * (1 if is_newton else DESCENT) + 1):
             gradient, hessian, scores, slopes = self.differentiate(z, columns, codes, values)
             largest = np.abs(gradient).max()
-            if largest <= LEARN_TOL or step == LEARN_STEPS:
-                break
-            if largest > before:
+            if largest <= LEARN_TOL or step == LEARN_STEPS * (1 if is_newton else DESCENT):
+                return z, scores, slopes
+            if not is_newton:
+                z = z + gradient / bound
+            elif largest > before:
                 move = move / 2
                 z = z - move
             else:
                 before, move = largest, np.linalg.solve(hessian, gradient)
                 z = z + move
+
+    def learn(self, columns, codes, values):
+        o, (n_columns, _, d) = self.options, self.u.shape
+        z, scores, slopes = self.sketch(columns, codes, values)
         rate = o.step / (1 + o.decay * self.cells / n_columns)
         self.rows += 1
         self.cells += len(columns)
