@@ -17,9 +17,11 @@ from libc.math cimport INFINITY, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from _buffers cimport Buffer, release, reserve
 from _simd cimport select_simd_level
 
 
@@ -28,7 +30,8 @@ cdef extern from "_special.h" nogil:
 
 cdef extern from "_scatter.h" nogil:
     void pgmx_scatter(
-        const double *rows, const uint32_t *base, const uint16_t *code, uint32_t size, ptrdiff_t n, double *sums
+        const double *rows, const uint32_t *base, const uint16_t *code, uint32_t size, ptrdiff_t n, double *sums,
+        ptrdiff_t stride, int copies
     )
     void pgmx_scatter_select(int level)
 
@@ -41,6 +44,8 @@ cdef double LOG_2_PI = 1.8378770664093453
 cdef enum:
     WIDTH = 8                   # products that are added together
     BLOCK = 256                 # rows whose products are made together
+    COPIES = 4                  # of the sums of few cells, see _scatter.h
+    FEW_CELLS = 64
     MOST_COLUMNS = 512          # of one family: a family of more is refused before
 
 # what a sum of squares is divided by: n rows, n less the coefficients of the regression, n - 1
@@ -51,6 +56,9 @@ def sum_products(
     const double[:, ::1] columns,
     const double[::1] weights,
     const uint32_t[::1] cells,
+    const uint16_t[:, ::1] states,
+    const int64_t[::1] members,
+    const int64_t[::1] cards,
     Py_ssize_t n_cells,
     const uint16_t[:, ::1] codes,
     const int64_t[::1] sizes,
@@ -65,7 +73,13 @@ def sum_products(
     weights : float64 (N,) or None
         Weights of the rows.
     cells : uint32 (N,) or None
-        Below `n_cells`; None where all rows are in one cell.
+        Below `n_cells`; where None, the cell of a row is the number of its states in the columns `members`.
+    states : uint16 (n_d, N)
+        Columns of states.
+    members : int64 (k,)
+        Rows of `states`, the last one the fastest digit.
+    cards : int64 (k,)
+        Numbers of states of the members.
     n_cells : int
         Number of cells.
     codes : uint16 (G, N) or None
@@ -80,59 +94,81 @@ def sum_products(
     float64 (n_cells * sum(sizes), M)
         For one row of codes after the other, row ``cell * sizes[g] + code``.
     """
-    cdef Py_ssize_t n_rows = 0, n_pairs = pairs.shape[0], n_groups = sizes.shape[0]
-    cdef Py_ssize_t first = 0, row, n, t, i, g, width, total = 0, start
-    cdef double *block
+    cdef Py_ssize_t n_rows = states.shape[1], n_pairs = pairs.shape[0], n_groups = sizes.shape[0]
+    cdef Py_ssize_t first = 0, row, n, t, i, g, c, width, total = 0, start, stride
+    cdef int copies
+    cdef Buffer block, sums, place
+    cdef double *products
+    cdef double *cell_sums
+    cdef uint32_t *cell
     cdef const double *left
     cdef const double *right
     cdef const double *weight = &weights[0] if weights is not None else NULL
-    cdef const uint32_t *cell = &cells[0] if cells is not None else NULL
-    cdef double[:, ::1] sums, out
-    if codes is not None:
-        n_rows = codes.shape[1]
-    elif cells is not None:
-        n_rows = cells.shape[0]
-    else:
-        n_rows = columns.shape[1]
+    cdef double[:, ::1] out
     for g in range(n_groups):
         total += n_cells * sizes[g]
     result = np.zeros((total, n_pairs))
-    if n_pairs == 0 or total == 0:
+    if n_pairs == 0 or total == 0 or n_rows == 0:
         return result
     out = result
-    block = <double *>malloc(BLOCK * WIDTH * sizeof(double))
-    if block == NULL:
-        raise MemoryError("cannot allocate a block of products")
+    stride = total * WIDTH
+    copies = COPIES if total <= FEW_CELLS else 1
+    memset(&block, 0, sizeof(Buffer))
+    memset(&sums, 0, sizeof(Buffer))
+    memset(&place, 0, sizeof(Buffer))
     try:
-        while first < n_pairs:
-            width = min(WIDTH, n_pairs - first)
-            part = np.zeros((total, WIDTH))
-            sums = part
-            with nogil:
-                for i in range(BLOCK * WIDTH):
-                    block[i] = 0.0
+        products = <double *>reserve(&block, BLOCK * WIDTH * sizeof(double))
+        cell_sums = <double *>reserve(&sums, copies * stride * sizeof(double))
+        cell = <uint32_t *>reserve(&place, BLOCK * sizeof(uint32_t))
+        with nogil:
+            while first < n_pairs:
+                width = min(WIDTH, n_pairs - first)
+                memset(products, 0, BLOCK * WIDTH * sizeof(double))
+                memset(cell_sums, 0, copies * stride * sizeof(double))
                 row = 0
                 while row < n_rows:
                     n = min(BLOCK, n_rows - row)
+                    number_cells(cells, states, members, cards, row, n, cell)
                     for t in range(width):
                         left = &columns[pairs[first + t, 0], row] if pairs[first + t, 0] >= 0 else NULL
                         right = &columns[pairs[first + t, 1], row] if pairs[first + t, 1] >= 0 else NULL
-                        fill_products(left, right, NULL if weight == NULL else weight + row, n, block + t)
+                        fill_products(left, right, NULL if weight == NULL else weight + row, n, products + t)
                     start = 0
                     for g in range(n_groups):
                         pgmx_scatter(
-                            block, NULL if cell == NULL else cell + row, NULL if codes is None else &codes[g, row],
-                            <uint32_t>sizes[g], n, &sums[start, 0],
+                            products, cell, NULL if codes is None else &codes[g, row], <uint32_t>sizes[g], n,
+                            cell_sums + start * WIDTH, stride, copies,
                         )
                         start += n_cells * sizes[g]
                     row += BLOCK
                 for i in range(total):
-                    for t in range(width):
-                        out[i, first + t] = sums[i, t]
-            first += WIDTH
+                    for c in range(copies):
+                        for t in range(width):
+                            out[i, first + t] += cell_sums[c * stride + i * WIDTH + t]
+                first += WIDTH
     finally:
-        free(block)
+        release(&block)
+        release(&sums)
+        release(&place)
     return result
+
+
+cdef void number_cells(
+    const uint32_t[::1] cells, const uint16_t[:, ::1] states, const int64_t[::1] members, const int64_t[::1] cards,
+    Py_ssize_t row, Py_ssize_t n, uint32_t *cell
+) noexcept nogil:
+    cdef Py_ssize_t i, k
+    cdef const uint16_t *column
+    cdef uint32_t card
+    if cells is not None:
+        memcpy(cell, &cells[row], n * sizeof(uint32_t))
+        return
+    memset(cell, 0, n * sizeof(uint32_t))
+    for k in range(members.shape[0]):
+        column = &states[members[k], row]
+        card = <uint32_t>cards[k]
+        for i in range(n):
+            cell[i] = cell[i] * card + column[i]
 
 
 cdef void fill_products(

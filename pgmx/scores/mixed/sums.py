@@ -11,7 +11,7 @@ from pgmx.data import DiscreteTable
 SUM_MEMORY = 1 << 28
 
 #: Discrete columns are coded together as long as their joint configurations are no more than this.
-GROUP_CELLS = 64
+GROUP_CELLS = 256
 
 #: More configurations of the parents than this are numbered anew, those that occur.
 MOST_GRID_CELLS = 4096
@@ -22,11 +22,12 @@ _ONE = np.ones(1, dtype=np.int64)
 class ConfigurationSums:
     """Sums over the rows of each configuration of a set of discrete columns; made by `MixedSums`.
 
-    `cells` is the configuration of each row, None for the empty set, and `digits`, int64 (q, number of columns), the
-    states of each configuration.
+    `digits`, int64 (q, number of columns), are the states of each configuration, and `cells` is the configuration of
+    each row where these are not all that there are, else None.
     """
 
-    def __init__(self, cells: np.ndarray | None, digits: np.ndarray):
+    def __init__(self, states: tuple[int, ...], cells: np.ndarray | None, digits: np.ndarray):
+        self.members = np.array(states, dtype=np.int64)
         self.cells = cells
         self.digits = digits
         self.n_cells = len(digits)
@@ -70,6 +71,7 @@ class MixedSums:
         self.codes = np.empty((0, numbers.shape[1]), np.uint16) if table is None else table.codes.astype(np.uint16)
         self.offsets = np.concatenate([[0], np.cumsum(self.cards, dtype=np.int64)])
         self.memory = memory
+        self._n_new = 0
         self._kept: dict[tuple[int, ...], ConfigurationSums] = {}
         self._groups: dict[int, tuple[list[list[int]], np.ndarray, np.ndarray]] = {}
 
@@ -78,9 +80,7 @@ class MixedSums:
         sums = self._kept.pop(states, None)
         if sums is None:
             sums = self._number_cells(states)
-            total = sums.n_bytes + sum(kept.n_bytes for kept in self._kept.values())
-            while self._kept and total > self.memory:
-                total -= self._kept.pop(next(iter(self._kept))).n_bytes
+            self._forget(sums.n_bytes)
         self._kept[states] = sums
         return sums
 
@@ -138,9 +138,21 @@ class MixedSums:
         np.add.at(pooled, key, moments)
         return pooled
 
+    def _forget(self, n_bytes: int) -> None:
+        """Drop the sums that were used longest ago where all do not fit; the bytes are summed now and then."""
+        self._n_new += 1
+        if self._n_new % 16 and n_bytes < self.memory // 16:
+            return
+        total = n_bytes + sum(kept.n_bytes for kept in self._kept.values())
+        while self._kept and total > self.memory:
+            total -= self._kept.pop(next(iter(self._kept))).n_bytes
+
     # ---- passes over the rows ----
 
     def _number_cells(self, states: tuple[int, ...]) -> ConfigurationSums:
+        cards = [self.cards[d] for d in states]
+        if prod(cards) <= MOST_GRID_CELLS:
+            return ConfigurationSums(states, None, np.indices(cards).reshape(len(cards), prod(cards)).T)
         cells: np.ndarray | None = None
         digits = np.empty((1, 0), dtype=np.int64)
         for d in states:
@@ -152,20 +164,36 @@ class MixedSums:
                 key = (np.cumsum(occurs, dtype=np.uint32) - np.uint32(1))[key]
                 digits = digits[occurs]
             cells = key
-        return ConfigurationSums(cells, digits)
+        return ConfigurationSums(states, cells, digits)
 
     def _sum(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> np.ndarray:
         """Return the sums of products of pairs of columns, (q, pairs)."""
-        if sums.cells is None and self.p and len(pairs) > 1:
+        if not len(sums.members) and self.p and len(pairs) > 1:
             return self._sum_all_rows(pairs)
+        return self._pass(sums, None, _ONE, pairs)
+
+    def _pass(self, sums: ConfigurationSums, codes: np.ndarray | None, sizes: np.ndarray, pairs: list) -> np.ndarray:
+        cards = np.array([self.cards[d] for d in sums.members.tolist()], dtype=np.int64)
         ids = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-        return _mixed.sum_products(self.numbers, self.weights, sums.cells, sums.n_cells, None, _ONE, ids)
+        return _mixed.sum_products(
+            self.numbers,
+            self.weights,
+            sums.cells,
+            self.codes,
+            sums.members,
+            cards,
+            sums.n_cells,
+            codes,
+            sizes,
+            ids,
+        )
 
     def _sum_all_rows(self, pairs: list[tuple[int, int]]) -> np.ndarray:
         if not hasattr(self, "_cross"):
-            columns = np.concatenate([self.numbers, np.ones((1, self.numbers.shape[1]))])
-            weighted = columns if self.weights is None else columns * self.weights
-            self._cross = weighted @ columns.T  # -1, the column of ones, is the last
+            weighted = self.numbers if self.weights is None else self.numbers * self.weights
+            self._cross = np.empty((self.p + 1, self.p + 1))  # -1, the column of ones, is the last
+            self._cross[:-1, :-1] = weighted @ self.numbers.T
+            self._cross[-1] = self._cross[:, -1] = [*weighted.sum(axis=1), self.n]
         ids = np.array(pairs, dtype=np.int64)
         return self._cross[ids[:, 0], ids[:, 1]][None, :]
 
@@ -184,8 +212,7 @@ class MixedSums:
 
     def _sum_by_state(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
         members, codes, sizes = self._group(max(1, GROUP_CELLS // sums.n_cells))
-        ids = np.array(pairs, dtype=np.int32)
-        totals = _mixed.sum_products(self.numbers, self.weights, sums.cells, sums.n_cells, codes, sizes, ids)
+        totals = self._pass(sums, codes, sizes, pairs)
         by_state = np.empty((sums.n_cells, int(self.offsets[-1]), len(pairs)))
         start = 0
         for group, size in zip(members, sizes.tolist(), strict=True):
