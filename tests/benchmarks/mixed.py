@@ -4,7 +4,8 @@
     python tests/benchmarks/mixed.py families            # 200 families of 50 columns x 100 000 rows, and pgmpy
     python tests/benchmarks/mixed.py search [--rows N]   # whole searches, and pybnesian, in five orders of columns
 
-User-CPU seconds of one process, of families (too short for that clock) CPU seconds; set OPENBLAS_NUM_THREADS=1. pybnesian: ``pip install pybnesian``.
+User-CPU seconds of one process (of families CPU seconds, too short for that clock); set OPENBLAS_NUM_THREADS=1.
+pybnesian: ``pip install pybnesian``.
 """
 
 import argparse

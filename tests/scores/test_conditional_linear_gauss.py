@@ -1,12 +1,18 @@
 """The score of conditional linear Gaussian networks: its formula, bnlearn's figures, what it refuses, its searches."""
 
 import itertools
+import os
 import pickle
+import platform
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import pgmx
 from helpers.mixed_tables import IRIS_ARCS, MIXED_ARCS, iris, keep_few, parents_of, six_columns
 from oracles.conditional_gaussian import clg_score
 from pgmx.estimators import BestFirstSearch, BootstrapStructure, HillClimbSearch, SimulatedAnnealing
@@ -221,3 +227,28 @@ def test_columns_that_determine_each_other_are_not_joined():
     frame = six_columns().assign(W=lambda f: 2 * f["X"] - 3)
     learner = HillClimbSearch(**QUIET).fit(frame)
     assert not {("X", "W"), ("W", "X")} & set(learner.dag_.edges())
+
+
+DIGEST = """
+import numpy as np
+from helpers.mixed_tables import six_columns
+from pgmx.scores import BICCondLinearGauss
+score = BICCondLinearGauss(six_columns())
+families = [("X", ("R",)), ("Z", ("S", "T", "X", "Y")), ("Y", ("S", "X")), ("Z", ("R", "S", "T"))]
+print([float(score.local_score(*family)).hex() for family in families])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="one level only")
+def test_all_levels_of_instructions_give_the_same_bits():
+    tests = str(Path(__file__).resolve().parents[1])
+    printed = set()
+    for level in ("plain", ""):
+        path = os.pathsep.join([tests, str(Path(pgmx.__file__).parents[1])])
+        environment = {**os.environ, "PGMX_SIMD": level, "PYTHONPATH": path}
+        done = subprocess.run(
+            [sys.executable, "-c", DIGEST], env=environment, capture_output=True, text=True, check=True
+        )
+        printed.add(done.stdout)
+    assert len(printed) == 1
