@@ -38,7 +38,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     scoring_method : str or BaseStructureScore, default=None
         Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data;
-        BIC by default, in its Gaussian or conditional Gaussian form for floats.
+        BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
     phases : sequence of {"forward", "backward", "turning"}, default=("forward", "backward", "turning")
