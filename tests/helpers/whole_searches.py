@@ -137,6 +137,6 @@ def search_with(search, problem, *, seed=0, callback=None, checkpoint=None, max_
     """Return the result of a search, resumed from a snapshot where the checkpoint has one."""
     state = problem.make_state()
     course = Course(problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint))
-    if not course.restore(state, last_stage=7):
+    if not course.restore(state, last_stage=9):
         course.set_best(state)
     return run_search(lambda: search(problem, state, course, seed, **options), state, course)

@@ -47,7 +47,8 @@ class HillClimbSearch(SearchLearner):
     strategy : {"greedy", "thorough", "best", "exact"}, default="greedy"
         ``"greedy"`` ends at the first local optimum, as pgmpy's search does. ``"thorough"`` goes on by optimal
         reinsertion: nodes and small groups of neighbours are taken out with all their arcs and put back by a climb, as
-        long as that raises the score; it does so twice, equal gains decided the other way round the second time. It
+        long as that raises the score; it does so twice, equal gains decided the other way round the second time. Up to
+        24 variables it exchanges single parents and kicks orders besides, as ``"best"`` does, see the Notes. It
         takes about ten to twenty times as long and mostly ends far higher; under BDeu, where graphs grow dense, it can
         take eighty times as long: set `max_time` or `max_indegree` there. ``"best"`` goes on from there over orders of
         the variables, in which each takes its parents from its predecessors: from random orders and from that of the
@@ -318,7 +319,7 @@ class HillClimbSearch(SearchLearner):
         return self.n_restarts > 0
 
     def _last_stage(self) -> int:
-        return {"thorough": 5, "exact": 5, "best": 7}.get(self.strategy, int(self.n_restarts > 0))
+        return {"thorough": 7, "exact": 7, "best": 9}.get(self.strategy, int(self.n_restarts > 0))
 
     def _take_bound(self, upper_bound: float) -> None:
         if self.strategy == "exact" and np.isnan(upper_bound):  # ended before anything was proven

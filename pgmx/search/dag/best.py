@@ -6,6 +6,7 @@ from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
 from pgmx.search.dag.orders.kicks import OrderSearch
 from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
 
 #: Members of the portfolio, as the history names them.
@@ -18,8 +19,8 @@ N_RANDOM_ORDERS = 5
 #: Kicks without a better order that end a search over orders, and how many more each variable adds.
 KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 
-#: Stages from the first one: four of the thorough search, the orders, the last climb.
-N_STAGES = 6
+#: Stages from the first one: those of the thorough search, the orders, the last climb.
+N_STAGES = N_THOROUGH_STAGES + 2
 
 
 def search_for_best(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
@@ -30,10 +31,10 @@ def search_for_best(problem: DagProblem, state: DagState, course: Course, *, see
     """
     course.member = THOROUGH
     search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage)
-    if course.enter(first_stage + 4):
+    if course.enter(first_stage + N_THOROUGH_STAGES):
         _search_orders(problem, state, course, seed)
     course.member = LAST_CLIMB
-    if course.enter(first_stage + 5):
+    if course.enter(first_stage + N_THOROUGH_STAGES + 1):
         if not course.memo:
             course.return_to_best(state)
         climb(state, course)
