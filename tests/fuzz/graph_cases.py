@@ -16,6 +16,7 @@ from tests.fuzz.calls import Arguments, InFolder, Wrong, enter_calls
 from tests.fuzz.cases import Case, chance, entry, fault, pick
 from tests.fuzz.frames import draw_names, draw_numbers, draw_table, hold_names, punch_holes
 from tests.fuzz.oracles import is_close, make_gaussian_score, make_local_score
+from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood
 
 # ---- metrics of graphs ----
 
@@ -206,6 +207,41 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
         score = {"AICGauss": "aic-g", "BICGauss": "bic-g", "LogLikelihoodGauss": "ll-g"}[name]
         expected = make_gaussian_score(frame.to_numpy(), score, None)(child, parents)
         assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
+
+    return Case("", call, check, [fault("no such column")] if is_unknown else [], plan=f"{name} {child} {parents}")
+
+
+@entry("scores.mixed", 2.0)
+def draw_mixed_score_case(rng: np.random.Generator) -> Case:
+    """Return a score of a family of floats beside states."""
+    numbers = draw_numbers(rng, n=int(rng.integers(3, 6)), rows=int(pick(rng, [60, 150])))
+    n = numbers.shape[1]
+    frame, n_discrete = numbers.copy(), int(rng.integers(1, n))
+    for v in range(n_discrete):
+        frame[frame.columns[v]] = pd.Categorical(rng.integers(0, int(rng.integers(1, 4)), len(frame)).astype(str))
+    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", "BICCondLinearGauss"])
+    child = int(rng.integers(n))
+    floats_refused = name == "BICCondLinearGauss" and child < n_discrete
+    parents = [v for v in range(n) if v != child and chance(rng, 0.4) and not (floats_refused and v >= n_discrete)]
+    is_unknown = chance(rng, 0.2)
+    variable = "no such column" if is_unknown else frame.columns[child]
+
+    def call(folder: Path) -> Any:
+        score = getattr(scores, name)(frame)
+        assert isinstance(score, scores.MixedScore)
+        return score.local_score(variable, tuple(frame.columns[v] for v in parents))
+
+    def check(result: Any) -> None:
+        plain = frame.set_axis([f"c{v}" for v in range(n)], axis=1)
+        compute = clg_log_likelihood if name == "BICCondLinearGauss" else cg_log_likelihood
+        expected = compute(plain, f"c{child}", [f"c{v}" for v in parents])
+        if expected == -np.inf:
+            assert result == -np.inf, result
+        elif name == "LogLikelihoodCondGauss":
+            assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
+        else:  # a whole number of parameters is charged
+            price = expected - result if name.startswith("AIC") else (expected - result) / (0.5 * np.log(len(frame)))
+            assert price > -1e-4 and abs(price - round(price)) < 1e-4, (result, expected)
 
     return Case("", call, check, [fault("no such column")] if is_unknown else [], plan=f"{name} {child} {parents}")
 

@@ -78,7 +78,7 @@ def test_some_changes(tmp_path, name, every):
         ("tabu", np.array([[7, 0, 1]]), "numbers in 'tabu'"),
         ("memo_rounds_left", -1, "memo_rounds_left=-1, expected 0 to 1"),
         ("memo_position", 2**40, "memo_position"),
-        ("stage", 9, "stage=9, expected 0 to 5"),
+        ("stage", 9, "stage=9, expected 0 to 7"),
         ("clock_seconds", np.inf, "clock_seconds"),
         ("history_score", np.zeros(3), "different lengths"),
         ("memo_more", np.zeros(3), "an unknown array 'memo_more'"),

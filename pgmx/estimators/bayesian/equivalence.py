@@ -151,7 +151,6 @@ class GreedyEquivalenceSearch(SearchLearner):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> import pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> rain = rng.integers(0, 2, 500)
