@@ -6,8 +6,9 @@ Algorithm, for each output k and row t:
     f_jp = theta_jp' z_p,  f_j = sum_p w_jp f_jp,  f = sum_j h_j f_j                              (3.14), (3.33)
     theta_jp <- (1 - 2 s_j penalty) theta_jp - s_j c'(f_jp, y) z_p                                  (3.19)
     log w_jp <- log w_jp - weight_step c(f_jp, y)                                                   (3.21)
-    log h_j <- log h_j + s_j (c(f, y) - c(f_j, y))                 (3.31) with the sign of (3.32) corrected
-    expert j is renewed for t + 1 where 2^j divides t + 1: h_j = s_j and, with `restart`, theta_j = 0 and equal w_j.
+    log h_j <- log h_j + r_j (c(f, y) - c(f_j, y))                 (3.31) with the sign of (3.32) corrected
+    expert j is renewed for t + 1 where 2^j divides t + 1: log h_j = b_j and, with `restart`, theta_j = 0 and equal w_j.
+The source has r_j = s_j and b_j = log s_j.
 Losses c: (f - y)^2; log(1 + exp(-y f)); max(0, 1 - y f); y is -1 or 1 in the last two.
 Reference: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
 unknown dynamics", JMLR 20, algorithms 2 and 3; numbers of equations are those of chapter 3 of Shen's thesis.
@@ -57,8 +58,8 @@ cdef inline double compute_loss(double f, double y, int loss) noexcept nogil:
 
 
 cdef inline double compute_slope(double f, double y, int loss) noexcept nogil:
-    if loss == 0:
-        return 2.0 * (f - y)
+    if loss == 0:  # of targets near the largest number as well
+        return min(max(2.0 * (f - y), -LARGEST), LARGEST)
     if loss == 1:
         return -y / (1.0 + exp(y * f))
     return -y if y * f < 1.0 else 0.0
@@ -150,7 +151,7 @@ cdef double compute_output(
 
 cdef double update_output(
     const double* features, double y, double f, double* coefficients, double* kernel_logs, double* expert_logs,
-    const double* steps, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
+    const double* steps, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
     int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
     """Learn one output from `work` of `compute_output`, f_jp become losses; return the loss of the monitored expert."""
@@ -169,7 +170,7 @@ cdef double update_output(
             parts[i] = compute_loss(parts[i], y, loss)
         lower_logs(kernel_logs + j * n_kernels, parts + j * n_kernels, weight_step, n_kernels)
         part = compute_loss(experts[j], y, loss)
-        expert_logs[j] = min(max(expert_logs[j] + steps[j] * (total - part), -LARGEST), LARGEST)
+        expert_logs[j] = min(max(expert_logs[j] + rates[j] * (total - part), -LARGEST), LARGEST)
         losses[j] = part if losses[j] < 0.0 else losses[j] + LATE * (part - losses[j])
         if j == monitored:
             answer = part
@@ -177,7 +178,7 @@ cdef double update_output(
 
 
 cdef void renew_experts(
-    double* coefficients, double* kernel_logs, double* expert_logs, const double* steps, long long t, bint restart,
+    double* coefficients, double* kernel_logs, double* expert_logs, const double* starts, long long t, bint restart,
     Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
 ) noexcept nogil:
     """Renew the experts one of whose intervals begins at row t."""
@@ -185,7 +186,7 @@ cdef void renew_experts(
     for j in range(n_experts):
         if t & ((<long long> 1 << j) - 1):
             break
-        expert_logs[j] = log(steps[j])
+        expert_logs[j] = starts[j]
         if restart:
             for i in range(j * n_kernels, (j + 1) * n_kernels):
                 kernel_logs[i] = 0.0
@@ -243,6 +244,8 @@ def update(
     const double[:, ::1] targets,         # in: (m, K)
     const double[:, ::1] frequencies,     # in: (d, width), those of kernel p from column p D on
     const double[::1] steps,              # in: (J) step sizes
+    const double[::1] rates,              # in: (J) step sizes of the experts' weights
+    const double[::1] starts,             # in: (J) logs of the weights of renewed experts
     double[:, :, :, ::1] coefficients,    # in and out: (K, J, P, length), sines, cosines, zeros
     double[:, :, ::1] kernel_logs,        # in and out: (K, J, P)
     double[:, ::1] expert_logs,           # in and out: (K, J)
@@ -285,12 +288,12 @@ def update(
                         predictions[t, k] = f
                     total += update_output(
                         z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
-                        &steps[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
+                        &steps[0], &rates[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
                         &losses[k, 0], monitored,
                     )
                     if adaptive:
                         renew_experts(
-                            &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0], &steps[0],
+                            &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0], &starts[0],
                             n_seen + t + 2, restart, most, n_kernels, length,
                         )
                 if coverage > 0.0:

@@ -186,6 +186,7 @@ class StreamLearner(BaseEstimator, ABC):
 
     def _compute_outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        self._check_options()  # compiled loops trust them
         return self._predict(self._check_rows(X, None, restart=False))
 
     def __sklearn_is_fitted__(self) -> bool:

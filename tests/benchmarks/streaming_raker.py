@@ -169,7 +169,7 @@ def learn_in_numpy(learner, X, y):
     frequencies, steps = learner.frequencies_, learner._list_steps()
     n_kernels, n_components, _ = frequencies.shape
     theta, logs = np.zeros((len(steps), n_kernels, 2 * n_components)), np.zeros((len(steps), n_kernels))
-    experts, predictions, flat = np.log(steps), np.empty(len(y)), frequencies.reshape(-1, X.shape[1])
+    experts, predictions, flat = 0.5 * np.log(steps), np.empty(len(y)), frequencies.reshape(-1, X.shape[1])
     for t in range(len(y)):
         n = min(len(steps), (t + 1).bit_length())
         angles = (flat @ X[t]).reshape(n_kernels, n_components)
@@ -182,10 +182,10 @@ def learn_in_numpy(learner, X, y):
         theta[:n] -= (2.0 * steps[:n, None] * (parts - y[t]))[:, :, None] * z
         logs[:n] -= learner.weight_step * (parts - y[t]) ** 2
         logs[:n] -= logs[:n].max(axis=1, keepdims=True)
-        experts[:n] += steps[:n] * ((f - y[t]) ** 2 - (f_j - y[t]) ** 2)
+        experts[:n] += learner.weight_step * ((f - y[t]) ** 2 - (f_j - y[t]) ** 2)
         j = 0
         while len(steps) > 1 and j < len(steps) and (t + 2) % 2**j == 0:
-            experts[j] = np.log(steps[j])
+            experts[j] = 0.5 * np.log(steps[j])
             j += 1
     return predictions
 

@@ -38,7 +38,7 @@ class RakerTwin:
         n_kernels, n_components, _ = self.frequencies.shape
         for j in range(t.bit_length()) if self.adaptive else [0] * (t == 1):
             if t % 2**j == 0:
-                self.expert_logs[j] = np.log(self.get_step(j))
+                self.expert_logs[j] = np.log(self.get_step(j)) * (1.0 if self.restart else 0.5)
                 if self.restart or j not in self.coefficients:
                     self.coefficients[j] = np.zeros((n_kernels, 2 * n_components))
                     self.kernel_logs[j] = np.zeros(n_kernels)
@@ -59,7 +59,7 @@ class RakerTwin:
             gradient = slope(parts[j], y)[:, None] * features + 2.0 * self.penalty * self.coefficients[j]
             self.coefficients[j] = self.coefficients[j] - step * gradient
             self.kernel_logs[j] = self.kernel_logs[j] - self.weight_step * loss(parts[j], y)
-            self.expert_logs[j] += step * (loss(f, y) - loss(experts[j], y))
+            self.expert_logs[j] += (step if self.restart else self.weight_step) * (loss(f, y) - loss(experts[j], y))
         self.losses.append({j: float(loss(experts[j], y)) for j in order})
         return f
 

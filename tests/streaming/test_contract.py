@@ -159,10 +159,13 @@ def test_a_refused_chunk_changes_nothing(make):
                 method(rows, targets)
             assert list_state(learner) == before, what
     option, other = make.frozen
-    value = getattr(learner, option)
-    with pytest.raises(ValueError, match=option):
-        learner.set_params(**{option: other}).partial_fit(X, y)
-    learner.set_params(**{option: value})
+    for name in {option, *({"n_components"} & set(learner.get_params()))}:
+        value, new = getattr(learner, name), 4000 if name == "n_components" else other
+        learner.set_params(**{name: new})
+        for method, arguments in ((learner.partial_fit, (X, y)), (learner.predict, (X,))):
+            with pytest.raises(ValueError, match=name):
+                method(*arguments)
+        learner.set_params(**{name: value})
     assert list_state(learner) == before
     if make.is_classifier:
         with pytest.raises(ValueError, match="classes"):

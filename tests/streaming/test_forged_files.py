@@ -90,6 +90,8 @@ def test_flags_of_changes_are_rows(tmp_path):
         flags[place] = value
         write_members(path, document, {**members, "_flags": flags})
         assert_refused(path, "flags")
+    write_members(path, document, {**members, "_expert_logs": members["_expert_logs"] + np.inf})
+    assert_refused(path, "infinite")
 
 
 @pytest.mark.parametrize(

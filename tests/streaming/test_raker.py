@@ -141,3 +141,14 @@ def test_refused_options():
     ]:
         with pytest.raises(ValueError, match=words):
             cls(**options).fit(X, y if "Regressor" in cls.__name__ else y > 0.3)
+
+
+@pytest.mark.parametrize("cls", [AdaRakerRegressor, RakerRegressor])
+def test_targets_near_the_largest_number_leave_numbers(cls):
+    X, _ = draw_rows(40)
+    learner = cls(n_components=3)
+    predictions = learner.predict_partial_fit(X, np.where(np.arange(40) % 3, 1.7e308, -1.7e308))
+    assert np.isfinite(predictions).all()
+    assert np.isfinite(learner.predict(X)).all()
+    assert not np.isnan(learner.predict_interval(X)).any()
+    assert np.isfinite(learner.fit(X, X[:, 0]).predict(X)).all()

@@ -64,5 +64,12 @@ class AdaptiveLearner(RakerLearner):
     def _list_steps(self) -> np.ndarray:
         return np.minimum(MOST_STEP, self.step * 2.0 ** (-0.5 * np.arange(MOST_EXPERTS)))
 
+    def _list_rates(self) -> np.ndarray:
+        return self._list_steps() if self.restart else np.full(MOST_EXPERTS, float(self.weight_step))
+
+    def _list_start_logs(self) -> np.ndarray:
+        # steps of long intervals are small: as weights they would hold these back where nothing changes
+        return (1.0 if self.restart else 0.5) * np.log(self._list_steps())
+
     def _count_experts(self) -> int:
         return min(MOST_EXPERTS, (self.n_seen_ + 1).bit_length())

@@ -13,14 +13,14 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     r"""Online regression in environments that change: a mixture of Raker learners of different step sizes.
 
     Learner j has the step size s_j = min(1/2, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
-    h_j becomes s_j. Before each row the mixture f predicts its target, then all learners learn it:
+    h_j becomes the root of s_j. Before each row the mixture f predicts its target, then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
               f_j(x) = \sum_p w_{jp} \theta_{jp}' z_p(x), \quad
-              \log h_j \leftarrow \log h_j + s_j (c(f, y) - c(f_j, y))
+              \log h_j \leftarrow \log h_j + s_w (c(f, y) - c(f_j, y))
 
-    with the loss c = (f - y)^2 and the weights divided by their sum; f_j is the prediction of a `RakerRegressor` of
-    this step size.
+    with the loss c = (f - y)^2, the step size s_w = `weight_step` and the weights divided by their sum; f_j is the
+    prediction of a `RakerRegressor` of this step size.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
         The interval learner of 2^j rows has the step size min(1/2, step 2^(-j/2)), and ``1 + penalty`` times the
         largest of them is below 1.
     restart : bool, default=False
-        Whether an interval learner forgets its coefficients and the weights of its kernels when its next interval
-        begins, as the source describes it. Its own weight starts anew in either case.
+        Whether to mix as the source describes it: an interval learner forgets its coefficients and the weights of its
+        kernels when its next interval begins, its own weight h_j becomes s_j, and s_j takes the place of s_w.
     weight_step : float, default=2.0
-        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+        Step size of the logarithms of the weights of kernels and interval learners, at least 0: constant weights.
     penalty : float, default=0.0
         Weight of the squared length of the coefficients in the loss, at least 0.
     coverage : float or None, default=0.9
@@ -79,7 +79,8 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     of the rows seen; memory is O(32 P D + P D d).
     Step sizes suit targets of about unit range, and columns scaled to a range that the variances fit.
     The loss of a learner relative to the mixture has its sign reversed in [1]_: as printed, learners of smaller loss
-    lose weight.
+    lose weight. Its small weights h_j = s_j, which change by steps s_j, hold long intervals back where nothing changes:
+    with `weight_step` and the root of s_j errors are smaller on most streams measured.
 
     Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
     large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.

@@ -54,12 +54,14 @@ class RakerLearner(StreamLearner):
     def kernels_(self) -> tuple[tuple[str, float], ...]:
         """Kernels as pairs of a name and a variance."""
         check_is_fitted(self)
+        self._check_options()
         return list_kernels(self.kernels, self.variances)
 
     @property
     def frequencies_(self) -> np.ndarray:
         """Frequencies, by [kernel, component, feature]."""
         check_is_fitted(self)
+        self._check_options()
         n = self._coefficients.shape[2] * self.n_components
         return self._frequencies[:, :n].T.reshape(-1, self.n_components, self.n_features_in_).copy()
 
@@ -74,6 +76,9 @@ class RakerLearner(StreamLearner):
 
     def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
         super()._check_state(arrays)
+        for name, array in arrays.items():
+            if not np.isfinite(array).all():
+                raise ValueError(f"its array {name!r} holds infinite numbers")
         flags = arrays["_flags"]
         if (flags < 0).any() or (flags[1:] >= max(self.n_seen_, 1)).any() or flags[0] > self.n_seen_:
             raise ValueError(f"its flags of changes are not from 0 to the {self.n_seen_:,} rows that it has learned")
@@ -81,6 +86,14 @@ class RakerLearner(StreamLearner):
     def _list_steps(self) -> np.ndarray:
         """Return the step sizes of the experts."""
         return np.array([float(self.step)])
+
+    def _list_rates(self) -> np.ndarray:
+        """Return the step sizes of the experts' weights."""
+        return self._list_steps()
+
+    def _list_start_logs(self) -> np.ndarray:
+        """Return the logs of the weights of experts that are new."""
+        return np.log(self._list_steps())
 
     def _count_experts(self) -> int:
         """Return how many experts predict the next row."""
@@ -103,7 +116,7 @@ class RakerLearner(StreamLearner):
         self._frequencies[:, :n] = drawn.reshape(n, n_features).T
         self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), pad_to(2 * self.n_components, LANES)))
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
-        self._expert_logs = np.tile(np.log(steps), (n_outputs, 1))
+        self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
         self._losses = np.full((n_outputs, len(steps)), -1.0)
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
@@ -130,6 +143,8 @@ class RakerLearner(StreamLearner):
             self._list_numbers(targets),
             self._frequencies,
             self._list_steps(),
+            self._list_rates(),
+            self._list_start_logs(),
             self._coefficients,
             self._kernel_logs,
             self._expert_logs,
