@@ -13,8 +13,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-from scipy import sparse
-from streaming_graphs import (
+from graph_data import (
     DiffusionKernels,
     average_neighbors,
     fit_logistic,
@@ -27,7 +26,8 @@ from streaming_graphs import (
     read_words,
     spread_labels,
 )
-from streaming_growth import compare_speed, invert_codes
+from graph_growth import compare_speed, invert_codes
+from scipy import sparse
 
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor
 
@@ -288,12 +288,11 @@ PARTS = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--draws", type=int, default=20, help="draws of the labelled nodes")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    result = PARTS[arguments.part](arguments.draws)
+    parts = PARTS if arguments.part == "all" else [arguments.part]
+    result = {part: {"draws": arguments.draws, "rows": PARTS[part](arguments.draws)} for part in parts}
     if arguments.out:
-        arguments.out.write_text(
-            json.dumps({"part": arguments.part, "draws": arguments.draws, "rows": result}, indent=1)
-        )
+        arguments.out.write_text(json.dumps(result, indent=1))

@@ -4,9 +4,9 @@ import time
 
 import networkx as nx
 import numpy as np
+from graph_data import list_rows, read_cora, read_email
 from scipy import sparse
 from scipy.optimize import nnls
-from streaming_graphs import list_rows, read_cora, read_email
 
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor
 

@@ -1,0 +1,90 @@
+"""Gaussian learners of tables with far more columns than rows: CPU seconds and memory, scikit-learn beside them.
+
+    python tests/benchmarks/gaussian_wide.py glasso|neighborhoods [--columns 20000] [--rows 1000] [--block 500]
+        [--lam-ratio 0.5] [--lam 0.3]
+
+The columns are chains of --block columns with correlation .8 from one to the next. Memory is the largest resident set
+of the process, beside that before the fit. Set OMP_NUM_THREADS=1.
+"""
+
+import argparse
+import resource
+
+import numpy as np
+from sklearn.linear_model import Lasso
+
+from pgmx.estimators import GraphicalLasso, NeighborhoodLasso
+
+
+def draw_chains(n_rows, n_columns, block):
+    """Return independent chains of `block` columns with correlation .8 from one to the next."""
+    rows = np.random.default_rng(0).standard_normal((n_rows, n_columns))
+    for j in range(1, n_columns):
+        if j % block:
+            rows[:, j] = 0.8 * rows[:, j - 1] + 0.6 * rows[:, j]
+    return rows
+
+
+def measure(work):
+    """Return a result with user-CPU seconds, and resident megabytes before and at most."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    result = work()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return result, after.ru_utime - before.ru_utime, before.ru_maxrss // 1024, after.ru_maxrss // 1024
+
+
+def report(name, learner, seconds, before, after):
+    gap = learner.dual_gap_ / max(1.0, abs(learner.objective_))
+    figures = f"lam {learner.lam_:.4f}, {len(learner.edges_)} edges, relative gap {gap:.1e}"
+    print(f"{name}: {seconds:.1f} CPU s, {before} -> {after} MB, {figures}", flush=True)
+
+
+def measure_graph(learner):
+    _, seconds, before, after = measure(lambda: learner.graph_)
+    print(f"graph_: {seconds:.1f} CPU s, {before} -> {after} MB")
+
+
+def compare_neighborhoods(rows, options, n_sampled=50):
+    """Print the time per column beside scikit-learn's on sampled columns, the same penalty and tolerance."""
+    make = NeighborhoodLasso(lam=options.lam, tol=1e-8, show_progress=False)
+    learner, seconds, *memory = measure(lambda: make.fit(rows))
+    report("NeighborhoodLasso", learner, seconds, *memory)
+    measure_graph(learner)
+    standard = np.asfortranarray((rows - rows.mean(axis=0)) / rows.std(axis=0))
+    lasso = Lasso(alpha=options.lam, tol=1e-8, fit_intercept=False, max_iter=100_000, copy_X=False)
+    spent, furthest = 0.0, 0.0
+    for j in np.random.default_rng(1).choice(rows.shape[1], n_sampled, replace=False).tolist():
+        target = standard[:, j].copy()
+        standard[:, j] = 0.0
+        peer, more, *_ = measure(lambda target=target: lasso.fit(standard, target))
+        standard[:, j] = target
+        spent += more
+        ours = learner._estimate.raw[:, [j]].toarray().ravel()
+        furthest = max(furthest, float(np.abs(peer.coef_ - ours).max()))
+    theirs, ours = spent / n_sampled, seconds / rows.shape[1]
+    print(f"a column: pgmx {1e3 * ours:.2f} ms, scikit-learn {1e3 * theirs:.1f} ms, {theirs / ours:.0f} times;")
+    print(f"largest difference of coefficients {furthest:.1e}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=["glasso", "neighborhoods"])
+    parser.add_argument("--columns", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=1_000)
+    parser.add_argument("--block", type=int, default=500)
+    parser.add_argument("--lam-ratio", type=float, default=0.5)
+    parser.add_argument("--lam", type=float, default=0.3)
+    options = parser.parse_args()
+    rows = draw_chains(options.rows, options.columns, options.block)
+    print(f"{options.rows} rows of {options.columns} columns, {rows.nbytes >> 20} MB")
+    if options.part == "neighborhoods":
+        compare_neighborhoods(rows, options)
+        return
+    make = GraphicalLasso(lam_ratio=options.lam_ratio, show_progress=False)
+    learner, *figures = measure(lambda: make.fit(rows))
+    report("GraphicalLasso", learner, *figures)
+    measure_graph(learner)
+
+
+if __name__ == "__main__":
+    main()
