@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import nnls
 
 from oracles.gradraker import compute_features, learn_squares
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor, StreamLearner
@@ -132,3 +133,10 @@ def test_inputs_with_zeros_and_duplicates_are_not_changed():
     keyed = key_matrix(rows)
     np.testing.assert_array_equal(keyed.values, [2.0, 4.0])
     np.testing.assert_array_equal(rows.data, [1.0, 0.0, 2.0, 3.0])
+
+
+def test_codes_can_be_inverted():
+    graph = nx.random_regular_graph(3, 60, seed=0)
+    phases = np.arctan2(*np.split(GradrakerRegressor(graph=graph, hops=1, variances=1.0).encode_row([0]), 2, axis=1))
+    row = nnls(draw_frequencies(GradrakerRegressor(), 60).T, phases[0])[0]
+    assert set(np.argsort(-row)[:3].tolist()) == set(graph[0])

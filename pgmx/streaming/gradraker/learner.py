@@ -78,8 +78,9 @@ class GradrakerLearner(StreamLearner):
 
         Notes
         -----
-        Codes are an obfuscation, not a protection: who knows ``random_state`` can tell from a code which of the known
-        columns are neighbours, by trying them or by least squares on the phases.
+        Codes are an obfuscation, not a protection: who knows ``random_state`` and the names of nodes can solve for the
+        row by non-negative least squares on the phases. Of the neighbours of papers in Cora 85 per cent were recovered
+        with 50 frequencies and all with 200 (one hop).
         """
         if hasattr(self, "_seed"):
             seed = self._seed
