@@ -1,5 +1,6 @@
 """GreedyEquivalenceSearch: the true class from many rows, the score of its DAG, its options."""
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,3 +96,20 @@ def test_unknown_phases(phases):
 def test_bad_values_of_repeat(repeat):
     with pytest.raises(ValueError, match=r"'repeat'"):
         GreedyEquivalenceSearch(repeat=repeat).fit(dependent_frame(0))
+
+
+def test_arcs_of_a_start_that_are_no_candidates_are_not_turned_where_that_is_forbidden():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        names = list("abcde")
+        data = pd.DataFrame(rng.integers(0, 2, (30, 5)), columns=names)
+        for child, parent in ("ba", "dc"):
+            data[child] = np.where(rng.random(30) < 0.8, data[parent], data[child])
+        order = rng.permutation(names)
+        start = nx.DiGraph()
+        start.add_nodes_from(names)
+        start.add_edges_from((order[i], order[j]) for i in range(5) for j in range(i + 1, 5) if rng.random() < 0.3)
+        forbidden = [(head, tail) for tail, head in start.edges]
+        options = {"start_dag": start, "max_candidates": 1, "phases": ("forward",), "show_progress": False}
+        search = GreedyEquivalenceSearch(scoring_method="ll", forbidden_edges=forbidden, **options).fit(data)
+        assert not set(search.dag_.edges) & set(forbidden)

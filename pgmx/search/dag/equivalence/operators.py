@@ -41,7 +41,7 @@ class Operators:
         self._rows = np.empty((state.n, state.n))
         self._scores: dict[tuple[int, bytes], float] = {}
         allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
-        self._forced = allowed & ~allowed.T  # the arc may not be turned, by child and parent
+        self._forced = ~allowed.T  # the arc, which a start may have in any case, may not be turned; by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
         self._required[state.required[:, 1], state.required[:, 0]] = True
         self.read_class()
