@@ -85,7 +85,12 @@ enter_calls(
     learn("KernelSVARM"),
     draw_svarm,
     check_system,
-    {**SVARM_WRONG, "kernels": Wrong(("gaussian", (), ("x",), 3)), "bandwidth": Wrong((0.0, "x")), "max_rank": NATURAL},
+    {
+        **SVARM_WRONG,
+        "kernels": Wrong(("x", (), ("x",), 3)),
+        "bandwidth": Wrong((0.0, "x")),
+        "max_rank": Wrong((0, -1, 1.5, "2")),
+    },
     0.5,
 )
 PENALTY = Wrong((0.0, -1.0, np.nan, "x"))
