@@ -107,10 +107,10 @@ class MixedSums:
         family = [*floats, None, *after]
         columns = []
         for left, right in list_pairs(family):
-            if left is None and right is None:
-                values = squares[:, candidates]
-            elif left is None or right is None:
-                values = sums.rows[right if left is None else left][:, candidates]
+            if left is None:
+                values = squares[:, candidates] if right is None else sums.rows[right][:, candidates]
+            elif right is None:
+                values = sums.rows[left][:, candidates]
             elif (left, right) == (-1, -1):
                 values = self.moments(states, [])
             else:

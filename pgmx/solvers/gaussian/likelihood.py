@@ -142,7 +142,9 @@ def _assemble(
     if components and len(components[0]) == p:
         return precisions[0]
     alone = np.setdiff1d(np.arange(p), np.concatenate([np.zeros(0, dtype=np.int64), *components]))
-    rows, columns, values = [alone], [alone], [1.0 / diagonal[alone]]
+    rows: list[np.ndarray] = [alone]
+    columns: list[np.ndarray] = [alone]
+    values: list[np.ndarray] = [1.0 / diagonal[alone]]
     for nodes, precision in zip(components, precisions, strict=True):
         entries = precision.tocoo()
         rows.append(nodes[entries.row])

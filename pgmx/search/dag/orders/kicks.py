@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class OrderSearch:
 
     def __init__(self, state: DagState, course: Course, *, required: np.ndarray, seed: int):
         source = state.source.source if isinstance(state.source, RowCache) else state.source
-        self._scorer = source if isinstance(source, FamilyScorer) else None
+        self._scorer: Any = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
         self._climb = OrderClimb(
             source,
