@@ -56,7 +56,7 @@ def make_local_score(
     holes = (table.codes < 0).any(axis=1)
     marks = [r - 1 if hole else -1 for r, hole in zip(cards, holes, strict=True)]
     n_states = [r - int(missing == "pairwise" and hole) for r, hole in zip(cards, holes, strict=True)]
-    penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * codes.shape[1] ** 0.75}  # of scores with missing cells
+    penalty = {"ll": lambda n: 0.0, "aic": lambda n: 1.0, "bic": lambda n: 0.5 * math.log(n)}  # with missing cells
 
     def local_score(child: int, parents: list[int]) -> float:
         cost = (

@@ -139,7 +139,7 @@ ORDER = {
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],
     "pgmx/scores/binding": ["scoring", "discrete foreign gaussian mixed", "resolve"],
-    "pgmx/scores/discrete": ["base", "observed_cells", "aic bde bdeu bds bic k2 log_likelihood"],
+    "pgmx/scores/discrete": ["base", "observed_cells node_average", "aic bde bdeu bds bic k2 log_likelihood"],
     "pgmx/scores/mixed": ["sums", "source", "base", "conditional conditional_linear"],
     "pgmx/scores/gaussian": ["base", "aic bic log_likelihood"],
     "pgmx/search": ["edges knowledge", "forest", "dag"],

@@ -31,14 +31,32 @@ def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10
     return math.fsum(_dirichlet(table, np.full(r, prior)) for table in tables)
 
 
-def node_average(codes, cards, child, parents, missing, penalty):
-    """Return the node-average score; ``missing[v]`` is the code of missing cells, no state, or -1."""
+def node_average(codes, cards, child, parents, missing, cost):
+    """Return the node-average score; ``missing[v]`` is the code of missing cells, no state, or -1.
+
+    Each parent is judged beside those before it on the rows that are complete with it, the parents in descending order
+    of what each gains alone; ``cost(n)`` is what a parameter costs that n rows tell of.
+    """
     cards = [r - (code >= 0) for r, code in zip(cards, missing, strict=True)]
-    parents = [p for p in parents if cards[p] > 1]
-    complete = np.all([codes[v] != missing[v] for v in (child, *parents)], axis=0)
-    tables = weighted_tables(codes[:, complete], cards, child, parents, np.ones(complete.sum())).values()
-    free = math.prod(cards[p] for p in parents) * (cards[child] - 1)
-    return codes.shape[1] * math.fsum(map(_entropy, tables)) / complete.sum() - penalty * free
+    parents = sorted(p for p in parents if cards[p] > 1)
+
+    def average(known, of):
+        """Return the penalised likelihood of the child given `known`, a row of those complete in `of`, for all rows."""
+        complete = np.all([codes[v] != missing[v] for v in (child, *of)], axis=0)
+        n = int(complete.sum())
+        if n == 0:
+            return -math.inf
+        tables = weighted_tables(codes[:, complete], cards, child, known, np.ones(n)).values()
+        free = math.prod(cards[p] for p in known) * (cards[child] - 1)
+        return codes.shape[1] / n * (math.fsum(map(_entropy, tables)) - cost(n) * free)
+
+    def gain(before, parent):
+        return average([*before, parent], [*before, parent]) - average(before, [*before, parent])
+
+    if average(parents, parents) == -math.inf:
+        return -math.inf
+    order = sorted(parents, key=lambda p: -gain([], p))
+    return average([], []) + math.fsum(gain(order[:k], p) for k, p in enumerate(order))
 
 
 def bde(codes, cards, child, parents, probability, ess):

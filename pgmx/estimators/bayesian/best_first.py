@@ -87,7 +87,7 @@ class BestFirstSearch(SearchLearner):
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
-        rows that are complete in them (BIC, AIC and log-likelihood, by the node average).
+        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0

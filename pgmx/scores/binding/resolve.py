@@ -25,7 +25,7 @@ from pgmx.scores.discrete.bds import BDs
 from pgmx.scores.discrete.bic import BIC
 from pgmx.scores.discrete.k2 import K2
 from pgmx.scores.discrete.log_likelihood import LogLikelihood
-from pgmx.scores.discrete.observed_cells import NodeAverage, node_average_penalty
+from pgmx.scores.discrete.node_average import NodeAverage
 from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copies
 from pgmx.scores.gaussian.bic import BICGauss
@@ -140,7 +140,7 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
 
 
 def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
-    return NodeAverage(cards, missing_codes, n_rows, node_average_penalty(name, n_rows))
+    return NodeAverage(cards, missing_codes, n_rows, name)
 
 
 def _ignore_rows(formula, n_rows: float):
