@@ -95,10 +95,12 @@ cdef class Paths:
     solutions: column after column, within a column radius after radius, ``counts`` entries each. A column that used
     more than a finite `allowance` of operations per radius reached, or got stuck under one, stops as "spent": it has
     entries for its first ``reached`` radii, and ``pop_unfinished_entries`` returns its point and its multipliers there.
+    With `with_multipliers`, ``pop_multipliers`` returns y of every solution, ``multiplier_counts`` entries each.
     """
 
     cdef Path path
-    cdef Store out, unfinished
+    cdef Store out, unfinished, multipliers
+    cdef bint with_multipliers
     cdef double *memory
     cdef double *saved          # (p,) copy of the directions
     cdef int *integers
@@ -106,7 +108,7 @@ cdef class Paths:
     cdef const int64_t[::1] columns
     cdef const double[::1] lams
     cdef double[::1] tilt
-    cdef int64_t[:, ::1] count_view, unfinished_view
+    cdef int64_t[:, ::1] count_view, multiplier_view, unfinished_view
     cdef double[:, ::1] gap_view, violation_view
     cdef int64_t[::1] pivot_view, status_view, reached_view
     cdef ptrdiff_t column       # the one being worked on
@@ -114,7 +116,8 @@ cdef class Paths:
     cdef double allowance
     cdef int64_t most
     cdef double[::1] work_view
-    cdef readonly object counts, unfinished_counts, gaps, violations, pivots, statuses, reached, works
+    cdef readonly object counts, multiplier_counts, unfinished_counts, gaps, violations, pivots, statuses, reached
+    cdef readonly object works
 
     def __cinit__(
         self,
@@ -124,17 +127,20 @@ cdef class Paths:
         double ridge,
         double allowance,                 # operations per radius and column
         int64_t most,                     # exchanges per column
+        bint with_multipliers=False,
     ):
         cdef ptrdiff_t p = matrix.shape[0], m = columns.shape[0], n = lams.shape[0], i
         self.matrix, self.columns, self.lams = matrix, columns, lams
-        self.allowance, self.most = allowance, most
+        self.allowance, self.most, self.with_multipliers = allowance, most, with_multipliers
         tilt = np.arange(1, p + 1) * 0.6180339887498949
         self.tilt = tilt - np.floor(tilt)
         self.counts, self.unfinished_counts = np.zeros((m, n), dtype=np.int64), np.zeros((m, 2), dtype=np.int64)
+        self.multiplier_counts = np.zeros((m, n), dtype=np.int64)
         self.gaps, self.violations = np.zeros((m, n)), np.zeros((m, n))
         self.pivots, self.reached = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
         self.statuses, self.works = np.zeros(m, dtype=np.int64), np.zeros(m)
         self.count_view, self.unfinished_view = self.counts, self.unfinished_counts
+        self.multiplier_view = self.multiplier_counts
         self.gap_view, self.violation_view = self.gaps, self.violations
         self.pivot_view, self.reached_view, self.status_view = self.pivots, self.reached, self.statuses
         self.work_view = self.works
@@ -171,6 +177,8 @@ cdef class Paths:
         free(self.integers)
         free(self.out.index)
         free(self.out.value)
+        free(self.multipliers.index)
+        free(self.multipliers.value)
         free(self.unfinished.index)
         free(self.unfinished.value)
 
@@ -219,6 +227,12 @@ cdef class Paths:
             if path.basis.constraints[a] == path.j:
                 dual += path.y[a]
         self.count_view[self.column, self.radius] = self.out.size - before
+        if self.with_multipliers:
+            if not reserve_store(&self.multipliers, k):
+                return False
+            for a in range(k):
+                put(&self.multipliers, path.basis.constraints[a], path.y[a])
+            self.multiplier_view[self.column, self.radius] = k
         self.gap_view[self.column, self.radius] = size - dual / scale
         self.violation_view[self.column, self.radius] = violation
         self.radius += 1
@@ -330,6 +344,10 @@ cdef class Paths:
     def pop_entries(self):
         """Return rows and values of all solutions, in the order of `counts`, and remove them."""
         return pop_content(&self.out)
+
+    def pop_multipliers(self):
+        """Return rows and values of the multipliers of all solutions, in the order of `multiplier_counts`."""
+        return pop_content(&self.multipliers)
 
     def pop_unfinished_entries(self):
         """Return rows and values of points and multipliers of spent columns, in the order of `unfinished_counts`."""

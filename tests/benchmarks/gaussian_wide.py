@@ -1,6 +1,6 @@
 """Gaussian learners of tables with far more columns than rows: CPU seconds and memory, scikit-learn beside them.
 
-    python tests/benchmarks/gaussian_wide.py glasso|neighborhoods [--columns 20000] [--rows 1000] [--block 500]
+    python tests/benchmarks/gaussian_wide.py glasso|neighborhoods|clime [--columns 20000] [--rows 1000] [--block 500]
         [--lam-ratio 0.5] [--lam 0.3]
 
 The columns are chains of --block columns with correlation .8 from one to the next. Memory is the largest resident set
@@ -13,7 +13,7 @@ import resource
 import numpy as np
 from sklearn.linear_model import Lasso
 
-from pgmx.estimators import GraphicalLasso, NeighborhoodLasso
+from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso
 
 
 def draw_chains(n_rows, n_columns, block):
@@ -68,7 +68,7 @@ def compare_neighborhoods(rows, options, n_sampled=50):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["glasso", "neighborhoods"])
+    parser.add_argument("part", choices=["glasso", "neighborhoods", "clime"])
     parser.add_argument("--columns", type=int, default=20_000)
     parser.add_argument("--rows", type=int, default=1_000)
     parser.add_argument("--block", type=int, default=500)
@@ -80,9 +80,14 @@ def main():
     if options.part == "neighborhoods":
         compare_neighborhoods(rows, options)
         return
-    make = GraphicalLasso(lam_ratio=options.lam_ratio, show_progress=False)
+    if options.part == "clime":
+        make = CLIME(lam=options.lam, show_progress=False)
+    else:
+        make = GraphicalLasso(lam_ratio=options.lam_ratio, show_progress=False)
     learner, *figures = measure(lambda: make.fit(rows))
-    report("GraphicalLasso", learner, *figures)
+    report(type(make).__name__, learner, *figures)
+    if options.part == "clime":
+        print(f"largest excess over the constraint {learner.violation_:.1e}")
     measure_graph(learner)
 
 

@@ -161,9 +161,11 @@ ORDER = {
     "pgmx/solvers": ["gaussian markov time_series"],
     "pgmx/solvers/gaussian": [
         "column_estimates glasso shifted_product",
-        "clime likelihood neighborhood screened_neighborhood",
+        "clime likelihood neighborhood",
+        "screening",
     ],
     "pgmx/solvers/gaussian/clime": ["homotopy_path projection vertices", "admm", "columns"],
+    "pgmx/solvers/gaussian/screening": ["blocks", "clime neighborhood"],
     "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent solution", "path"],
     "pgmx/solvers/markov": [
         "active_edges proximal stored_conditionals",

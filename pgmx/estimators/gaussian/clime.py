@@ -20,10 +20,9 @@ from pgmx.runs.run import Run, local_deadline
 from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.clime.columns import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
+from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
 from pgmx.statistics import GaussianSample
-
-#: Most bytes of the correlations of a thin sample; where they would take more, ADMM works on its factor.
-MATRIX_MEMORY = 2**32
+from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
 
 class CLIME(GaussianLearner):
@@ -42,7 +41,8 @@ class CLIME(GaussianLearner):
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     solver : {"auto", "homotopy", "admm"}, default="auto"
         The exact parametric path from λ = 1 down; linearised ADMM to `tol`; or the path, and ADMM for the columns
-        whose path costs more than ADMM (those with hundreds of non-zeros).
+        whose path costs more than ADMM (those with hundreds of non-zeros). Of more than 8,192 columns and fewer rows
+        the path is that over candidates, checked against all variables, for ``"auto"`` too: R is never formed.
     ridge : float or "auto", default="auto"
         ε. ``"auto"`` is :math:`1 / \sqrt n` where R is singular, as it is for p >= n, else 0.
     lam : float, default=None
@@ -129,8 +129,9 @@ class CLIME(GaussianLearner):
     -----
     `precision_` may be indefinite, as the method allows; `model_` is then that of maximum likelihood under the graph.
     Cost of the path: about k p multiplications for each of about k pivots of a column with k non-zeros; of ADMM: 2 p²
-    multiplications (4 n p where p > n) for each of some hundreds of iterations per column. Columns are independent of
-    each other, and can be solved on several machines (``joblib.parallel_config``).
+    multiplications (4 n p where p > n) for each of some hundreds of iterations per column; over candidates: some 8 n p
+    a column and penalty, and O(p) numbers of memory for each of 128 columns. Columns are independent of each other, and
+    can be solved on several machines (``joblib.parallel_config``).
 
     References
     ----------
@@ -237,14 +238,15 @@ class CLIME(GaussianLearner):
     def _solve(
         self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
     ) -> list[GaussianEstimate]:
-        p = len(sample.names)
-        matrices = {}
-        if sample.factor is None or (self.solver != "admm" and 8 * p * p <= MATRIX_MEMORY):
+        iterates = self.solver == "admm"
+        forms_matrix = not isinstance(sample.correlations, FactoredCorrelations) or (not iterates and lams[-1] == 0)
+        matrices = {} if sample.factor is None else {"factor": sample.factor}
+        if forms_matrix:
             matrices["correlation"] = sample.correlation
-        if sample.factor is not None:
-            matrices["factor"] = sample.factor
-        columns = _Columns(lams, self._ridge(sample), self.solver, self.tol, self.max_iter, run.wall_deadline)
-        estimates = solve_columns(columns, SharedArrays(**matrices), p, run, self.n_jobs, store)
+        is_screened = not forms_matrix and not iterates
+        limits = self.tol, self.max_iter, run.wall_deadline
+        columns = _Columns(lams, self._ridge(sample), self.solver, *limits, is_screened)
+        estimates = solve_columns(columns, SharedArrays(**matrices), len(sample.names), run, self.n_jobs, store)
         return [self._make_estimate(estimates, k, run) for k in range(len(lams))]
 
     def _make_estimate(self, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
@@ -288,12 +290,16 @@ class _Columns:
     tol: float
     max_iter: int
     wall_deadline: float
+    is_screened: bool
 
     def certify_zero(self, lam: float) -> tuple[float, float]:
         """Return the gap of a column of zeros, which solves the problem of λ = 1, and its violation for `lam`."""
         return 0.0, max(0.0, 1.0 - lam)
 
     def __call__(self, arrays: SharedArrays, columns: np.ndarray) -> ColumnEstimates:
+        deadline = local_deadline(self.wall_deadline)
+        if self.is_screened:
+            return screen_clime_columns(arrays.factor, columns, self.lams, ridge=self.ridge, deadline=deadline)
         return clime_columns(
             getattr(arrays, "correlation", None),
             columns,
@@ -303,5 +309,5 @@ class _Columns:
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            deadline=local_deadline(self.wall_deadline),
+            deadline=deadline,
         )

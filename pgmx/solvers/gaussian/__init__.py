@@ -7,5 +7,5 @@
 - `clime`: columns of the CLIME estimator
 - `likelihood`: the Gaussian maximum likelihood with zeros where a graph has no edges
 - `neighborhood`: neighbourhoods of variables: one lasso per column, along a path of penalties
-- `screened_neighborhood`: the same for wide tables, over candidates that are checked against all variables
+- `screening`: columns of both for wide tables, over candidates that are checked against all variables
 """

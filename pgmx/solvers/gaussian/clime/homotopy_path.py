@@ -56,13 +56,8 @@ def solve_by_homotopy(
     penalty on below which a column has no feasible point, or where it had to stop, it keeps its last feasible point,
     not converged. Columns that used up a finite allowance are empty from there on, and returned as unfinished.
     """
-    base, per_variable = MOST_EXCHANGES
-    paths = Paths(R, columns, lams, ridge, allowance, base + per_variable * len(R))
-    ended = False
-    while not ended and not is_past(deadline):
-        ended = paths.advance(PIECE)
-    if not ended:
-        paths.finish()
+    paths = Paths(R, columns, lams, ridge, allowance, _count_exchanges(len(R)))
+    _follow(paths, deadline)
     places, values = paths.pop_entries()
     coefficients = assemble_columns(places, values, paths.counts, len(R))
     sizes = np.column_stack([abs(matrix).sum(axis=0) for matrix in coefficients])
@@ -72,6 +67,33 @@ def solve_by_homotopy(
         lams, columns, coefficients, paths.gaps.T.copy(), paths.violations.T.copy(), converged.T.copy(), paths.pivots
     )
     return estimates, _collect_unfinished(paths, len(R))
+
+
+def _count_exchanges(n_variables: int) -> int:
+    base, per_variable = MOST_EXCHANGES
+    return base + per_variable * n_variables
+
+
+def _follow(paths: Paths, deadline: float) -> None:
+    """Follow the paths to their ends, or to the deadline."""
+    ended = False
+    while not ended and not is_past(deadline):
+        ended = paths.advance(PIECE)
+    if not ended:
+        paths.finish()
+
+
+def follow_column(
+    R: np.ndarray, column: int, lams: np.ndarray, *, ridge: float = 0.0, deadline: float = inf
+) -> tuple[csc_array, csc_array, int]:
+    """Return q and y of one column at each penalty, as columns of shape (p, k), and the number of exchanges."""
+    paths = Paths(R, np.array([column], dtype=np.int64), lams, ridge, inf, _count_exchanges(len(R)), True)
+    _follow(paths, deadline)
+    places, values = paths.pop_entries()
+    points = assemble_columns(places, values, paths.counts.T.copy(), len(R))[0]
+    places, values = paths.pop_multipliers()
+    multipliers = assemble_columns(places, values, paths.multiplier_counts.T.copy(), len(R))[0]
+    return points, multipliers, int(paths.pivots[0])
 
 
 def _collect_unfinished(paths: Paths, n_variables: int) -> UnfinishedColumns:
