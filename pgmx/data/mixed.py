@@ -62,9 +62,9 @@ class MixedTable:
     def refuse_constant(self, weights: np.ndarray | None = None) -> None:
         """Raise naming the columns of floats that hold one value in the rows of positive weight."""
         numbers = self.numbers if weights is None else self.numbers[:, weights > 0]
-        with np.errstate(over="ignore"):
-            spread = numbers.max(axis=1, initial=-np.inf) - numbers.min(axis=1, initial=np.inf)
-            largest = np.abs(numbers).max(axis=1, initial=0.0)
+        ends = np.array([(row.min(initial=np.inf), row.max(initial=-np.inf)) for row in numbers]).reshape(-1, 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread, largest = ends[:, 1] - ends[:, 0], np.abs(ends).max(axis=1)
             squares = largest**2
         names = np.array([*self.float_names, None], dtype=object)[:-1]
         constant = names[spread <= largest * 1e-15]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, log10
+from math import ceil, inf, isfinite, log10, prod
 from time import perf_counter
 
 import numpy as np
@@ -93,6 +93,8 @@ class MixedGains:
         row = gains[child]
         row[:] = -inf
         states, floats = self._split(parents)
+        if self.is_float[child] or floats:  # before the family, so that its sums are the same whatever came before
+            self.sums.sum_all(states if self.is_float[child] else tuple(sorted((*states, int(self.positions[child])))))
         now = self.family_score(child, parents)
         if not isfinite(now):
             raise ValueError(
@@ -135,7 +137,7 @@ class MixedGains:
 
     def _cost(self, child: int, states: tuple[int, ...], n_floats: int) -> float:
         """Return the penalty of a family."""
-        n_cells = float(np.prod([self.sums.cards[d] for d in states], dtype=float))
+        n_cells = prod(float(self.sums.cards[d]) for d in states)
         if self.is_float[child]:
             return self.terms.penalty * n_cells * (n_floats + 2)
         free = self.sums.cards[self.positions[child]] - 1

@@ -1,10 +1,12 @@
 """Moments of floats within the configurations of discrete columns, each summed once and kept for other families."""
 
+from functools import cache
+from itertools import chain
 from math import prod
 
 import numpy as np
 
-from pgmx._ext import _mixed
+from pgmx._ext import _grams, _mixed
 from pgmx.data import DiscreteTable
 
 #: Bytes of sums that are kept; the least recently used are dropped.
@@ -15,6 +17,9 @@ GROUP_CELLS = 256
 
 #: More configurations of the parents than this are numbered anew, those that occur.
 MOST_GRID_CELLS = 4096
+
+#: All products of the floats are summed at once for a search over at most so many of them.
+MOST_GRAM_FLOATS = 64
 
 _ONE = np.ones(1, dtype=np.int64)
 
@@ -34,13 +39,15 @@ class ConfigurationSums:
         self.pairs: dict[tuple[int, int], np.ndarray] = {}  # (q,) of a pair of columns
         self.rows: dict[int, np.ndarray] = {}  # (q, p) of a column with all others; -1 of ones
         self.squares: np.ndarray | None = None  # (q, p)
+        self.gram: np.ndarray | None = None  # (q, p + 1, p + 1) of all pairs, the ones last
         self.states: dict[tuple[int, int], np.ndarray] = {}  # (q, S) by state of every discrete column
 
     @property
     def n_bytes(self) -> int:
         """Memory of what is kept."""
         sums = [*self.pairs.values(), *self.rows.values(), *self.states.values()]
-        return sum(array.nbytes for array in sums) + self.digits.nbytes + getattr(self.cells, "nbytes", 0)
+        arrays = [*sums, self.digits, *(a for a in (self.cells, self.squares, self.gram) if a is not None)]
+        return sum(array.nbytes for array in arrays)
 
 
 class MixedSums:
@@ -59,14 +66,14 @@ class MixedSums:
     ):
         self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         self.n = float(numbers.shape[1] if self.weights is None else self.weights.sum())
-        self.numbers = np.array(numbers, dtype=np.float64, order="C")
-        shares = None if self.weights is None else self.weights / self.n
-        mean = self.numbers.mean(axis=1) if shares is None else self.numbers @ shares
-        self.numbers -= mean[:, None]
-        squares = self.numbers**2
-        self.scale = np.sqrt(squares.mean(axis=1) if shares is None else squares @ shares)
-        self.numbers /= self.scale[:, None]
         self.p = len(numbers)
+        self.numbers = np.empty(numbers.shape)
+        self.scale = np.empty(self.p)
+        for v, column in enumerate(self.numbers):  # one after the other: a column stays in the cache
+            mean = np.average(numbers[v], weights=self.weights)
+            np.subtract(numbers[v], mean, out=column)
+            self.scale[v] = np.sqrt(np.average(column**2, weights=self.weights))
+            column /= self.scale[v]
         self.cards = [] if table is None else table.cardinalities.tolist()
         self.codes = np.empty((0, numbers.shape[1]), np.uint16) if table is None else table.codes.astype(np.uint16)
         self.offsets = np.concatenate([[0], np.cumsum(self.cards, dtype=np.int64)])
@@ -74,6 +81,8 @@ class MixedSums:
         self._n_new = 0
         self._kept: dict[tuple[int, ...], ConfigurationSums] = {}
         self._groups: dict[int, tuple[list[list[int]], np.ndarray, np.ndarray]] = {}
+        self._by_state: np.ndarray | None = None
+        self._cross: np.ndarray | None = None
 
     def configurations(self, states: tuple[int, ...]) -> ConfigurationSums:
         """Return what is kept of a set of discrete columns, ascending positions."""
@@ -84,9 +93,26 @@ class MixedSums:
         self._kept[states] = sums
         return sums
 
+    def sum_all(self, states: tuple[int, ...]) -> np.ndarray | None:
+        """Sum all products of floats in each configuration for the calls to come; None where they are too many."""
+        sums = self.configurations(states)
+        if sums.gram is None and sums.cells is None and self._has_space(sums.n_cells):
+            if len(states) == 1 and self._has_space(int(self.offsets[-1])):
+                sums.gram = self._grams_by_state()[self.offsets[states[0]] : self.offsets[states[0] + 1]]
+            elif states:
+                code = np.zeros(self.codes.shape[1], dtype=np.uint16)
+                for d in states:
+                    code = code * np.uint16(self.cards[d]) + self.codes[d]
+                sums.gram = _grams.sum_grams(self.numbers, self.weights, code[None], np.array([sums.n_cells]))
+            else:
+                sums.gram = self._sum_all_rows()[None]
+        return sums.gram
+
     def moments(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
         """Return the packed moments of columns of floats in each configuration, as the kernel takes them."""
         sums = self.configurations(states)
+        if sums.gram is not None:
+            return _pack(sums.gram, np.array([floats], dtype=np.int64))[0]
         pairs = list_pairs(floats)
         self._sum_pairs(sums, [pair for pair in pairs if _order(pair) not in sums.pairs])
         return np.stack([sums.pairs[_order(pair)] for pair in pairs], axis=1)
@@ -95,8 +121,11 @@ class MixedSums:
         self, states: tuple[int, ...], floats: list[int], candidates: np.ndarray, last: int | None = None
     ) -> np.ndarray:
         """Return the packed moments of `floats`, one candidate each and the `last` column, (candidates, q, M)."""
-        sums = self.configurations(states)
         after = [] if last is None else [last]
+        gram = self.sum_all(states)
+        if gram is not None:
+            return _pack(gram, np.array([[*floats, u, *after] for u in candidates], dtype=np.int64))
+        sums = self.configurations(states)
         missing = [v for v in (-1, *floats, *after) if v not in sums.rows]
         squares = sums.squares
         if squares is None:
@@ -120,6 +149,8 @@ class MixedSums:
 
     def moments_by_state(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
         """Return the packed moments by state of every discrete column besides, (S, q, M), S states in all."""
+        if not states and self._has_space(int(self.offsets[-1])):
+            return _pack(self._grams_by_state(), np.array([floats], dtype=np.int64)).transpose(1, 0, 2)
         sums = self.configurations(states)
         pairs = [_order(pair) for pair in list_pairs(floats)]
         missing = [pair for pair in pairs if pair not in sums.states]
@@ -169,7 +200,8 @@ class MixedSums:
     def _sum(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> np.ndarray:
         """Return the sums of products of pairs of columns, (q, pairs)."""
         if not len(sums.members) and self.p and len(pairs) > 1:
-            return self._sum_all_rows(pairs)
+            ids = np.array(pairs, dtype=np.int64)
+            return self._sum_all_rows()[ids[:, 0], ids[:, 1]][None, :]
         return self._pass(sums, None, _ONE, pairs)
 
     def _pass(self, sums: ConfigurationSums, codes: np.ndarray | None, sizes: np.ndarray, pairs: list) -> np.ndarray:
@@ -188,14 +220,29 @@ class MixedSums:
             ids,
         )
 
-    def _sum_all_rows(self, pairs: list[tuple[int, int]]) -> np.ndarray:
-        if not hasattr(self, "_cross"):
+    def _sum_all_rows(self) -> np.ndarray:
+        """Return the sums over all rows of all products of floats and ones, which are the last column."""
+        if self._cross is None:
             weighted = self.numbers if self.weights is None else self.numbers * self.weights
-            self._cross = np.empty((self.p + 1, self.p + 1))  # -1, the column of ones, is the last
+            self._cross = np.empty((self.p + 1, self.p + 1))
             self._cross[:-1, :-1] = weighted @ self.numbers.T
             self._cross[-1] = self._cross[:, -1] = [*weighted.sum(axis=1), self.n]
-        ids = np.array(pairs, dtype=np.int64)
-        return self._cross[ids[:, 0], ids[:, 1]][None, :]
+        return self._cross
+
+    def _has_space(self, n_cells: int) -> bool:
+        n_bytes = 8 * n_cells * (self.p + 1) ** 2
+        return 0 < self.p <= MOST_GRAM_FLOATS and n_cells <= MOST_GRID_CELLS and n_bytes <= self.memory // 8
+
+    def _grams_by_state(self) -> np.ndarray:
+        """Return the sums of all products in each state of each discrete column, (S, p + 1, p + 1)."""
+        if self._by_state is None:
+            members, codes, sizes = self._group(GROUP_CELLS)
+            joint = _grams.sum_grams(self.numbers, self.weights, codes, sizes)
+            grams = np.split(joint, np.cumsum(sizes)[:-1])
+            cards = [[self.cards[d] for d in group] for group in members]
+            parts = [_sum_margins(gram, sizes) for gram, sizes in zip(grams, cards, strict=True)]
+            self._by_state = np.concatenate([*chain.from_iterable(parts), np.empty((0, self.p + 1, self.p + 1))])
+        return self._by_state
 
     def _sum_pairs(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
         pairs = list(dict.fromkeys(_order(pair) for pair in pairs))
@@ -217,11 +264,10 @@ class MixedSums:
         start = 0
         for group, size in zip(members, sizes.tolist(), strict=True):
             cards = [self.cards[d] for d in group]
-            part = totals[start : start + sums.n_cells * size].reshape(sums.n_cells, *cards, len(pairs))
+            part = totals[start : start + sums.n_cells * size].reshape(sums.n_cells, size, len(pairs)).swapaxes(0, 1)
             start += sums.n_cells * size
-            for axis, d in enumerate(group):
-                others = tuple(1 + a for a in range(len(group)) if a != axis)
-                by_state[:, self.offsets[d] : self.offsets[d + 1]] = part.sum(axis=others)
+            for d, margin in zip(group, _sum_margins(part, cards), strict=True):
+                by_state[:, self.offsets[d] : self.offsets[d + 1]] = margin.swapaxes(0, 1)
         for k, pair in enumerate(pairs):
             sums.states[pair] = np.ascontiguousarray(by_state[:, :, k])
 
@@ -250,6 +296,27 @@ def list_pairs(floats: list) -> list[tuple]:
     """Return the pairs of columns of packed moments: ones with themselves, with each column, then column by column."""
     ones = [(-1, -1), *((-1, v) for v in floats)]
     return ones + [(v, w) for i, v in enumerate(floats) for w in floats[i:]]
+
+
+@cache
+def _list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two columns of each of the packed moments of m columns, 0 for the ones."""
+    pairs = np.array(list_pairs(list(range(m)))) + 1
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _pack(grams: np.ndarray, floats: np.ndarray) -> np.ndarray:
+    """Return the packed moments (K, q, M) of K lists of floats, (K, m), from matrices (q, p + 1, p + 1)."""
+    left, right = _list_positions(floats.shape[1])
+    columns = np.concatenate([np.full((len(floats), 1), -1), floats], axis=1)
+    return np.ascontiguousarray(grams[:, columns[:, left], columns[:, right]].transpose(1, 0, 2))
+
+
+def _sum_margins(joint: np.ndarray, cards: list[int]) -> list[np.ndarray]:
+    """Return the sums by state of each of some columns from those of their joint configurations, (q, ...)."""
+    table = joint.reshape(*cards, *joint.shape[1:])
+    axes = range(len(cards))
+    return [table.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
 
 
 def _order(pair: tuple[int, int]) -> tuple[int, int]:
