@@ -13,8 +13,11 @@
 - `pieces`: tables that arrive in pieces, or are larger than memory
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
+- `bins`: numbers as ordered categories
 - `series`: time series as complete segments of numbers
 """
+
+from typing import TYPE_CHECKING, Any
 
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import read_table
@@ -24,12 +27,17 @@ from pgmx.data.memory import MemoryEstimate, estimate_memory
 from pgmx.data.numbers.table import NumericTable, open_numeric
 from pgmx.data.table import MISSING, DiscreteTable
 
+if TYPE_CHECKING:
+    from pgmx.data.bins.discretizer import Discretizer, discretize
+
 __all__ = [
     "MISSING",
     "DiscreteTable",
+    "Discretizer",
     "Frame",
     "MemoryEstimate",
     "NumericTable",
+    "discretize",
     "encode",
     "estimate_memory",
     "open_any",
@@ -39,3 +47,12 @@ __all__ = [
     "read_table",
     "write_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs scikit-learn, half a second, when it is asked for."""
+    if name in ("Discretizer", "discretize"):
+        from pgmx.data.bins import discretizer
+
+        return getattr(discretizer, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

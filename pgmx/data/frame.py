@@ -330,8 +330,8 @@ def warn_of_many_states(names, states, n_rows):
         shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
         warnings.warn(
             f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
-            "the tables of a network grow with them. Merge rare states, discretise numbers (for example with "
-            "pandas.qcut), or drop identifiers",
+            "the tables of a network grow with them. Merge rare states, discretise numbers (with "
+            "pgmx.data.discretize), or drop identifiers",
             UserWarning,
             stacklevel=caller_level(),
         )

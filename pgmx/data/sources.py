@@ -27,6 +27,11 @@ def open_piece(X) -> Frame:
     """Return the columns of a piece of a table, which may have any number of rows; raises as `open_source` does."""
     if isinstance(X, (list, tuple)):
         raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
+    return open_rows(X)
+
+
+def open_rows(X) -> Frame:
+    """Return the columns of an input as `open_source` does, which may have any number of rows."""
     frame = X if isinstance(X, Frame) else _split_columns(X)
     return frame.check_shape(is_piece=True)
 

@@ -11,6 +11,7 @@ MODULES = (
     "markov_cases",
     "gaussian_cases",
     "data_cases",
+    "bin_cases",
     "number_cases",
     "network_cases",
     "data_set_cases",

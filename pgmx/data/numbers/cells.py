@@ -57,14 +57,17 @@ def float_rows(frame):
     """Return the cells of a frame of numbers as a new array, missing ones as NaN."""
     rows = np.empty((frame.n_rows, frame.n_columns))
     for v, values in enumerate(frame.columns):
-        if isinstance(values, pa.ChunkedArray):
-            values = values.cast(pa.float64(), safe=False)  # of integers, those above 2**53 are rounded
-            rows[:, v] = values.to_numpy()
-        elif isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-            rows[:, v] = values
-        else:
-            rows[:, v] = float_cells(values)
+        rows[:, v] = column_numbers(values)
     return rows
+
+
+def column_numbers(values):
+    """Return the cells of a column of numbers as an array of numbers, its own where it is one; missing ones as NaN."""
+    if isinstance(values, pa.ChunkedArray):
+        return values.cast(pa.float64(), safe=False).to_numpy()  # of integers, those above 2**53 are rounded
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return values
+    return float_cells(values)
 
 
 def _columns_with(rows, test):

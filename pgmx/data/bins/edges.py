@@ -1,0 +1,35 @@
+"""Edges of the bins of one column, from its values alone; scikit-learn finds them."""
+
+import warnings
+
+import numpy as np
+
+#: Names of the ways to choose edges column by column, and what scikit-learn calls them.
+STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
+
+
+def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
+    """Return the edges of at most `n_bins` bins, strictly increasing, of finite values; one value has two edges."""
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    low, high = values.min(), values.max()
+    if low == high:
+        return np.array([low, high])
+    if method == "kmeans":
+        n_bins = min(n_bins, len(np.unique(values)))
+    # scikit-learn leaves out bins narrower than 1e-8: widths are made relative, by a power of two, which is exact
+    exponent = int(np.frexp(high / 2 - low / 2)[1]) + 1
+    options = {"encode": "ordinal", "strategy": STRATEGIES[method], "subsample": None}
+    if "quantile_method" in KBinsDiscretizer().get_params():  # since 1.7; "linear" is what it was before
+        options["quantile_method"] = "linear"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Bins whose width are too small", UserWarning)
+        found = KBinsDiscretizer(n_bins=n_bins, **options).fit(np.ldexp(values, -exponent)[:, None])
+    edges = np.ldexp(found.bin_edges_[0], exponent)
+    return edges[np.append(True, np.diff(edges) > 0)]
+
+
+def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the bin of each value, -1 where it is missing; the k-th bin is [edges[k], edges[k + 1])."""
+    bins = np.searchsorted(edges[1:-1], values, side="right")
+    return np.where(np.isnan(values), -1, bins)
