@@ -25,6 +25,7 @@ KERNELS = {
         "_grow_shrink",
         "_order_climb",
         "_parent_sets",
+        "_scored_moves",
         "_subsets",
     ],
     "inference": [

@@ -111,6 +111,9 @@ cdef inline int delete_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1
     memmove(dag.parents[head] + i, dag.parents[head] + i + 1, (dag.n_parents[head] - i - 1) * sizeof(int))
     dag.n_parents[head] -= 1
     dag.n_edges -= 1
+    for i in range(dag.n_parents[head]):
+        if bit(ancestors_of(dag, dag.parents[head][i]), tail):
+            return 0            # tail leads to head on another path
     return rebuild_ancestors(dag, head)
 
 

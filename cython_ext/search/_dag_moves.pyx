@@ -8,49 +8,32 @@ a cycle when v is an ancestor of u. Arcs present are scanned for deletion and re
 deletion and the opposite addition gain together.
 Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
 in ``priority``; nothing else decides.
-Cost: O(n + arcs) per choice, O(n log n) to sort the additions of a rescored child; ``_dag.pxd`` has the graph itself.
+Deletions and reversals: what the arcs into a child gain at most is remembered until the gains change.
+Cost: O(n) per choice and O(m) per head whose m arcs may win; a rescored child costs O(n) and what ``_additions.pxd``
+says; ``_dag.pxd`` has the graph itself.
 Thread-safety: an object serves one thread.
 Reference: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores).
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from _additions cimport Addition, Additions, addition_at, fill_additions
 from _dag cimport (
-    Dag, ancestors_of, bit, clear_bit, delete_arc, find_parent, free_dag, init_dag, insert_arc, is_covered, set_bit
+    ancestors_of, bit, clear_bit, delete_arc, find_parent, free_dag, init_dag, insert_arc, is_covered, set_bit
 )
 from _rng cimport uniform
+
+from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, Move
 
 cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
-cdef enum:
-    C_ADD, C_DELETE, C_REVERSE
-
 ADD, DELETE, REVERSE = C_ADD, C_DELETE, C_REVERSE
-
-
-cdef struct Addition:           # parent -> (the child whose list this is)
-    double gain
-    int64_t priority
-    int parent
-
-
-cdef struct Move:
-    int op, tail, head
-    double gain
-
-
-cdef int compare_additions(const void *a, const void *b) noexcept nogil:
-    cdef const Addition *x = <const Addition *>a
-    cdef const Addition *y = <const Addition *>b
-    if x.gain != y.gain:
-        return (x.gain < y.gain) - (x.gain > y.gain)
-    return (x.priority > y.priority) - (x.priority < y.priority)
 
 
 cdef class DagMoves:
@@ -75,21 +58,6 @@ cdef class DagMoves:
         What an addition, a deletion and a reversal gain besides (a structure prior).
     """
 
-    cdef readonly Py_ssize_t n
-    cdef Dag dag
-    cdef Py_ssize_t tabu_length, tabu_filled, tabu_next
-    cdef Py_ssize_t max_indegree
-    cdef double floor
-    cdef double[3] bonus
-    cdef const double[:, ::1] gains
-    cdef const int64_t[::1] priority
-    cdef Addition **additions
-    cdef int *n_additions
-    cdef int *first_legal           # index into additions; -1: not known yet; n_additions: there is none
-    cdef uint64_t *required         # (n, words) by head, NULL without constraints
-    cdef uint64_t *barred           # (3, n, words) by operation and head, NULL without tabu
-    cdef Move *tabu                 # ring of the barred moves
-
     def __cinit__(
         self,
         double[:, ::1] gains,
@@ -110,11 +78,12 @@ cdef class DagMoves:
         self.tabu_length = tabu_length
         for i in range(3):
             self.bonus[i] = bonus[i]
-        self.additions = <Addition **>calloc(n, sizeof(Addition *))
-        self.n_additions = <int *>calloc(n, sizeof(int))
-        self.first_legal = <int *>calloc(n, sizeof(int))
-        if not (init_dag(&self.dag, n) and self.additions and self.n_additions and self.first_legal):
+        self.additions = <Additions *>calloc(n, sizeof(Additions))
+        self.most = <double *>malloc((n + 1) * sizeof(double))
+        if not (init_dag(&self.dag, n) and self.additions and self.most):
             raise MemoryError(f"cannot allocate the move queue of {n} variables")
+        for i in range(n):
+            self.most[i] = NAN
         if tabu_length > 0:
             self.barred = <uint64_t *>calloc(3 * n * self.dag.words, sizeof(uint64_t))
             self.tabu = <Move *>calloc(tabu_length, sizeof(Move))
@@ -132,10 +101,9 @@ cdef class DagMoves:
         free_dag(&self.dag)
         if self.additions != NULL:
             for v in range(self.n):
-                free(self.additions[v])
+                free(self.additions[v].items)
         free(self.additions)
-        free(self.n_additions)
-        free(self.first_legal)
+        free(self.most)
         free(self.required)
         free(self.barred)
         free(self.tabu)
@@ -161,6 +129,15 @@ cdef class DagMoves:
         cdef Py_ssize_t v
         return [v for v in range(self.n) if find_parent(&self.dag, v, parent) >= 0]
 
+    def arcs_at(self, nodes):
+        """Return the arcs (tail, head) at any of the ``nodes``, by head and tail."""
+        cdef Py_ssize_t v, i
+        at = set(nodes)
+        return [
+            (self.dag.parents[v][i], v)
+            for v in range(self.n) for i in range(self.dag.n_parents[v]) if v in at or self.dag.parents[v][i] in at
+        ]
+
     def edges(self):
         """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
         out = np.empty((self.dag.n_edges, 2), dtype=np.int64)
@@ -177,7 +154,7 @@ cdef class DagMoves:
         """Return the best legal move ``(op, tail, head, gain)``, or None where no move is legal."""
         cdef Move move
         with nogil:
-            self.find_best(&move)
+            self.find_best(&move, -INFINITY)
         if move.op < 0:
             return None
         return move.op, move.tail, move.head, move.gain
@@ -193,8 +170,8 @@ cdef class DagMoves:
         moves, values = [], []
         for head in range(self.n):
             n_left = most_additions if self.dag.n_parents[head] < self.max_indegree else 0
-            for i in range(self.n_additions[head]):
-                addition = self.additions[head] + i
+            for i in range(self.additions[head].n):
+                addition = addition_at(&self.additions[head], <int>i)
                 if n_left == 0:
                     break
                 if self.can_add(addition.parent, head) and find_parent(&self.dag, head, addition.parent) < 0:
@@ -227,15 +204,8 @@ cdef class DagMoves:
 
         These are ``head``, and ``tail`` as well after a reversal; call ``refresh`` for each.
         """
-        if op == C_ADD:
-            insert_arc(&self.dag, tail, head)
-        elif op == C_DELETE:
-            self.remove(tail, head)
-        else:
-            self.remove(tail, head)
-            insert_arc(&self.dag, head, tail)
-        if self.tabu_length > 0:
-            self.bar(C_DELETE if op == C_ADD else C_ADD if op == C_DELETE else C_REVERSE, <int>tail, <int>head)
+        with nogil:
+            self.make_move(op, tail, head)
 
     def insert_edge(self, Py_ssize_t tail, Py_ssize_t head):
         """Add an arc while the graph is set up: no inverse is barred, no constraint is checked.
@@ -244,7 +214,7 @@ cdef class DagMoves:
         """
         if tail == head or find_parent(&self.dag, head, tail) >= 0 or bit(ancestors_of(&self.dag, tail), head):
             raise ValueError(f"the arc {tail} -> {head} is in the graph already, or closes a cycle")
-        insert_arc(&self.dag, tail, head)
+        self.insert(tail, head)
 
     def delete_edge(self, Py_ssize_t tail, Py_ssize_t head):
         """Delete an arc while the graph is set up: no inverse is barred, no constraint is checked."""
@@ -315,7 +285,7 @@ cdef class DagMoves:
             memset(self.barred, 0, 3 * self.n * self.dag.words * sizeof(uint64_t))
             self.tabu_filled = self.tabu_next = 0
             for v in range(self.n):
-                self.first_legal[v] = -1
+                self.additions[v].first_legal = -1
         return any_barred
 
     def set_priority(self, const int64_t[::1] priority):
@@ -324,57 +294,41 @@ cdef class DagMoves:
         self.refresh_all()
 
     def refresh(self, Py_ssize_t child):
-        """Sort the additions of ``child`` again after its row of gains changed."""
+        """List the additions of ``child`` again after its row of gains changed."""
         with nogil:
-            self.sort_additions(child)
+            self.list_additions(child)
 
     def refresh_all(self):
-        """Sort the additions of all children."""
+        """List the additions of all children."""
         cdef Py_ssize_t v
         with nogil:
             for v in range(self.n):
-                self.sort_additions(v)
+                self.list_additions(v)
 
     # ---- the queue ----
 
-    cdef int sort_additions(self, Py_ssize_t child) except -1 nogil:
-        cdef Py_ssize_t u, m = 0
-        cdef double least = self.floor - self.bonus[C_ADD]
-        cdef Addition *additions
-        for u in range(self.n):
-            m += u != child and self.gains[child, u] >= least and self.gains[child, u] > -INFINITY
-        additions = <Addition *>realloc(self.additions[child], (m + 1) * sizeof(Addition))
-        if additions == NULL:
-            with gil:
-                raise MemoryError(f"cannot allocate {m} moves")
-        self.additions[child] = additions
-        m = 0
-        for u in range(self.n):
-            if u != child and self.gains[child, u] >= least and self.gains[child, u] > -INFINITY:
-                additions[m].gain = self.gains[child, u]
-                additions[m].priority = self.priority[u]
-                additions[m].parent = <int>u
-                m += 1
-        qsort(additions, m, sizeof(Addition), compare_additions)
-        self.n_additions[child] = <int>m
-        self.first_legal[child] = -1
-        return 0
+    cdef int list_additions(self, Py_ssize_t child) except -1 nogil:
+        self.forget_most(child)
+        return fill_additions(
+            &self.additions[child], &self.gains[child, 0], self.n, child, self.floor - self.bonus[C_ADD],
+            &self.priority[0]
+        )
 
     cdef Addition *best_addition(self, Py_ssize_t child) noexcept nogil:
-        # The first legal addition of the sorted list. Arcs added elsewhere only take legality away, so the one that is
+        # The first legal addition of the list. Arcs added elsewhere only take legality away, so the one that is
         # remembered is still first if it is still legal; remove() and bar() reset it where legality may return.
-        cdef Addition *additions = self.additions[child]
-        cdef int i = self.first_legal[child], m = self.n_additions[child]
+        cdef Additions *additions = &self.additions[child]
+        cdef Addition *addition
+        cdef int i = max(additions.first_legal, 0)
         if self.dag.n_parents[child] >= self.max_indegree:
             return NULL
-        if i < 0:
-            i = 0
-        while i < m and not (
-            self.can_add(additions[i].parent, child) and find_parent(&self.dag, child, additions[i].parent) < 0
-        ):
+        while i < additions.n:
+            addition = addition_at(additions, i)
+            if self.can_add(addition.parent, child) and find_parent(&self.dag, child, addition.parent) < 0:
+                break
             i += 1
-        self.first_legal[child] = i
-        return additions + i if i < m else NULL
+        additions.first_legal = i
+        return additions.items + i if i < additions.n else NULL
 
     cdef bint wins(self, const Move *best, double gain, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         if gain != best.gain:
@@ -387,8 +341,9 @@ cdef class DagMoves:
             return self.priority[head] < self.priority[best.head]
         return self.priority[tail] < self.priority[best.tail]
 
-    cdef void find_best(self, Move *best) noexcept nogil:
-        cdef Py_ssize_t head, tail, i
+    cdef void find_best(self, Move *best, double least) noexcept nogil:
+        # The best move; deletions and reversals that gain less than `least` may be left out.
+        cdef Py_ssize_t head
         cdef Addition *addition
         cdef double gain
         best.op, best.tail, best.head, best.gain = -1, -1, -1, -INFINITY
@@ -399,14 +354,40 @@ cdef class DagMoves:
                 if self.wins(best, gain, C_ADD, addition.parent, head):
                     best.op, best.tail, best.head, best.gain = C_ADD, addition.parent, <int>head, gain
         for head in range(self.n):
+            if self.dag.n_parents[head] > 0 and self.most_into(head) >= max(best.gain, least):
+                self.find_best_into(head, best)
+
+    cdef double most_into(self, Py_ssize_t head) noexcept nogil:
+        # What deleting or reversing an arc into head gains at most, legal or not: it changes with the gains alone.
+        cdef Py_ssize_t i, tail
+        cdef double most = -INFINITY
+        if self.most[head] != self.most[head]:
             for i in range(self.dag.n_parents[head]):
                 tail = self.dag.parents[head][i]
-                gain = self.gains[head, tail] + self.bonus[C_DELETE]
-                if self.wins(best, gain, C_DELETE, tail, head) and self.can_delete(tail, head):
-                    best.op, best.tail, best.head, best.gain = C_DELETE, <int>tail, <int>head, gain
-                gain = self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE]
-                if self.wins(best, gain, C_REVERSE, tail, head) and self.can_reverse(tail, head):
-                    best.op, best.tail, best.head, best.gain = C_REVERSE, <int>tail, <int>head, gain
+                most = max(most, self.gains[head, tail] + self.bonus[C_DELETE])
+                most = max(most, self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE])
+            self.most[head] = most
+        return self.most[head]
+
+    cdef void forget_most(self, Py_ssize_t child) noexcept nogil:
+        # The gains of child are part of what reversing an arc from it gains.
+        cdef Py_ssize_t v
+        self.most[child] = NAN
+        for v in range(self.n):
+            if bit(ancestors_of(&self.dag, v), child) and find_parent(&self.dag, v, child) >= 0:
+                self.most[v] = NAN
+
+    cdef void find_best_into(self, Py_ssize_t head, Move *best) noexcept nogil:
+        cdef Py_ssize_t tail, i
+        cdef double gain
+        for i in range(self.dag.n_parents[head]):
+            tail = self.dag.parents[head][i]
+            gain = self.gains[head, tail] + self.bonus[C_DELETE]
+            if self.wins(best, gain, C_DELETE, tail, head) and self.can_delete(tail, head):
+                best.op, best.tail, best.head, best.gain = C_DELETE, <int>tail, <int>head, gain
+            gain = self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE]
+            if self.wins(best, gain, C_REVERSE, tail, head) and self.can_reverse(tail, head):
+                best.op, best.tail, best.head, best.gain = C_REVERSE, <int>tail, <int>head, gain
 
     # ---- legality ----
 
@@ -478,15 +459,31 @@ cdef class DagMoves:
                 return 0
         clear_bit(self.barred + (old.op * self.n + old.head) * self.dag.words, old.tail)
         if old.op == C_ADD:
-            self.first_legal[old.head] = -1
+            self.additions[old.head].first_legal = -1
         return 0
 
     # ---- the graph ----
+
+    cdef int make_move(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
+        if op == C_ADD:
+            self.insert(tail, head)
+        else:
+            self.remove(tail, head)
+            if op == C_REVERSE:
+                self.insert(head, tail)
+        if self.tabu_length > 0:
+            self.bar(C_DELETE if op == C_ADD else C_ADD if op == C_DELETE else C_REVERSE, <int>tail, <int>head)
+        return 0
+
+    cdef int insert(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
+        self.most[head] = NAN
+        return insert_arc(&self.dag, tail, head)
 
     cdef int remove(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
         # Deletes an arc. Additions into tail or its ancestors, from head or its descendants, may become legal again.
         cdef Py_ssize_t v
         for v in range(self.n):
             if v == tail or v == head or bit(ancestors_of(&self.dag, tail), v):
-                self.first_legal[v] = -1
+                self.additions[v].first_legal = -1
+        self.most[head] = NAN
         return delete_arc(&self.dag, tail, head)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import ceil, inf, isfinite, log10
+from sys import byteorder
 from time import perf_counter
 from typing import Protocol
 
@@ -111,13 +112,14 @@ class RowCache:
     """Gains of another source, each row kept for the next time the same child has the same parents.
 
     A search that deletes arcs and adds them again asks for most rows many times. At most `memory` bytes of rows are
-    kept; the oldest are dropped.
+    kept; the oldest are dropped. `rows` is by the bytes of child and parents as int32, and holds those of the gains and
+    of the score, so that a kernel can ask it (`ScoredMoves`).
     """
 
     def __init__(self, source: GainSource, memory: int = ROW_MEMORY):
         self.source = source
         self.memory = memory
-        self._rows: dict[tuple[int, bytes], tuple[np.ndarray, float]] = {}
+        self.rows: dict[bytes, bytes] = {}
 
     def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
         """Fill the gains and scores of the graph without arcs."""
@@ -125,19 +127,20 @@ class RowCache:
 
     def restrict(self, allowed: np.ndarray | None) -> None:
         """Replace the mask of allowed arcs."""
-        self._rows.clear()
+        self.rows.clear()
         self.source.restrict(allowed)
 
     def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
         """Fill the gains of `child` and return its family score."""
-        key = (child, parents.tobytes())
-        if key in self._rows:
-            gains[child], score = self._rows[key]
-            return score
+        key = child.to_bytes(4, byteorder) + parents.tobytes()
+        if key in self.rows:
+            row = np.frombuffer(self.rows[key])
+            gains[child] = row[:-1]
+            return float(row[-1])
         score = self.source.rescore(child, parents, gains)
-        while self._rows and len(self._rows) * 8 * gains.shape[1] >= self.memory:
-            del self._rows[next(iter(self._rows))]
-        self._rows[key] = (gains[child].copy(), score)
+        while self.rows and len(self.rows) * 8 * gains.shape[1] >= self.memory:
+            del self.rows[next(iter(self.rows))]
+        self.rows[key] = gains[child].tobytes() + np.float64(score).tobytes()
         return score
 
     def family_score(self, child: int, parents: np.ndarray) -> float:

@@ -42,11 +42,27 @@ def check(state, make_source, options):
     assert state.moves.best() == other.moves.best()
 
 
+def climb_beside_single_moves(state, make_source, options, most_moves):
+    """Climb, and make as many best moves one by one on another state at the same graph."""
+    other = DagState(make_source(), state.n, **options)
+    other.reset(state.edges())
+    other.moves.bar_moves(state.moves.tabu_moves())
+    n_moves, is_optimum = state.climb(0.5, most_moves)
+    assert n_moves <= most_moves
+    for _ in range(n_moves):
+        op, tail, head, gain = other.moves.best()
+        assert gain >= 0.5
+        other.make(op, tail, head)
+    np.testing.assert_array_equal(state.edges(), other.edges())
+    best = other.moves.best()
+    assert is_optimum == (best is None or best[3] < 0.5)
+
+
 def stir(state, rng, make_source, options, n_steps):
     """Do anything that can be done to a state; after an `undo` the graph is that of the last `mark`."""
     marked = None
     for _ in range(n_steps):
-        what = rng.integers(8)
+        what = rng.integers(9)
         moves, gains = state.moves.legal_moves()
         moves = moves[gains > -np.inf]
         if what <= 2 and len(moves):
@@ -72,6 +88,8 @@ def stir(state, rng, make_source, options, n_steps):
         elif what == 7:
             state.accept()
             marked = None
+        elif what == 8:
+            climb_beside_single_moves(state, make_source, options, most_moves=int(rng.integers(4)))
         if rng.random() < 0.5:
             check(state, make_source, options)
     check(state, make_source, options)
@@ -216,3 +234,49 @@ def test_candidates_of_the_compiled_scorer_are_those_of_its_pair_scores(score, r
             np.testing.assert_array_equal(state.gains[child], row[child])
         moves, _ = state.moves.legal_moves()
         state.make(*moves[rng.integers(len(moves))].tolist())
+
+
+def test_a_climb_ends_early_where_the_source_was_asked():
+    n_asked = 0
+
+    class Counted(FunctionGains):
+        def rescore(self, child, parents, gains):
+            nonlocal n_asked
+            n_asked += 1
+            return super().rescore(child, parents, gains)
+
+    state = DagState(
+        RowCache(Counted(6, lambda child, parents: float(len(parents)))), 6, priority=np.arange(6), max_indegree=6
+    )
+    for i in range(15):
+        n_asked = 0
+        assert state.climb(1.0, 100) == (1, i == 14)
+        assert n_asked == 1
+    assert state.climb(1.0, 100) == (0, True)
+    state.reset(arcs([]))
+    n_asked = 0
+    assert state.climb(1.0, 7) == (7, False)
+    assert state.climb(1.0, 100) == (8, True)
+    assert n_asked == 0
+
+
+def test_an_error_of_the_source_leaves_a_state_that_can_go_back():
+    class Interrupted(FunctionGains):
+        is_broken = False
+
+        def rescore(self, child, parents, gains):
+            if self.is_broken:
+                raise KeyboardInterrupt
+            return super().rescore(child, parents, gains)
+
+    source = Interrupted(5, integer_score(3))
+    options = {"priority": np.arange(5), "max_indegree": 5, "offset": 0.0, "bonus": (0.0, 0.0, 0.0)}
+    state = DagState(source, 5, **options)
+    state.make(0, 0, 1)
+    state.mark()
+    source.is_broken = True
+    with pytest.raises(KeyboardInterrupt):
+        state.make(2, 0, 1)
+    source.is_broken = False
+    state.undo()
+    check(state, lambda: FunctionGains(5, integer_score(3)), options)

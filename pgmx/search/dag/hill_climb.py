@@ -3,6 +3,9 @@
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
+#: Moves on trial between two looks at the clock, where no score has to be computed.
+MOVES_PER_CHECK = 256
+
 
 def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
     """Make the best move again and again until none improves the best graph for `patience` moves.
@@ -30,10 +33,9 @@ def climb_on_trial(state: DagState, course: Course) -> None:
     """Climb to a local optimum on trial: the moves count, but are not recorded or compared with the best graph."""
     least = course.least_gain()
     while True:
-        move = state.moves.best()
-        if move is None or move[3] < least:
-            if not state.moves.clear_tabu():
-                return
-            continue
-        course.count_trial_move()
-        state.make(*move[:3])
+        n_moves, is_optimum = state.climb(least, int(min(course.limits.max_iter - course.n_iter, MOVES_PER_CHECK)))
+        course.n_iter += n_moves
+        if not is_optimum:
+            course.check()
+        elif not state.moves.clear_tabu():
+            return

@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from pgmx._ext._dag_moves import ADD, DELETE, REVERSE, DagMoves
+from pgmx._ext._dag_moves import ADD
+from pgmx._ext._scored_moves import ScoredMoves
 from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.gains import GainSource
+from pgmx.scores.gains import GainSource, RowCache
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
 
@@ -65,7 +66,7 @@ class DagState:
         self.required = _NO_ARCS if required is None else required
         self.bonus = bonus
         self.offset = offset
-        self.moves = DagMoves(
+        self.moves = ScoredMoves(
             self.gains,
             self.priority,
             max_indegree=max_indegree,
@@ -74,10 +75,8 @@ class DagState:
             required=required,
             bonus=bonus,
         )
+        self.moves.follow(source, self.gains, self.scores, source.rows if isinstance(source, RowCache) else None)
         self.moves.refresh_all()
-        # since mark(): rows and scores as they were, and the moves made
-        self._saved: dict[int, tuple[np.ndarray, float]] | None = None
-        self._log: list[tuple[int, int, int]] | None = None
 
     def _restrict(self, max_candidates: int, required: np.ndarray | None) -> None:
         allowed = choose_candidates(self.gains, self.priority, max_candidates)
@@ -116,9 +115,7 @@ class DagState:
 
     def make(self, op: int, tail: int, head: int) -> None:
         """Make a legal move and bring gains and score up to date."""
-        self.moves.apply(op, tail, head)
-        self._log_move(op, tail, head)
-        self._rescore((head, tail) if op == REVERSE else (head,))
+        self.moves.make(op, tail, head)
 
     def reverse_ties(self) -> None:
         """Decide equal gains the other way round from now on."""
@@ -128,67 +125,47 @@ class DagState:
     def reset(self, edges: np.ndarray) -> None:
         """Go to another acyclic graph; only children whose parents differ are scored anew."""
         now, then = set(map(tuple, self.edges().tolist())), set(map(tuple, edges.tolist()))
-        gone, come = sorted(now - then), sorted(then - now)
-        for tail, head in gone:
-            self._cut(tail, head)
-        for tail, head in come:
-            self.moves.insert_edge(tail, head)
-            self._log_move(ADD, tail, head)
-        self._rescore(sorted({head for _, head in gone} | {head for _, head in come}))
+        self._exchange(sorted(now - then), sorted(then - now))
 
     def detach(self, nodes: Iterable[int], keep: Collection[tuple[int, int]] = ()) -> int:
         """Delete all arcs at `nodes` but those in `keep`; return how many."""
-        arcs = {(int(tail), v) for v in nodes for tail in self.moves.parents_of(v)}
-        arcs |= {(v, head) for v in nodes for head in self.moves.children_of(v)}
-        cut = sorted(arcs.difference(keep))
-        for tail, head in cut:
-            self._cut(tail, head)
-        self._rescore(sorted({head for _, head in cut}))
-        return len(cut)
+        arcs = [arc for arc in self.moves.arcs_at(nodes) if arc not in keep]
+        self._exchange(arcs, [])
+        return len(arcs)
+
+    def climb(self, least_gain: float, most_moves: int) -> tuple[int, bool]:
+        """Make best moves until none gains `least_gain`; return how many were made, and whether none is left.
+
+        It ends early after `most_moves`, or after a move that took time, so that the caller can look at the clock.
+        """
+        return self.moves.climb(least_gain, most_moves)
 
     def mark(self) -> None:
         """Remember the graph as it is, for `undo`."""
-        self._saved, self._log = {}, []
+        self.moves.mark()
 
     def ends_since_mark(self) -> set[int]:
         """Return the ends of all arcs touched since `mark`."""
-        return {v for _, tail, head in self._log or () for v in (tail, head)}
+        return self.moves.ends_since_mark()
 
     def undo(self) -> None:
         """Go back to the graph of the last `mark`, without scoring anything."""
-        for op, tail, head in reversed(self._log or ()):
-            if op == DELETE:
-                self.moves.insert_edge(tail, head)
-                continue
-            self.moves.delete_edge(*((tail, head) if op == ADD else (head, tail)))
-            if op == REVERSE:
-                self.moves.insert_edge(tail, head)
-        for child, (row, score) in (self._saved or {}).items():
-            self.gains[child] = row
-            self.scores[child] = score
-            self.moves.refresh(child)
-        self.accept()
+        self.moves.undo()
 
     def accept(self) -> None:
         """Stay with the present graph: `mark` is over."""
-        self._saved = self._log = None
+        self.moves.accept()
 
     # ---- inside ----
 
-    def _cut(self, tail: int, head: int) -> None:
-        self.moves.delete_edge(tail, head)
-        self._log_move(DELETE, tail, head)
-
-    def _log_move(self, op: int, tail: int, head: int) -> None:
-        if self._log is not None:
-            self._log.append((op, tail, head))
-
-    def _rescore(self, children: Iterable[int]) -> None:
-        for child in children:
-            if self._saved is not None and child not in self._saved:
-                self._saved[child] = (self.gains[child].copy(), float(self.scores[child]))
-            self.scores[child] = self.source.rescore(child, self.moves.parents_of(child), self.gains)
-            self.moves.refresh(child)
+    def _exchange(self, gone: list[tuple[int, int]], come: list[tuple[int, int]]) -> None:
+        """Replace arcs, and score their heads anew."""
+        for tail, head in gone:
+            self.moves.delete_unscored(tail, head)
+        for tail, head in come:
+            self.moves.insert_unscored(tail, head)
+        for child in sorted({head for _, head in gone + come}):
+            self.moves.rescore(child)
 
 
 @dataclass(frozen=True, eq=False)

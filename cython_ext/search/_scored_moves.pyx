@@ -1,0 +1,209 @@
+"""The moves of a graph together with its gains and scores, climbs on trial, and the way back.
+
+Problem: a search that changes a graph, climbs and goes back makes thousands of moves, most of them to families that it
+had before, so that what is done for each move counts for more than the scores.
+Algorithm: the rows of gains that a search had stand in a table by child and parents, which is asked before the source.
+From ``mark`` on, the moves and the rows that they replaced are kept, so that ``undo`` scores nothing.
+Cost: a look-up and O(n) to copy a row and list its additions per child that a move changes, beside the choice of the
+move (``_dag_moves``).
+Thread-safety: an object serves one thread and holds the GIL.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+from _additions cimport Additions
+
+from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
+
+
+cdef struct Replaced:           # what a child had at the last mark
+    double *row
+    double score
+    Additions additions
+
+
+cdef class ScoredMoves(DagMoves):
+    """A directed acyclic graph, its legal moves, and its gains and scores, which follow the graph.
+
+    It is made as ``DagMoves`` is; the rows of ``gains`` are written. ``follow`` comes before anything else.
+    """
+
+    cdef object source, gain_array
+    cdef dict rows
+    cdef double[::1] scores
+    cdef Replaced *replaced         # by child, row NULL where it is as it was; NULL without a mark
+    cdef Move *log                  # the moves since the mark
+    cdef Py_ssize_t n_logged, room
+
+    def follow(self, source, gains, double[::1] scores, dict rows=None):
+        """Take the rows of ``gains``, the array of the queue, and the ``scores``, float64 (n,), from a source.
+
+        ``rows`` are those that the source keeps: by the bytes of the child and its parents as int32, those of n gains
+        and the score (``pgmx.scores.gains``).
+        """
+        self.source, self.gain_array, self.scores, self.rows = source, gains, scores, rows
+
+    def __dealloc__(self):
+        self.forget_mark()
+        free(self.log)
+
+    # ---- what changes the graph ----
+
+    def make(self, int op, Py_ssize_t tail, Py_ssize_t head):
+        """Make a legal move and bring gains and scores up to date."""
+        self.make_scored(op, tail, head)
+
+    def insert_unscored(self, Py_ssize_t tail, Py_ssize_t head):
+        """Add an arc as ``insert_edge`` does; the caller then calls ``rescore`` for its head."""
+        self.insert_edge(tail, head)
+        self.log_move(C_ADD, tail, head)
+
+    def delete_unscored(self, Py_ssize_t tail, Py_ssize_t head):
+        """Delete an arc as ``delete_edge`` does; the caller then calls ``rescore`` for its head."""
+        self.delete_edge(tail, head)
+        self.log_move(C_DELETE, tail, head)
+
+    def rescore(self, Py_ssize_t child):
+        """Bring the gains and the score of ``child`` up to date."""
+        self.rescore_child(child)
+
+    def climb(self, double least_gain, Py_ssize_t most_moves):
+        """Make the best move until none gains ``least_gain``; return how many were made, and whether none is left.
+
+        It ends early after ``most_moves``, or when the source had to be asked, so that the caller can look at the
+        clock.
+        """
+        cdef Move move
+        cdef Py_ssize_t made = 0
+        cdef bint is_slow = False
+        while True:
+            self.find_best(&move, least_gain)
+            if move.op < 0 or move.gain < least_gain:
+                return made, True
+            if made == most_moves or is_slow:
+                return made, False
+            is_slow = self.make_scored(move.op, move.tail, move.head)
+            made += 1
+
+    # ---- the way back ----
+
+    def mark(self):
+        """Remember the graph as it is."""
+        self.forget_mark()
+        self.replaced = <Replaced *>calloc(self.n + 1, sizeof(Replaced))
+        if self.replaced == NULL:
+            raise MemoryError(f"cannot remember a graph of {self.n} variables")
+
+    def accept(self):
+        """Stay with the graph as it is now: the mark is forgotten."""
+        self.forget_mark()
+
+    def undo(self):
+        """Go back to the graph of the last ``mark``, without scoring anything."""
+        cdef Move *move
+        cdef Replaced *past
+        cdef Py_ssize_t v
+        while self.n_logged > 0:
+            self.n_logged -= 1
+            move = self.log + self.n_logged
+            if move.op == C_ADD:
+                self.remove(move.tail, move.head)
+            elif move.op == C_REVERSE:
+                self.remove(move.head, move.tail)
+            if move.op != C_ADD:
+                self.insert(move.tail, move.head)
+        for v in range(self.n if self.replaced != NULL else 0):
+            past = self.replaced + v
+            if past.row != NULL:
+                memcpy(&self.gains[v, 0], past.row, self.n * sizeof(double))
+                self.scores[v] = past.score
+                free(self.additions[v].items)
+                self.additions[v] = past.additions
+                self.additions[v].first_legal = -1
+                past.additions.items = NULL
+                self.forget_most(v)
+        self.forget_mark()
+
+    def ends_since_mark(self):
+        """Return the ends of all arcs touched since ``mark``, a set."""
+        cdef Py_ssize_t i
+        ends = set()
+        for i in range(self.n_logged):
+            ends.add(self.log[i].tail)
+            ends.add(self.log[i].head)
+        return ends
+
+    cdef void forget_mark(self) noexcept:
+        cdef Py_ssize_t v
+        if self.replaced != NULL:
+            for v in range(self.n):
+                free(self.replaced[v].row)
+                free(self.replaced[v].additions.items)
+        free(self.replaced)
+        self.replaced = NULL
+        self.n_logged = 0
+
+    cdef int log_move(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1:
+        cdef Move *wider
+        if self.replaced == NULL:
+            return 0
+        if self.n_logged == self.room:
+            wider = <Move *>realloc(self.log, (2 * self.room + 16) * sizeof(Move))
+            if wider == NULL:
+                raise MemoryError(f"cannot remember {self.n_logged} moves")
+            self.log, self.room = wider, 2 * self.room + 16
+        self.log[self.n_logged].op = op
+        self.log[self.n_logged].tail, self.log[self.n_logged].head = <int>tail, <int>head
+        self.n_logged += 1
+        return 0
+
+    cdef int save_row(self, Py_ssize_t child) except -1:
+        # Keeps the row and takes the additions of a child, which are about to be replaced.
+        cdef Replaced *past = self.replaced + child
+        if past.row != NULL:
+            return 0
+        past.row = <double *>malloc((self.n + 1) * sizeof(double))
+        if past.row == NULL:
+            raise MemoryError(f"cannot remember a row of {self.n} gains")
+        memcpy(past.row, &self.gains[child, 0], self.n * sizeof(double))
+        past.score = self.scores[child]
+        past.additions = self.additions[child]
+        self.additions[child].items, self.additions[child].n = NULL, 0
+        return 0
+
+    # ---- gains and scores ----
+
+    cdef bint make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1:
+        # Returns whether the source was asked.
+        cdef bint is_slow
+        self.make_move(op, tail, head)
+        self.log_move(op, tail, head)
+        is_slow = self.rescore_child(head)
+        if op == C_REVERSE:
+            is_slow |= self.rescore_child(tail)
+        return is_slow
+
+    cdef bint rescore_child(self, Py_ssize_t child) except -1:
+        # Returns whether the source was asked.
+        cdef object key, row = None
+        cdef char *target
+        cdef int number = <int>child
+        cdef int k = self.dag.n_parents[child]
+        if self.replaced != NULL:
+            self.save_row(child)
+        if self.rows is not None:
+            key = PyBytes_FromStringAndSize(NULL, (k + 1) * sizeof(int))
+            target = PyBytes_AS_STRING(key)
+            memcpy(target, &number, sizeof(int))
+            if k > 0:
+                memcpy(target + sizeof(int), self.dag.parents[child], k * sizeof(int))
+            row = self.rows.get(key)
+        if row is None:
+            self.scores[child] = self.source.rescore(child, self.parents_of(child), self.gain_array)
+        else:
+            memcpy(&self.gains[child, 0], PyBytes_AS_STRING(row), self.n * sizeof(double))
+            memcpy(&self.scores[child], PyBytes_AS_STRING(row) + self.n * sizeof(double), sizeof(double))
+        self.list_additions(child)
+        return row is None
