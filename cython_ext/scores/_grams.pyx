@@ -1,11 +1,13 @@
-"""All moments of columns of floats within the cells of discrete columns: a Gram matrix for each cell.
+"""Moments of columns of floats within the cells of discrete columns: a Gram matrix for each cell, or a few columns.
 
 Problem: a search over conditional Gaussian families asks for the moments of the same cells again and again, each time
-for other pairs of floats; all pairs are summed at once where the floats are few. Algorithm: blocks of rows are
-transposed, so that a row is contiguous; the rows of a block are sorted by cell, and the outer products of the rows of a
-cell are added to its matrix in tiles that stay in registers.
+for other pairs of floats; all pairs are summed at once where the floats are few. A family by itself needs its own.
+Algorithm: `sum_grams` transposes blocks of rows, so that a row is contiguous; the rows of a block are sorted by cell,
+and the outer products of the rows of a cell are added to its matrix in tiles that stay in registers. `sum_few` compares
+the cells of the rows with each cell and adds the products of the columns under the mask.
 
-Cost: p^2 / 2 multiplications per row and column of codes, about four per cycle, and a copy of the row.
+Cost: sum_grams: p^2 / 2 multiplications per row and column of codes, about four per cycle, and a copy of the row;
+sum_few: an addition per cell, product and eight rows.
 Memory: `BLOCK_BYTES` beside the result. All sums run in the order of the rows within a block, and the blocks depend on
 the shape of the table alone: the result has the same bits on every processor.
 Thread-safety: free of state; releases the GIL.
@@ -21,12 +23,24 @@ from _buffers cimport Buffer, release, reserve
 from _simd cimport select_simd_level
 
 
+cdef extern from "_masked.h" nogil:
+    enum:
+        PGMX_MASKED_ROWS
+    void pgmx_masked_add(
+        const double *products, Py_ssize_t n_products, const uint16_t *cell, Py_ssize_t n_cells, double *counts,
+        double *sums
+    )
+    void pgmx_masked_multiply(const double *left, const double *right, Py_ssize_t n, double *target)
+    void pgmx_masked_prefetch(const void *begin, Py_ssize_t n_bytes)
+    void pgmx_masked_select(int level)
+
 cdef extern from "_gram.h" nogil:
     void pgmx_gram(const double *left, const double *right, Py_ssize_t n, Py_ssize_t width, double *sums)
     void pgmx_gram_select(int level)
 
 
 pgmx_gram_select(select_simd_level())
+pgmx_masked_select(select_simd_level())
 
 cdef enum:
     BLOCK_BYTES = 1 << 19       # of transposed rows
@@ -74,6 +88,7 @@ def sum_grams(
     cdef double *right
     cdef uint32_t *order
     cdef uint32_t *ends
+    cdef const double *weight = &weights[0] if weights is not None and n_rows > 0 else NULL
     cdef double[:, :, ::1] out
     for g in range(sizes.shape[0]):
         n_cells += sizes[g]
@@ -102,11 +117,13 @@ def sum_grams(
                     for c in range(sizes[g]):
                         add_rows(
                             table, order + (ends[c - 1] if c > 0 else 0), ends[c] - (ends[c - 1] if c > 0 else 0),
-                            NULL if weights is None else &weights[row], width, left, right,
+                            weight, width, left, right,
                             sums + (start + c) * width * width,
                         )
                     start += sizes[g]
                 row += n
+                if weight != NULL:
+                    weight += n
             for c in range(n_cells):
                 for i in range(p + 1):
                     for j in range(i, p + 1):
@@ -172,3 +189,118 @@ cdef void add_rows(
                     left[r * width + i] = right[r * width + i] * weight
         pgmx_gram(right if weights == NULL else left, right, size, width, sums)
         begin += size
+
+
+def sum_few(
+    const double[:, ::1] columns,
+    const double[::1] weights,
+    const uint16_t[:, ::1] states,
+    const int64_t[::1] members,
+    const int64_t[::1] cards,
+    const int64_t[::1] floats,
+) -> np.ndarray:
+    """Return the packed moments of a few columns in the few joint configurations of some columns of states.
+
+    Parameters
+    ----------
+    columns : float64 (p, N), C-contiguous
+        Columns of numbers.
+    weights : float64 (N,) or None
+        Weights of the rows.
+    states : uint16 (n_d, N)
+        Columns of states.
+    members : int64 (k,)
+        Rows of `states`, the last one the fastest digit of a configuration.
+    cards : int64 (k,)
+        Numbers of states of the members; their product q is at most 65534.
+    floats : int64 (m,)
+        Rows of `columns`.
+
+    Returns
+    -------
+    float64 (q, 1 + m + m (m + 1) / 2)
+        Rows, sums, and sums of products of the pairs (0, 0), (0, 1), ..., (m - 1, m - 1) of `floats`.
+    """
+    cdef Py_ssize_t n_rows = states.shape[1], m = floats.shape[0], q = 1, row = 0, n, k, c, t, i
+    cdef Py_ssize_t n_sums = m + m * (m + 1) // 2, n_products
+    cdef bint weighted = weights is not None
+    cdef uint16_t[PGMX_MASKED_ROWS] cell
+    cdef Buffer block, totals
+    cdef double *products
+    cdef double *sums
+    cdef double[:, ::1] out
+    n_products = n_sums + weighted
+    for k in range(members.shape[0]):
+        q *= cards[k]
+    result = np.zeros((q, 1 + n_sums))
+    out = result
+    counts = np.zeros(q)
+    cdef double[::1] count = counts
+    memset(&block, 0, sizeof(Buffer))
+    memset(&totals, 0, sizeof(Buffer))
+    try:
+        products = <double *>reserve(&block, (n_products + 1) * PGMX_MASKED_ROWS * sizeof(double))
+        sums = <double *>reserve(&totals, (q * n_products + 1) * 8 * sizeof(double))
+        with nogil:
+            memset(products, 0, (n_products + 1) * PGMX_MASKED_ROWS * sizeof(double))
+            memset(sums, 0, q * n_products * 8 * sizeof(double))
+            while row < n_rows:
+                n = min(PGMX_MASKED_ROWS, n_rows - row)
+                number_rows(states, members, cards, row, n, cell)
+                fill_products(columns, weights, floats, row, n, products)
+                pgmx_masked_add(products, n_products, cell, q, &count[0], sums)
+                row += n
+            for c in range(q):
+                for t in range(n_products):
+                    for i in range(8):
+                        out[c, t + (not weighted)] += sums[(c * n_products + t) * 8 + i]
+                if not weighted:
+                    out[c, 0] = count[c]
+    finally:
+        release(&block)
+        release(&totals)
+    return result
+
+
+cdef void number_rows(
+    const uint16_t[:, ::1] states, const int64_t[::1] members, const int64_t[::1] cards, Py_ssize_t row, Py_ssize_t n,
+    uint16_t *cell
+) noexcept nogil:
+    cdef Py_ssize_t i, k
+    cdef const uint16_t *column
+    cdef uint16_t card
+    memset(cell, 0, n * sizeof(uint16_t))
+    for k in range(members.shape[0]):
+        column = &states[members[k], row]
+        card = <uint16_t>cards[k]
+        for i in range(n):
+            cell[i] = <uint16_t>(cell[i] * card + column[i])
+    for i in range(n, PGMX_MASKED_ROWS):
+        cell[i] = 65535
+
+
+cdef void fill_products(
+    const double[:, ::1] columns, const double[::1] weights, const int64_t[::1] floats, Py_ssize_t row, Py_ssize_t n,
+    double *products
+) noexcept nogil:
+    cdef Py_ssize_t m = floats.shape[0], i, j, ahead, _
+    cdef double *target = products
+    if weights is not None:
+        memcpy(target, &weights[row], n * sizeof(double))
+        target += PGMX_MASKED_ROWS
+    ahead = min(PGMX_MASKED_ROWS, columns.shape[1] - row - n)
+    for i in range(m):
+        if ahead > 0:
+            pgmx_masked_prefetch(&columns[floats[i], row + n], ahead * sizeof(double))
+        memcpy(target, &columns[floats[i], row], n * sizeof(double))
+        target += PGMX_MASKED_ROWS
+    for i in range(m):
+        for j in range(i, m):
+            pgmx_masked_multiply(&columns[floats[i], row], &columns[floats[j], row], n, target)
+            target += PGMX_MASKED_ROWS
+    if weights is None:
+        return
+    target = products + PGMX_MASKED_ROWS
+    for _ in range(m + m * (m + 1) // 2):
+        pgmx_masked_multiply(target, products, n, target)
+        target += PGMX_MASKED_ROWS

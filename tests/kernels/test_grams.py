@@ -39,6 +39,26 @@ def test_sums_are_those_of_numpy(rng, n_rows, p, sizes, weighted):
     assert np.array_equal(grams, grams.transpose(0, 2, 1))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [0, 1, 255, 700])
+@pytest.mark.parametrize("floats", [[], [2], [3, 0], [0, 1, 2, 3]])
+@pytest.mark.parametrize("members", [[], [1], [0, 2], [2, 1, 0]])
+def test_sums_of_a_family_are_those_of_numpy(rng, members, floats, n_rows, weighted):
+    cards = np.array([2, 5, 1], dtype=np.int64)
+    columns, states, _ = draw_table(rng, n_rows, 4, cards.tolist())
+    weights = rng.random(n_rows) if weighted else None
+    members, floats = np.array(members, dtype=np.int64), np.array(floats, dtype=np.int64)
+    sums = _grams.sum_few(columns, weights, states, members, cards[members], floats)
+    n_cells, cell = cards[members].prod(), np.zeros(n_rows, dtype=int)
+    for d in members:
+        cell = cell * cards[d] + states[d]
+    rows = [np.ones(n_rows), *columns[floats]]
+    rows += [columns[v] * columns[w] for i, v in enumerate(floats) for w in floats[i:]]
+    scale = np.ones(n_rows) if weights is None else weights
+    expected = [np.bincount(cell, weights=scale * row, minlength=n_cells) for row in rows]
+    np.testing.assert_allclose(sums, np.transpose(expected), rtol=1e-11, atol=1e-11)
+
+
 DIGEST = """
 import numpy as np
 from hashlib import sha256
@@ -48,6 +68,8 @@ for p in (3, 9, 26):
     columns, codes = rng.normal(size=(p, 5000)), rng.integers(0, 30, (2, 5000)).astype(np.uint16)
     for weights in (None, rng.random(5000)):
         print(sha256(_grams.sum_grams(columns, weights, codes, np.array([30, 30])).tobytes()).hexdigest())
+        few = _grams.sum_few(columns, weights, codes % 3, np.array([0, 1]), np.array([3, 3]), np.array([0, 2]))
+        print(sha256(few.tobytes()).hexdigest())
 """
 
 

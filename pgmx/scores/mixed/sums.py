@@ -21,6 +21,9 @@ MOST_GRID_CELLS = 4096
 #: All products of the floats are summed at once for a search over at most so many of them.
 MOST_GRAM_FLOATS = 64
 
+#: So many sums of a family alone are added under masks, more of them cell by cell.
+MOST_MASKED_SUMS = 128
+
 _ONE = np.ones(1, dtype=np.int64)
 
 
@@ -36,7 +39,7 @@ class ConfigurationSums:
         self.cells = cells
         self.digits = digits
         self.n_cells = len(digits)
-        self.pairs: dict[tuple[int, int], np.ndarray] = {}  # (q,) of a pair of columns
+        self.packed: dict[tuple[int, ...], np.ndarray] = {}  # (q, M) of a list of floats
         self.rows: dict[int, np.ndarray] = {}  # (q, p) of a column with all others; -1 of ones
         self.squares: np.ndarray | None = None  # (q, p)
         self.gram: np.ndarray | None = None  # (q, p + 1, p + 1) of all pairs, the ones last
@@ -45,7 +48,7 @@ class ConfigurationSums:
     @property
     def n_bytes(self) -> int:
         """Memory of what is kept."""
-        sums = [*self.pairs.values(), *self.rows.values(), *self.states.values()]
+        sums = [*self.packed.values(), *self.rows.values(), *self.states.values()]
         arrays = [*sums, self.digits, *(a for a in (self.cells, self.squares, self.gram) if a is not None)]
         return sum(array.nbytes for array in arrays)
 
@@ -113,9 +116,10 @@ class MixedSums:
         sums = self.configurations(states)
         if sums.gram is not None:
             return _pack(sums.gram, np.array([floats], dtype=np.int64))[0]
-        pairs = list_pairs(floats)
-        self._sum_pairs(sums, [pair for pair in pairs if _order(pair) not in sums.pairs])
-        return np.stack([sums.pairs[_order(pair)] for pair in pairs], axis=1)
+        key = tuple(floats)
+        if key not in sums.packed:
+            sums.packed[key] = self._sum_packed(sums, floats)
+        return sums.packed[key]
 
     def moments_with_floats(
         self, states: tuple[int, ...], floats: list[int], candidates: np.ndarray, last: int | None = None
@@ -160,10 +164,13 @@ class MixedSums:
 
     def pool(self, moments: np.ndarray, states: tuple[int, ...], dropped: int) -> np.ndarray:
         """Return moments (q, ...) of the configurations without one of their columns."""
-        digits = self.configurations(states).digits
-        rest = np.delete(digits, states.index(dropped), axis=1)
-        key = np.zeros(len(rest), dtype=np.int64)
-        for column in rest.T:  # the configurations are few, and numbered in the order of their digits
+        sums = self.configurations(states)
+        if sums.cells is None:
+            table = moments.reshape(*(self.cards[d] for d in states), *moments.shape[1:])
+            return table.sum(axis=states.index(dropped)).reshape(-1, *moments.shape[1:])
+        digits = np.delete(sums.digits, states.index(dropped), axis=1)
+        key = np.zeros(len(digits), dtype=np.int64)
+        for column in digits.T:  # the configurations are few, and numbered in the order of their digits
             key = np.unique(key * (int(column.max()) + 1) + column, return_inverse=True)[1]
         pooled = np.zeros((int(key.max()) + 1, *moments.shape[1:]))
         np.add.at(pooled, key, moments)
@@ -244,18 +251,18 @@ class MixedSums:
             self._by_state = np.concatenate([*chain.from_iterable(parts), np.empty((0, self.p + 1, self.p + 1))])
         return self._by_state
 
-    def _sum_pairs(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
-        pairs = list(dict.fromkeys(_order(pair) for pair in pairs))
-        wanted = []
-        for left, right in pairs:
-            if left in sums.rows and right >= 0:
-                sums.pairs[left, right] = sums.rows[left][:, right]
-            elif right in sums.rows and left >= 0:
-                sums.pairs[left, right] = sums.rows[right][:, left]
-            else:
-                wanted.append((left, right))
-        if wanted:
-            sums.pairs.update(zip(wanted, self._sum(sums, wanted).T, strict=True))
+    def _sum_packed(self, sums: ConfigurationSums, floats: list[int]) -> np.ndarray:
+        """Return the packed moments of some floats, from the sums of rows where all are kept."""
+        pairs = list_pairs(floats)
+        if -1 in sums.rows and all(v in sums.rows for v in floats):
+            columns = [self.moments(tuple(sums.members.tolist()), []) if floats else self._sum(sums, pairs)]
+            columns += [sums.rows[left][:, right, None] for left, right in pairs[1:]]
+            return np.concatenate(columns, axis=1)
+        if sums.cells is None and sums.n_cells * len(pairs) <= MOST_MASKED_SUMS and len(sums.members):
+            cards = np.array([self.cards[d] for d in sums.members.tolist()], dtype=np.int64)
+            ids = np.array(floats, dtype=np.int64)
+            return _grams.sum_few(self.numbers, self.weights, self.codes, sums.members, cards, ids)
+        return self._sum(sums, pairs)
 
     def _sum_by_state(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
         members, codes, sizes = self._group(max(1, GROUP_CELLS // sums.n_cells))

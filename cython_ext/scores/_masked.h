@@ -1,0 +1,129 @@
+/* Moments of a few columns within a few cells, chosen once at run time.
+ *
+ *   pgmx_masked_add        adds the products of a block of rows to the sums of their cells
+ *   pgmx_masked_multiply   target[i] = left[i] * right[i] for i < n
+ *
+ * The numbers of the cells of 256 rows are compared with each cell, which gives a mask of its rows; vectors of products
+ * are added under the mask. Row i is added to lane i mod 8 of a sum, and nothing is fused: all levels give the same bits.
+ * Nothing here allocates or fails; after pgmx_masked_select it is safe to call from any number of threads.
+ */
+#ifndef PGMX_MASKED_H
+#define PGMX_MASKED_H
+
+#include "_simd.h"
+
+enum { PGMX_MASKED_ROWS = 256, PGMX_MASKED_LANES = 8 };
+
+/* products: (n_products, 256), 64-byte aligned; cell: (256,), 65535 for a row that does not count;
+ * counts: (n_cells,); sums: (n_cells, n_products, 8), 64-byte aligned. */
+static void pgmx_masked_add_plain(const double *products, ptrdiff_t n_products, const uint16_t *cell, ptrdiff_t n_cells,
+                                  double *counts, double *sums) {
+    for (ptrdiff_t i = 0; i < PGMX_MASKED_ROWS; i++) {
+        if (cell[i] >= n_cells) continue;
+        counts[cell[i]] += 1;
+        for (ptrdiff_t t = 0; t < n_products; t++)
+            sums[(cell[i] * n_products + t) * PGMX_MASKED_LANES + i % PGMX_MASKED_LANES] +=
+                products[t * PGMX_MASKED_ROWS + i];
+    }
+}
+
+static void pgmx_masked_multiply_plain(const double *left, const double *right, ptrdiff_t n, double *target) {
+    for (ptrdiff_t i = 0; i < n; i++) target[i] = left[i] * right[i];
+}
+
+/* Asks for bytes that will be read soon: a block is used up before the processor would see where the reads go on. */
+PGMX_UNUSED static void pgmx_masked_prefetch(const void *begin, ptrdiff_t n_bytes) {
+#if defined(__GNUC__) || defined(__clang__)
+    for (ptrdiff_t i = 0; i < n_bytes; i += 64) __builtin_prefetch((const char *)begin + i);
+#else
+    (void)begin, (void)n_bytes;
+#endif
+}
+
+#if PGMX_X86_DISPATCH
+
+PGMX_TARGET("avx512f")
+static void pgmx_masked_multiply_avx512(const double *left, const double *right, ptrdiff_t n, double *target) {
+    ptrdiff_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm512_storeu_pd(target + i, _mm512_mul_pd(_mm512_loadu_pd(left + i), _mm512_loadu_pd(right + i)));
+    for (; i < n; i++) target[i] = left[i] * right[i];
+}
+
+/* C cells share each load of T products; together enough sums that none waits for its last addition. */
+PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_tile(const double *products, const unsigned char *mask,
+                                                         double *sums, ptrdiff_t stride, const int C, const int T) {
+    __m512d sum[4][4];
+    for (int c = 0; c < C; c++)
+        for (int t = 0; t < T; t++) sum[c][t] = _mm512_load_pd(sums + c * stride + 8 * t);
+    for (int v = 0; v < PGMX_MASKED_ROWS / 8; v++)
+        for (int t = 0; t < T; t++) {
+            __m512d product = _mm512_load_pd(products + t * PGMX_MASKED_ROWS + 8 * v);
+            for (int c = 0; c < C; c++)
+                sum[c][t] = _mm512_mask_add_pd(sum[c][t], mask[c * (PGMX_MASKED_ROWS / 8) + v], sum[c][t], product);
+        }
+    for (int c = 0; c < C; c++)
+        for (int t = 0; t < T; t++) _mm512_store_pd(sums + c * stride + 8 * t, sum[c][t]);
+}
+
+PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_cells(const double *products, ptrdiff_t n_products,
+                                                          const unsigned char *mask, double *sums, const int C) {
+    ptrdiff_t t = 0;
+    for (; t + 4 <= n_products; t += 4)
+        pgmx_masked_tile(products + t * PGMX_MASKED_ROWS, mask, sums + 8 * t, 8 * n_products, C, 4);
+    for (; t + 2 <= n_products; t += 2)
+        pgmx_masked_tile(products + t * PGMX_MASKED_ROWS, mask, sums + 8 * t, 8 * n_products, C, 2);
+    if (t < n_products) pgmx_masked_tile(products + t * PGMX_MASKED_ROWS, mask, sums + 8 * t, 8 * n_products, C, 1);
+}
+
+PGMX_TARGET("avx512f,avx512bw,popcnt")
+static void pgmx_masked_add_avx512(const double *products, ptrdiff_t n_products, const uint16_t *cell,
+                                   ptrdiff_t n_cells, double *counts, double *sums) {
+    for (ptrdiff_t first = 0; first < n_cells; first += 4) {
+        ptrdiff_t size = n_cells - first < 4 ? n_cells - first : 4;
+        uint64_t mask[4 * (PGMX_MASKED_ROWS / 64)]; /* bit i of the words of a cell: row i is in it */
+        for (ptrdiff_t c = 0; c < size; c++) {
+            const __m512i number = _mm512_set1_epi16((short)(first + c));
+            uint64_t *word = mask + c * (PGMX_MASKED_ROWS / 64);
+            int count = 0;
+            for (int v = 0; v < PGMX_MASKED_ROWS / 64; v++) {
+                const __m512i low = _mm512_loadu_si512((const void *)(cell + 64 * v));
+                const __m512i high = _mm512_loadu_si512((const void *)(cell + 64 * v + 32));
+                word[v] = (uint64_t)_mm512_cmpeq_epi16_mask(low, number) |
+                          (uint64_t)_mm512_cmpeq_epi16_mask(high, number) << 32;
+                count += __builtin_popcountll(word[v]);
+            }
+            counts[first + c] += count;
+        }
+        const unsigned char *bits = (const unsigned char *)mask;
+        double *sum = sums + first * n_products * 8;
+        switch (size) {
+            case 4: pgmx_masked_cells(products, n_products, bits, sum, 4); break;
+            case 3: pgmx_masked_cells(products, n_products, bits, sum, 3); break;
+            case 2: pgmx_masked_cells(products, n_products, bits, sum, 2); break;
+            default: pgmx_masked_cells(products, n_products, bits, sum, 1); break;
+        }
+    }
+}
+
+#endif /* PGMX_X86_DISPATCH */
+
+PGMX_UNUSED static void (*pgmx_masked_add)(const double *, ptrdiff_t, const uint16_t *, ptrdiff_t, double *,
+                                           double *) = pgmx_masked_add_plain;
+PGMX_UNUSED static void (*pgmx_masked_multiply)(const double *, const double *, ptrdiff_t,
+                                                double *) = pgmx_masked_multiply_plain;
+
+PGMX_UNUSED static void pgmx_masked_select(int level) { /* level <= pgmx_simd_best() */
+    pgmx_masked_add = pgmx_masked_add_plain;
+    pgmx_masked_multiply = pgmx_masked_multiply_plain;
+#if PGMX_X86_DISPATCH
+    if (level >= PGMX_AVX512 && __builtin_cpu_supports("avx512bw")) {
+        pgmx_masked_add = pgmx_masked_add_avx512;
+        pgmx_masked_multiply = pgmx_masked_multiply_avx512;
+    }
+#else
+    (void)level;
+#endif
+}
+
+#endif /* PGMX_MASKED_H */
