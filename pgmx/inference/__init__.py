@@ -4,6 +4,7 @@
 - `exact`: exact inference by elimination and junction trees
 - `likelihood`: log-likelihood of rows under a fitted Bayesian network
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
+- `mixed`: conditional linear Gaussian networks as arrays, and what is inferred in them
 - `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
 - `approximate`: inference in networks too wide for exact answers
 - `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from math import inf, log, pi
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 _CHUNK = 16_384  # rows whose sums stay in the cache
+
+
+class HasTerms(Protocol):
+    """A network that computes the terms of the likelihood itself, such as one of floats beside states."""
+
+    names: tuple
+
+    def log_likelihood_terms(self, X: Any) -> np.ndarray:
+        """Return the log-density of each variable given its parents, (n_variables, n_rows)."""
+        ...
 
 
 class HeldOutLikelihood(NamedTuple):
@@ -49,7 +59,10 @@ class HeldOutLikelihood(NamedTuple):
 
 
 def held_out_log_likelihood(
-    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork, X, *, missing: str = "error"
+    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | HasTerms,
+    X,
+    *,
+    missing: str = "error",
 ) -> HeldOutLikelihood:
     r"""Return the log-likelihood of rows under a fitted network.
 
@@ -60,8 +73,8 @@ def held_out_log_likelihood(
 
     Parameters
     ----------
-    model : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-        A network of pgmpy with all its parameters; it is only read.
+    model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
+        A network with all its parameters; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
         What the learners take; its columns are the variables of the network, in any order. A state that the network
         does not know has probability 0.
@@ -96,6 +109,8 @@ def held_out_log_likelihood(
     from pgmx.data import encode
     from pgmx.data.columns.missing import refuse_marked
 
+    if hasattr(model, "log_likelihood_terms"):
+        return _mixed_likelihood(model, X, missing)
     # known by name, since nothing here imports pgmpy
     if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(model).__mro__):
         return _gaussian_likelihood(model, X, missing)
@@ -196,6 +211,18 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
     values = dict(zip(names, (frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions), strict=True))
     cpds = [_gaussian_cpd(model, name) for name in names]
     return _sum_terms(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
+
+
+def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
+    from pgmx.data import DiscreteTable, open_any
+
+    opened = open_any(X, missing=missing)
+    columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
+    _positions(model.names, list(columns))
+    if not isinstance(opened, DiscreteTable):
+        opened = opened.to_pandas(missing=missing)
+    terms = model.log_likelihood_terms(opened)
+    return _sum_terms(model.names, lambda v, rows: terms[v, rows], terms.shape[1])
 
 
 def _gaussian_cpd(model: LinearGaussianBayesianNetwork, name):

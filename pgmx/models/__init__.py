@@ -7,6 +7,7 @@
 - `saving`: models that files hold by their parts
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
+- `mixed`: the conditional linear Gaussian network of floats beside states
 - `time_series`: graphs over (variable, lag), and linear dynamical systems
 - `evidence`: observed states of a network's variables, from the files of the UAI competitions
 - `any_model`: any graph or network to a file and back, the class chosen by what the file holds
@@ -27,11 +28,15 @@ from pgmx.models.evidence import read_evidence
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.factors import junction_tree
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.mixed.network import ConditionalGaussianNetwork
+from pgmx.models.mixed.parameters import ConditionalGaussianCPD
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 from pgmx.models.time_series.measures import graphs_by_window, measures_by_window
 
 __all__ = [
+    "ConditionalGaussianCPD",
+    "ConditionalGaussianNetwork",
     "GaussianMarkovNetwork",
     "LinearDynamicalSystem",
     "PairwiseMarkovNetwork",

@@ -16,10 +16,12 @@ from pgmx.models.files.formats import check_target, choose_format, explain_unrea
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
 from pgmx.models.files.markov import MARKOV_WRITERS, make_pairwise, parse_markov
+from pgmx.models.files.mixed import MIXED_TYPE, MIXED_WRITERS, parse_mixed
 from pgmx.models.files.time_series import GRAPH_TYPE, is_system_npz, is_time_series_graphml, parse_time_series_graph
 from pgmx.models.files.uai import build_network, read_uai, write_uai
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.mixed.network import ConditionalGaussianNetwork
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
 
@@ -36,7 +38,8 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     ----------
     model : networkx.Graph or LinearDynamicalSystem
         A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
-        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` with its parameters; for json and uai a
+        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a ``ConditionalGaussianNetwork`` with its
+        parameters; for json and uai a
         ``DiscreteMarkovNetwork`` with factors of any order; for graphml, json, npz
         and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
         ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a ``TimeSeriesGraph``;
@@ -71,6 +74,11 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, names as text; json holds it
     as the list [name, lag]. Both keep every bit of the numbers of its edges.
 
+    json holds a ``ConditionalGaussianNetwork`` with the `distributions` that ``custom.fit`` of R's bnlearn takes: of a
+    discrete variable ``levels`` and ``prob``, an array over its levels and those of each parent; of a float ``coef``,
+    rows of intercepts and of each continuous parent, with a column per configuration of the discrete parents, the
+    first of which varies fastest, and ``sd``. It keeps every bit of the numbers.
+
     graphml and the node-link part of json hold an undirected edge of a ``PDAG`` as two opposite ones, marked by
     ``kind="undirected"``.
 
@@ -95,6 +103,8 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
         return model.save(path, format)
     if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:
+        return model.save(path, format)
+    if isinstance(model, ConditionalGaussianNetwork) and format in MIXED_WRITERS and model._is_fixed():
         return model.save(path, format)
     if format == "uai" and isinstance(model, DiscreteMarkovNetwork):
         return _write(path, write_uai(read_tables(model), str(model.name or "")))
@@ -205,9 +215,9 @@ def read_json(path: str | Path) -> nx.Graph:
     -------
     networkx.Graph
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
-        their CPDs, ``DiscreteMarkovNetwork`` with its factors, ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``,
-        ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``DiGraph`` or ``Graph``; nodes, parents and states in the order they
-        had.
+        their CPDs, ``ConditionalGaussianNetwork``, ``DiscreteMarkovNetwork`` with its factors,
+        ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``DiGraph`` or
+        ``Graph``; nodes, parents and states in the order they had.
 
     Raises
     ------
@@ -232,6 +242,8 @@ def read_json(path: str | Path) -> nx.Graph:
             return PairwiseMarkovNetwork.from_parts(parse_markov(document))
         if document["type"] == GaussianMarkovNetwork.__name__:
             return GaussianMarkovNetwork.from_parts(parse_gaussian(document))
+        if document["type"] == MIXED_TYPE:
+            return ConditionalGaussianNetwork.from_parts(parse_mixed(document))
         if document["type"] == GRAPH_TYPE:
             return TimeSeriesGraph.from_parts(parse_time_series_graph(document))
         return build_graph(document)

@@ -5,17 +5,19 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import networkx as nx
-from pgmpy.base import UndirectedGraph
 
 from pgmx.checks import join_names
 from pgmx.models.saving import SavedByParts
 
 
-class FixedGraph(SavedByParts, UndirectedGraph):
-    """An undirected graph whose nodes and edges cannot be changed once it has numbers.
+class FixedGraph(SavedByParts, nx.Graph):
+    """Mixin of a graph of pgmpy, directed or not, whose nodes and edges cannot be changed once it has numbers.
 
     Without numbers it is open: networkx fills empty graphs of the class of another.
     """
+
+    #: networkx's class, whose methods take attributes of edges, which pgmpy's lose.
+    _plain: type[nx.Graph] = nx.Graph
 
     #: What the graph follows from, and the constructor that takes another.
     _follows_from = ("parameters", "another constructor")
@@ -27,8 +29,8 @@ class FixedGraph(SavedByParts, UndirectedGraph):
     def _copy_graph(self, clone: nx.Graph) -> None:
         """Give an empty graph of the same class the nodes, the edges, and all attributes of this one."""
         clone.graph.update(self.graph)
-        nx.Graph.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
-        nx.Graph.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
+        self._plain.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
+        self._plain.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))
 
     def _check_node(self, node: Hashable) -> None:
         if node not in self:
@@ -67,7 +69,7 @@ class FixedGraph(SavedByParts, UndirectedGraph):
         self._refuse_if_fixed("edges")
         if u == v:
             raise ValueError(f"an edge cannot join {u!r} to itself")
-        nx.Graph.add_edge(self, u, v, weight=weight, **attributes)
+        self._plain.add_edge(self, u, v, weight=weight, **attributes)
 
     def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes: Any) -> None:
         """Add edges, where the network has no numbers yet; pgmpy's own method would lose their attributes."""
@@ -75,7 +77,7 @@ class FixedGraph(SavedByParts, UndirectedGraph):
         edges = [tuple(edge) for edge in ebunch]
         if weights is not None:
             edges = [(u, v, {"weight": weight}) for (u, v, *_), weight in zip(edges, weights, strict=True)]
-        nx.Graph.add_edges_from(self, edges, **attributes)
+        self._plain.add_edges_from(self, edges, **attributes)
 
     def remove_edge(self, u: Hashable, v: Hashable) -> None:
         """Remove an edge, where the network has no numbers yet."""

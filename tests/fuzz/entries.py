@@ -16,6 +16,7 @@ MODULES = (
     "network_cases",
     "data_set_cases",
     "model_cases",
+    "mixed_cases",
     "time_series_cases",
     "count_cases",
     "further_cases",

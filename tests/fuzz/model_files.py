@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.models import (
+    ConditionalGaussianCPD,
+    ConditionalGaussianNetwork,
     GaussianMarkovNetwork,
     LinearDynamicalSystem,
     PairwiseMarkovNetwork,
@@ -64,6 +66,13 @@ def linear():
     return to_linear_gaussian(pd.DataFrame(ROWS, columns=["x", "y", "z"]), ["x", "y", "z"], [(0, 1), (1, 2)])
 
 
+def mixed():
+    """Return a network of two states and two floats, one with parents of both kinds."""
+    states = {"rain": ["no", "yes"], "wet": ["dry", "wet", "soaked"]}
+    both = ConditionalGaussianCPD("y", ROWS[:6, :2].reshape(2, 3, 2), np.ones((2, 3)), ["rain", "wet"], ["x"], states)
+    return ConditionalGaussianNetwork.from_cpds([*discrete().cpds, ConditionalGaussianCPD("x", [0.5], 2.0), both])
+
+
 def lagged():
     coefs = np.round(ROWS[:9].reshape(3, 3, 3), 3)
     coefs[0] = np.tril(coefs[0], -1)
@@ -96,6 +105,8 @@ def check_model(model):
         assert all(((factor.values >= 0) & (factor.values < np.inf)).all() for factor in model.factors)
     elif isinstance(model, GaussianMarkovNetwork):
         assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
+    elif isinstance(model, ConditionalGaussianNetwork):
+        assert np.isfinite(model.log_likelihood(model.simulate(20))).all()
     elif isinstance(model, LinearDynamicalSystem):
         assert np.isfinite(model.predict(np.ones((model.lags, len(model.names))), 2, exogenous=np.ones((2, 2)))).all()
     elif isinstance(model, TimeSeriesGraph):
@@ -118,6 +129,7 @@ FILES = {
     "graphml of a Markov network": ModelFile(lambda: chain_network(3), "a.graphml", load_markov_network),
     "json of a Gaussian network": ModelFile(gaussian, "a.json", load_gaussian_network),
     "npz of a Gaussian network": ModelFile(gaussian, "a.npz", load_gaussian_network),
+    "json of a network of floats beside states": ModelFile(mixed, "a.json", read_model),
     "json of a graph over lags": ModelFile(lagged, "a.json", read_model),
     "graphml of a graph over lags": ModelFile(lagged, "a.graphml", TimeSeriesGraph.load),
     "npz of a dense system": ModelFile(lambda: system(False), "a.npz", read_model),

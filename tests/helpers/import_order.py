@@ -91,7 +91,7 @@ ORDER = {
     "pgmx/inference": [
         "networks",
         "exact likelihood sampling",
-        "problem",
+        "mixed problem",
         "approximate",
         "engines",
         "partition",
@@ -109,6 +109,7 @@ ORDER = {
         "conditioning exact",
         "max_elimination",
     ],
+    "pgmx/inference/mixed": ["families", "beliefs components", "posterior", "weighting"],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
@@ -116,13 +117,14 @@ ORDER = {
         "evidence saving",
         "fixed_graph",
         "gaussian markov",
-        "time_series",
+        "mixed time_series",
         "any_model",
     ],
     "pgmx/models/bayesian": ["networks strengths"],
-    "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian time_series uai", "markov"],
+    "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": ["cholesky linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
+    "pgmx/models/mixed": ["fitting parameters rows", "parts queries", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",
         "companion graph rolling",

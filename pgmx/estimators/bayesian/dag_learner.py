@@ -15,7 +15,7 @@ from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, encode, open_frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions, get_metrics
 from pgmx.inference.likelihood import held_out_log_likelihood
-from pgmx.models import cpdag, to_dag, to_pdag
+from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
@@ -51,15 +51,20 @@ class NetworkResults(BaseStructureLearner):
         return self.graph_
 
     @property
-    def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
+    def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | ConditionalGaussianNetwork:
         """The network of `dag_` with its parameters, by maximum likelihood.
 
+        That of a table with columns of floats and of states is a `ConditionalGaussianNetwork`; it has none where the
+        score allows arcs from floats to states, and the graph has some (AttributeError).
+
         Under it a row whose states did not occur together may be impossible; the options `equivalent_sample_size` and
-        `pseudo_counts` give discrete networks a prior that rules nothing out.
+        `pseudo_counts` give states a prior that rules nothing out.
         """
         return self._make_once("model", lambda: self._make_model(self._prior))
 
-    def _make_model(self, prior: dict[str, float]) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
+    def _make_model(
+        self, prior: dict[str, float]
+    ) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | ConditionalGaussianNetwork:
         try:
             scoring = self._scoring.get()
         except FileNotFoundError as error:
@@ -131,7 +136,7 @@ class NetworkResults(BaseStructureLearner):
         prior = self._prior or {"equivalent_sample_size": 1.0}
         network = self._make_once("predictive", lambda: self._make_model(prior))
         missing = "drop" if self.missing == "pairwise" else self.missing
-        if not isinstance(network, LinearGaussianBayesianNetwork):
+        if not isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = encode(rows, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
         likelihood = held_out_log_likelihood(network, rows, missing="error" if missing == "category" else missing)
         if likelihood.impossible:
@@ -181,10 +186,12 @@ class DagLearner(NetworkResults):
             raise ValueError(f"the option 'return_type' must be 'dag' or 'pdag', got {self.return_type!r}")
 
     def _read_prior(self, opened: Frame | DiscreteTable) -> None:
-        """Set `_prior`, the options of the parameters that are given; refuse them for columns of floats."""
+        """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
         self._prior = read_parameter_prior(self)
-        floats = [] if isinstance(opened, DiscreteTable) else opened.float_columns
-        if self._prior and floats:
+        if not self._prior or isinstance(opened, DiscreteTable):
+            return
+        floats = opened.float_columns
+        if floats and len(floats) == opened.n_columns:
             option, value = next(iter(self._prior.items()))
             raise ValueError(
                 f"{option}={value!r} is a prior for the probabilities of states, but {join_names(floats)} hold floats: "

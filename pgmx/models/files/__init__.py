@@ -6,6 +6,7 @@
 - `bif`: BIF and XMLBIF, written by pgmpy and read by our own readers
 - `graphml`: graphs in GraphML, for other programs
 - `gaussian`: Gaussian Markov networks in files: npz and json without loss, graphml for other programs
+- `mixed`: conditional linear Gaussian networks in json, in the terms of R's bnlearn
 - `time_series`: graphs over (variable, lag) in json and graphml, linear dynamical systems in npz
 - `uai`: the text formats of the UAI competitions: networks of factors of any order, and evidence
 - `markov`: pairwise Markov networks in files: npz and json without loss, uai and graphml for other programs

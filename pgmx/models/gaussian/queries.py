@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from pgmpy.base import UndirectedGraph
 from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
 
@@ -20,7 +21,7 @@ from pgmx.statistics import MarginalTransforms
 _ROUNDING = 1e-12
 
 
-class GaussianQueries(FixedGraph):
+class GaussianQueries(FixedGraph, UndirectedGraph):
     """Mixin of a graph that has a precision scaled to unit diagonal, and units and means of its variables."""
 
     _names: tuple

@@ -59,11 +59,11 @@ def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
         if isinstance(source, DiscreteTable):
             states, column, mask = _read_table_column(source, at[name])
         else:
-            states, column, mask = _code_column(source.columns[at[name]], name)
+            states, column, mask = code_cells(source.columns[at[name]], name)
         if mask is not None and mask.any():
             incomplete.append(name)
             missing[v] = mask
-        codes[v, ~missing[v]] = _map_states(name, states, problem.states[v], column)[column]
+        codes[v, ~missing[v]] = map_states(name, states, problem.states[v], column)[column]
     check_complete(incomplete, allow_missing)
     return Rows(codes, missing, getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
@@ -76,7 +76,7 @@ def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.nda
     return table.states[column][:-1], codes[codes != marker], codes == marker
 
 
-def _code_column(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
+def code_cells(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     """Return the states of a column's known cells, their codes, and the mask of missing ones."""
     mask = missing_mask(values)
     if mask is not None and mask.any():
@@ -92,7 +92,7 @@ def _code_column(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.nda
     return coded.states, row if coded.codes is None else coded.codes, mask
 
 
-def _map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray) -> np.ndarray:
+def map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray) -> np.ndarray:
     """Return the network's code of each state of a column; those that do not occur may be unknown."""
     unknown = list_unknown_states(observed, states, codes)
     if unknown:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, open_frame
+from pgmx.data.mixed import read_mixed
 from pgmx.data.weights import to_repetitions
 from pgmx.models import fit_discrete, to_linear_gaussian
-from pgmx.scores.binding.scoring import FunctionMixin, strip_cache
+from pgmx.scores.binding.scoring import FunctionMixin, make_mixed_model, strip_cache
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 
@@ -63,14 +64,11 @@ class FunctionScoring(FunctionMixin):
         return super().gains(allowed=allowed, max_indegree=max_indegree, deadline=deadline, n_jobs=n_jobs)
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return a discrete network for states, a linear Gaussian one for floats."""
+        """Return a discrete network for states, a linear Gaussian one for floats, and one of both for both."""
         if isinstance(self.data, DiscreteTable):
             return fit_discrete(self.data, edges, None, **prior)
         if any(dtype.kind != "f" for dtype in self.data.dtypes):
-            raise AttributeError(
-                f"pgmpy has no network with parameters for what {self.score_name} scores, floats beside states: model_ "
-                "needs columns of states with a discrete score, or columns of floats"
-            )
+            return make_mixed_model(read_mixed(open_frame(self.data)), edges, prior)
         return to_linear_gaussian(self.data, self.names, edges)
 
     def reweight(self, weights: np.ndarray) -> "FunctionScoring":

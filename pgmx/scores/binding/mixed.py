@@ -8,7 +8,7 @@ import numpy as np
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian
-from pgmx.scores.binding.scoring import PriorMixin, strip_data
+from pgmx.scores.binding.scoring import PriorMixin, make_mixed_model, strip_data
 from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.base import MixedScore, mixed_scorer
 from pgmx.scores.mixed.source import MixedTerms
@@ -66,7 +66,7 @@ class MixedScoring(PriorMixin):
         )
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return a network of states or of floats alone; `prior` is of discrete ones. There is none of both yet."""
+        """Return the network of both kinds, or of states or floats alone; `prior` is for columns of states."""
         if not self.mixed.is_float.any() and self.mixed.table is not None:
             table, weights = self.mixed.table, self.weights
             if weights is not None:
@@ -74,10 +74,8 @@ class MixedScoring(PriorMixin):
             return fit_discrete(table, edges, weights, **prior)
         if self.mixed.table is None:
             return fit_linear_gaussian(moments(self.mixed.numbers.T, self.weights), self.names, edges)
-        raise AttributeError(
-            f"there is no network with parameters for what {type(self.score).__name__} scores, floats beside states: "
-            "model_ needs columns of states with a discrete score, or columns of floats"
-        )
+        unbiased = getattr(self.score, "variance", "likelihood") == "unbiased"
+        return make_mixed_model(self.mixed, edges, prior, self.weights, unbiased=unbiased)
 
     def reweight(self, weights: np.ndarray) -> "MixedScoring":
         """Return the same score on the weighted rows."""

@@ -5,7 +5,7 @@ They travel to other processes and into pickles without what cannot be sent, or 
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, Protocol, TypeVar
@@ -13,8 +13,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
-from pgmx.checks import count_workers
-from pgmx.models import to_dag
+from pgmx.checks import count_workers, join_names
+from pgmx.data.mixed import MixedTable
+from pgmx.models import ConditionalGaussianNetwork, to_dag
+from pgmx.models.mixed.fitting import Smoothing
+from pgmx.models.mixed.network import fit_conditional_gaussian
 from pgmx.parallel.spread import make_sendable, shares_memory
 from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.compiled import CompiledScore
@@ -117,6 +120,28 @@ class FunctionMixin(PriorMixin, ABC):
             deadline=deadline,
             names=self.names,
         )
+
+
+def make_mixed_model(
+    mixed: MixedTable,
+    edges: list,
+    prior: Mapping[str, float | None],
+    weights: np.ndarray | None = None,
+    *,
+    unbiased: bool = False,
+) -> ConditionalGaussianNetwork:
+    """Return the network of a graph over floats and states; AttributeError where it has none."""
+    wrong = [
+        f"{mixed.columns[tail]} -> {mixed.columns[head]}"
+        for tail, head in edges
+        if mixed.is_float[tail] and not mixed.is_float[head]
+    ]
+    if wrong:
+        raise AttributeError(
+            f"the graph has arcs from floats to states, {join_names(wrong)}, and no network with parameters: model_ "
+            "needs a graph without them, as scoring_method='bic-clg' learns"
+        )
+    return fit_conditional_gaussian(mixed, edges, weights, Smoothing(**prior, unbiased=unbiased))
 
 
 # ---- to other processes and into pickles ----

@@ -1,0 +1,8 @@
+"""Conditional linear Gaussian networks as arrays, and what is inferred in them.
+
+- `families`: parents and parameters of every variable; densities of rows, and rows drawn
+- `components`: floats that are not observed, integrated out for each configuration of the states that they depend on
+- `beliefs`: distributions over the cliques of a junction tree for many rows at once
+- `posterior`: exact answers: distributions of states, means and variances of floats
+- `weighting`: answers by likelihood weighting
+"""

@@ -1,0 +1,151 @@
+"""Floats that are not observed, integrated out for each configuration of the states that they depend on.
+
+What is left of a connected part of them is a factor over states and, for each configuration, a normal distribution:
+floats are eliminated before states, so that no mixture is ever replaced by one normal distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.inference.mixed.families import LOG_2_PI, GaussianFamily, MixedFamilies, MixedRows
+
+
+class Component(NamedTuple):
+    """Families of floats (by child) joined by unobserved floats, these, and the unobserved states that they depend on.
+
+    All are ascending; `scope` holds the states.
+    """
+
+    members: list[int]
+    floats: list[int]
+    scope: tuple[int, ...]
+
+
+class Solution(NamedTuple):
+    """Of B rows and Q configurations of the scope: log-evidence (B, Q), and of k floats means and variances (B, Q, k).
+
+    Variances have 1 in place of B where the rows agree.
+    """
+
+    log_evidence: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+
+def find_components(network: MixedFamilies, members: Iterable[int], observed: np.ndarray) -> list[Component]:
+    """Split families of floats into those that share no unobserved float."""
+    groups: dict[int, set[int]] = {}
+    root: dict[int, int] = {}
+
+    def find(v: int) -> int:
+        while root[v] != v:
+            root[v] = root[root[v]]
+            v = root[v]
+        return v
+
+    members = sorted(members)
+    hidden = {v: [u for u in (v, *_family(network, v).floats) if not observed[u]] for v in members}
+    for floats in hidden.values():
+        for u in floats:
+            root.setdefault(u, u)
+            root[find(u)] = find(floats[0])
+    for v in members:
+        # A family without unobserved floats stands alone, under a number that no float has.
+        groups.setdefault(find(hidden[v][0]) if hidden[v] else -1 - v, set()).add(v)
+    components = []
+    for families in groups.values():
+        floats = sorted({u for v in families for u in hidden[v]})
+        scope = {d for v in families for d in _family(network, v).states if not observed[d]}
+        components.append(Component(sorted(families), floats, tuple(sorted(scope))))
+    return components
+
+
+def count_cells(network: MixedFamilies, component: Component) -> int:
+    """Return how many numbers `solve_component` makes per row at most."""
+    n_families, n_floats = len(component.members), len(component.floats)
+    return prod(network.cards[d] for d in component.scope) * (n_families + 1) * (n_floats + 1)
+
+
+def solve_component(
+    network: MixedFamilies, component: Component, rows: MixedRows, observed: np.ndarray, *, moments: bool
+) -> Solution:
+    r"""Integrate the floats of a component out of the product of its families.
+
+    The families are equations :math:`J u = t + \epsilon` for the unobserved floats u, divided by their standard
+    deviations: with J = QR the posterior mean is :math:`R^{-1} Q^T t`, its covariance :math:`(R^T R)^{-1}`.
+    """
+    parents = sorted({d for v in component.members for d in _family(network, v).states if observed[d]})
+    groups, group = np.unique(rows.codes[parents], axis=1, return_inverse=True)  # of the observed parents' states
+    n_groups = groups.shape[1] if parents else 1
+    group = group.reshape(-1) if parents else np.zeros(rows.codes.shape[1], dtype=np.intp)
+    n_cells = prod(network.cards[d] for d in component.scope)
+    n_families, n_floats = len(component.members), len(component.floats)
+    place = {u: k for k, u in enumerate(component.floats)}
+    equations = np.zeros((n_groups, n_cells, n_families, n_floats))
+    targets = np.empty((len(group), n_cells, n_families))
+    log_scales = np.zeros((n_groups, n_cells))
+    for e, v in enumerate(component.members):
+        family = _family(network, v)
+        index = _index(network, family.states, component.scope, parents, groups)
+        shape = (n_groups, *(network.cards[d] for d in component.scope))
+        std = np.broadcast_to(family.std[index], shape).reshape(n_groups, n_cells)
+        width = family.coefficients.shape[-1]
+        coefficients = np.broadcast_to(family.coefficients[index], (*shape, width)).reshape(n_groups, n_cells, width)
+        log_scales += np.log(std)
+        right = coefficients[group, :, 0]
+        if observed[v]:
+            right = right - rows.numbers[v][:, None]
+        else:
+            equations[:, :, e, place[v]] += 1.0 / std
+        for k, u in enumerate(family.floats):
+            if observed[u]:
+                right = right + coefficients[group, :, k + 1] * rows.numbers[u][:, None]
+            else:
+                equations[:, :, e, place[u]] -= coefficients[:, :, k + 1] / std
+        targets[:, :, e] = right / std[group]
+    constant = -log_scales - 0.5 * LOG_2_PI * (n_families - n_floats)
+    if not n_floats:
+        log_evidence = constant[group] - 0.5 * np.square(targets).sum(axis=2)
+        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0)))
+    orthogonal, upper = np.linalg.qr(equations)
+    constant -= np.log(np.abs(np.diagonal(upper, axis1=2, axis2=3))).sum(axis=2)
+    rotated = np.einsum("bqek,bqe->bqk", _take(orthogonal, group), targets)
+    log_evidence = constant[group]
+    if n_families > n_floats:
+        residual = targets - np.einsum("bqek,bqk->bqe", _take(orthogonal, group), rotated)
+        log_evidence = log_evidence - 0.5 * np.square(residual).sum(axis=2)
+    if not moments:
+        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0)))
+    inverse = np.linalg.solve(upper, np.broadcast_to(np.eye(n_floats), upper.shape))
+    means = np.einsum("bqij,bqj->bqi", _take(inverse, group), rotated)
+    return Solution(log_evidence, means, _take(np.square(inverse).sum(axis=3), group))
+
+
+def _family(network: MixedFamilies, v: int) -> GaussianFamily:
+    family = network.families[v]
+    assert isinstance(family, GaussianFamily)
+    return family
+
+
+def _take(array: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return an array of groups for each row, with one entry where there is one group."""
+    return array if len(array) == 1 else array[group]
+
+
+def _index(
+    network: MixedFamilies, states: Sequence[int], scope: Sequence[int], parents: Sequence[int], groups: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return indices into an array over `states` that make it one over (groups, scope)."""
+    indices = []
+    for d in states:
+        if d in scope:
+            axis = scope.index(d) + 1
+            indices.append(np.arange(network.cards[d]).reshape([-1 if a == axis else 1 for a in range(len(scope) + 1)]))
+        else:
+            indices.append(groups[parents.index(d)].reshape([-1] + [1] * len(scope)))
+    return tuple(indices)

@@ -1,0 +1,140 @@
+"""The families of a conditional linear Gaussian network as arrays: densities of rows, and rows drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.inference.networks.log_tables import take_logs
+
+LOG_2_PI = float(np.log(2.0 * np.pi))
+
+
+class DiscreteFamily(NamedTuple):
+    """Probabilities of a variable's states, float64 (states, *states of each parent); `states` are the parents."""
+
+    states: tuple[int, ...]
+    table: np.ndarray
+
+
+class GaussianFamily(NamedTuple):
+    """A regression per configuration of the discrete parents `states` on the parents `floats`.
+
+    `coefficients` are float64 (*states of each discrete parent, 1 + number of floats), the intercept first, and `std`
+    the standard deviations, (*states of each discrete parent), all above 0.
+    """
+
+    states: tuple[int, ...]
+    floats: tuple[int, ...]
+    coefficients: np.ndarray
+    std: np.ndarray
+
+
+class MixedRows(NamedTuple):
+    """Rows of a network of n variables: `codes` intp and `numbers` float64, both (n, n_rows).
+
+    Each variable has its cells in one of the two; what the other holds, and what missing cells hold, does not matter.
+    """
+
+    codes: np.ndarray
+    numbers: np.ndarray
+
+    def take(self, rows: np.ndarray | slice) -> MixedRows:
+        """Return some of the rows."""
+        return MixedRows(self.codes[:, rows], self.numbers[:, rows])
+
+
+@dataclass(frozen=True, eq=False)
+class MixedFamilies:
+    """A network: the number of states of each variable, 0 for floats, and its family."""
+
+    cards: tuple[int, ...]
+    families: tuple[DiscreteFamily | GaussianFamily, ...]
+
+    @cached_property
+    def parents(self) -> list[tuple[int, ...]]:
+        """The parents of each variable, those with states first."""
+        return [family.states + getattr(family, "floats", ()) for family in self.families]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The variables, parents before children."""
+        children: list[list[int]] = [[] for _ in self.cards]
+        waiting = [len(parents) for parents in self.parents]
+        for v, parents in enumerate(self.parents):
+            for p in parents:
+                children[p].append(v)
+        order = [v for v, count in enumerate(waiting) if not count]
+        for v in order:  # it grows
+            for child in children[v]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    order.append(child)
+        return order
+
+    def list_ancestors(self, variables) -> list[int]:
+        """Return some variables and all their ancestors, ascending."""
+        members = set(variables)
+        for v in reversed(self.order):
+            if v in members:
+                members.update(self.parents[v])
+        return sorted(members)
+
+    def log_density(self, v: int, rows: MixedRows) -> np.ndarray:
+        """Return the log-density, or log-probability, of a variable given its parents in each row; (n_rows,)."""
+        family = self.families[v]
+        configuration = tuple(rows.codes[p] for p in family.states)
+        if isinstance(family, DiscreteFamily):
+            return take_logs(family.table[(rows.codes[v], *configuration)])
+        mean, std = _regress(family, configuration, rows)
+        return -0.5 * (LOG_2_PI + ((rows.numbers[v] - mean) / std) ** 2) - np.log(std)
+
+    def draw(self, rows: MixedRows, observed: np.ndarray, rng: np.random.Generator, only=None) -> np.ndarray:
+        """Draw the variables that are not observed into the rows, parents first.
+
+        `observed` is bool (n,); `only` some variables with all their ancestors. Returns the log-densities of those that
+        are observed, given their parents, summed in each row.
+        """
+        members = range(len(self.cards)) if only is None else only
+        wanted = set(members)
+        weights = np.zeros(rows.codes.shape[1])
+        for v in self.order:
+            if v not in wanted:
+                continue
+            if observed[v]:
+                weights += self.log_density(v, rows)
+                continue
+            family = self.families[v]
+            configuration = tuple(rows.codes[p] for p in family.states)
+            if isinstance(family, DiscreteFamily):
+                rows.codes[v] = _draw_states(family.table, configuration, rng.random(len(weights)))
+            else:
+                mean, std = _regress(family, configuration, rows)
+                rows.numbers[v] = mean + std * rng.standard_normal(len(weights))
+        return weights
+
+
+def normalise(table: np.ndarray) -> np.ndarray:
+    """Return probabilities that add up to 1 along the first axis; the table itself where they do but for rounding."""
+    sums = table.sum(axis=0)
+    return table if (np.abs(sums - 1.0) < 1e-12).all() else table / sums
+
+
+def _regress(family: GaussianFamily, configuration: tuple, rows: MixedRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation in each row."""
+    coefficients = family.coefficients[configuration]
+    mean = coefficients[..., 0]
+    for k, p in enumerate(family.floats):
+        mean = mean + coefficients[..., k + 1] * rows.numbers[p]
+    return mean, family.std[configuration]
+
+
+def _draw_states(table: np.ndarray, configuration: tuple, uniform: np.ndarray) -> np.ndarray:
+    cumulative = table.cumsum(axis=0)
+    cumulative /= cumulative[-1]
+    shares = np.moveaxis(cumulative, 0, -1)[configuration]  # (n_rows, states), or (states,)
+    # The last state's share is 1, above every uniform number; states without probability are never drawn.
+    return (uniform[:, None] >= shares).sum(axis=-1)

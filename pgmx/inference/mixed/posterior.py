@@ -1,0 +1,153 @@
+"""Exact answers of a conditional linear Gaussian network: distributions of states, means and variances of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.inference.exact.elimination import EliminationPlan, min_fill_order
+from pgmx.inference.mixed.beliefs import RowBeliefs, RowFactor
+from pgmx.inference.mixed.components import Component, count_cells, find_components, solve_component
+from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows
+from pgmx.inference.networks.log_tables import take_logs
+
+#: Numbers that are made at a time, for as many rows as that allows.
+_BLOCK = 1 << 21
+
+
+class Answers(NamedTuple):
+    """Distributions of states, (n_rows, states), and means and variances of floats, (n_rows,), by variable."""
+
+    probabilities: dict[int, np.ndarray]
+    means: dict[int, np.ndarray]
+    variances: dict[int, np.ndarray]
+
+    def update(self, other: Answers) -> None:
+        """Add the answers about other variables."""
+        for ours, theirs in zip(self, other, strict=True):
+            ours.update(theirs)
+
+
+class Question(NamedTuple):
+    """What has to be computed for some targets: families of states, components of floats, and the junction tree.
+
+    `states` are the unobserved discrete variables, which the plan numbers in this order; `cells` is how many numbers a
+    row takes.
+    """
+
+    targets: list[int]
+    families: list[int]
+    components: list[Component]
+    states: list[int]
+    plan: EliminationPlan | None
+    cells: int
+
+
+def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequence[int]) -> Question:
+    """Plan the computation for unobserved targets, given which variables are observed, bool (n,).
+
+    Only ancestors of the targets and of what is observed matter, and of their families those that a path of unobserved
+    variables joins with a target.
+    """
+    relevant = network.list_ancestors([*targets, *np.flatnonzero(observed).tolist()])
+    hidden = {v: [u for u in (v, *network.parents[v]) if not observed[u]] for v in relevant}
+    by_variable: dict[int, list[int]] = {}
+    for v, variables in hidden.items():
+        for u in variables:
+            by_variable.setdefault(u, []).append(v)
+    families: set[int] = set()
+    reached, waiting = set(targets), list(targets)
+    while waiting:
+        for v in by_variable.get(waiting.pop(), ()):
+            if v not in families:
+                families.add(v)
+                waiting.extend(u for u in hidden[v] if u not in reached)
+                reached.update(hidden[v])
+    of_states = sorted(v for v in families if network.cards[v])
+    components = find_components(network, (v for v in families if not network.cards[v]), observed)
+    states = sorted(u for u in reached if network.cards[u])
+    place = {u: k for k, u in enumerate(states)}
+    scopes = [[place[u] for u in hidden[v]] for v in of_states]
+    scopes += [[place[u] for u in component.scope] for component in components]
+    plan = min_fill_order([network.cards[u] for u in states], scopes) if states else None
+    cells = 0 if plan is None else plan.cells + plan.separator_cells
+    cells += sum(count_cells(network, component) for component in components)
+    return Question(sorted(targets), of_states, components, states, plan, cells)
+
+
+def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:
+    """Return the exact answers for rows in which the same variables are observed; NaN for impossible rows."""
+    n_rows = rows.codes.shape[1]
+    step = max(1, _BLOCK // max(question.cells, 1))
+    answers = Answers({}, {}, {})
+    for kind, variables in zip(answers, _split_targets(network, question.targets), strict=True):
+        for v in variables:
+            kind[v] = np.empty((n_rows, network.cards[v]) if network.cards[v] else n_rows)
+    for begin in range(0, n_rows, step):
+        block = slice(begin, begin + step)
+        _answer_block(network, question, rows.take(block), observed, answers, block)
+    return answers
+
+
+def find_impossible(network: MixedFamilies, rows: MixedRows, observed: np.ndarray) -> np.ndarray:
+    """Return the positions of rows in which an observed state has probability 0 given observed parents."""
+    impossible = np.zeros(rows.codes.shape[1], dtype=bool)
+    for v in np.flatnonzero(observed).tolist():
+        if network.cards[v] and observed[list(network.parents[v])].all():
+            impossible |= network.log_density(v, rows) == -np.inf
+    return np.flatnonzero(impossible)
+
+
+def _split_targets(network: MixedFamilies, targets: Iterable[int]) -> tuple[list[int], list[int], list[int]]:
+    floats = [v for v in targets if not network.cards[v]]
+    return [v for v in targets if network.cards[v]], floats, floats
+
+
+def _answer_block(
+    network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray, answers: Answers, block: slice
+) -> None:
+    n_rows = rows.codes.shape[1]
+    place = {u: k for k, u in enumerate(question.states)}
+    factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
+    solutions = []
+    for component in question.components:
+        wanted = not set(component.floats).isdisjoint(question.targets)
+        solution = solve_component(network, component, rows, observed, moments=wanted)
+        shape = [network.cards[d] for d in component.scope]
+        scope = tuple(place[d] for d in component.scope)
+        factors.append((scope, solution.log_evidence.reshape(-1, *shape)))
+        solutions.append((scope, solution))
+    beliefs = None
+    if question.plan is not None:
+        cards = [network.cards[u] for u in question.states]
+        beliefs = RowBeliefs(question.plan, cards, factors, n_rows)
+    for v in question.targets:
+        if network.cards[v]:
+            assert beliefs is not None
+            answers.probabilities[v][block] = beliefs.marginal([place[v]])
+    for component, (scope, solution) in zip(question.components, solutions, strict=True):
+        shares = np.ones((n_rows, 1)) if not scope or beliefs is None else beliefs.marginal(scope).reshape(n_rows, -1)
+        for k, u in enumerate(component.floats):
+            if u in question.targets:
+                means = solution.means[:, :, k]
+                mean = (shares * means).sum(axis=1)
+                spread = solution.variances[:, :, k] + np.square(means - mean[:, None])
+                answers.means[u][block] = mean
+                answers.variances[u][block] = (shares * spread).sum(axis=1)
+
+
+def _restrict(
+    network: MixedFamilies, v: int, rows: MixedRows, observed: np.ndarray, place: dict[int, int]
+) -> RowFactor:
+    """Return a family of states over those of its variables that are not observed."""
+    family = network.families[v]
+    assert isinstance(family, DiscreteFamily)
+    variables = (v, *family.states)
+    free = [u for u in variables if not observed[u]]
+    bound = [axis for axis, u in enumerate(variables) if observed[u]]
+    open_axes = [axis for axis, u in enumerate(variables) if not observed[u]]
+    table = take_logs(family.table.transpose(*bound, *open_axes))
+    table = table[tuple(rows.codes[variables[axis]] for axis in bound)] if bound else table[None]
+    return tuple(place[u] for u in free), table

@@ -1,0 +1,171 @@
+"""Families of a conditional linear Gaussian network fitted to a table of floats beside states."""
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.data.mixed import MixedTable
+from pgmx.graphs.cycles import find_cycle
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies
+from pgmx.models.bayesian.networks import MAX_CPT_CELLS, check_parameter_prior, fit_discrete
+
+#: A column whose variance, given the others, is under this share of its variance in the table is determined by them.
+TOLERANCE = 1e-10
+
+#: Weight of the ridge, for each row, where a regression has no unique solution; of standardised columns.
+RIDGE = 1e-8
+
+
+class Smoothing(NamedTuple):
+    """The prior of the parameters, as `fit_discrete` takes it, and what residual sums of squares are divided by."""
+
+    equivalent_sample_size: float | None = None
+    pseudo_counts: float | None = None
+    unbiased: bool = False
+
+    def rows_per_cell(self, n_cells: int) -> float:
+        """Return how many rows of the whole table each configuration of the parents is given."""
+        return (self.equivalent_sample_size or 0.0) / n_cells + (self.pseudo_counts or 0.0)
+
+
+def fit_families(
+    mixed: MixedTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None, smoothing: Smoothing
+) -> MixedFamilies:
+    """Fit a network with the given edges, pairs of positions among the columns; raise where it has none."""
+    check_parameter_prior(smoothing.equivalent_sample_size, smoothing.pseudo_counts)
+    mixed.refuse_constant(weights)
+    edges = sorted({(int(tail), int(head)) for tail, head in edges})
+    check_arcs(mixed.columns, mixed.is_float, edges)
+    cards = np.zeros(len(mixed.columns), dtype=np.int64)
+    families: list = [None] * len(cards)
+    if mixed.table is not None:
+        cards[~mixed.is_float] = mixed.table.cardinalities
+        for v, family in _fit_states(mixed, edges, weights, smoothing).items():
+            families[v] = family
+    numbers = _Numbers(mixed, weights)
+    for v in np.flatnonzero(mixed.is_float).tolist():
+        parents = [tail for tail, head in edges if head == v]
+        states = [u for u in parents if not mixed.is_float[u]]
+        floats = [u for u in parents if mixed.is_float[u]]
+        sizes = cards[states].tolist()
+        if prod(sizes) * (len(floats) + 2) > MAX_CPT_CELLS:
+            raise ValueError(
+                f"{mixed.columns[v]!r} given the {len(states)} discrete parents "
+                f"{join_names(mixed.columns[u] for u in states)} would have {prod(sizes):,} regressions; learn again "
+                "with a smaller max_indegree"
+            )
+        families[v] = _fit_floats(numbers, v, states, floats, sizes, smoothing)
+    return MixedFamilies(tuple(cards.tolist()), tuple(families))
+
+
+def check_arcs(names: Sequence, is_float: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
+    """Raise for cycles, and for arcs from floats to states, which the model does not have."""
+    cycle = find_cycle(len(names), edges)
+    if cycle is not None:
+        raise ValueError(f"the edges form the cycle {' -> '.join(repr(names[v]) for v in [*cycle, cycle[0]])}")
+    wrong = [f"{names[tail]} -> {names[head]}" for tail, head in edges if is_float[tail] and not is_float[head]]
+    if wrong:
+        raise ValueError(
+            f"a conditional linear Gaussian network has no arcs from floats to states, got {join_names(wrong)}: "
+            "leave them out, or learn with scoring_method='bic-clg'"
+        )
+
+
+def _fit_states(
+    mixed: MixedTable, edges: list, weights: np.ndarray | None, smoothing: Smoothing
+) -> dict[int, DiscreteFamily]:
+    assert mixed.table is not None
+    members = np.flatnonzero(~mixed.is_float).tolist()
+    place = {v: k for k, v in enumerate(members)}
+    of_states = [(place[tail], place[head]) for tail, head in edges if head in place]
+    prior = {"equivalent_sample_size": smoothing.equivalent_sample_size, "pseudo_counts": smoothing.pseudo_counts}
+    model = fit_discrete(mixed.table, of_states, weights, **prior)
+    families = {}
+    for k, v in enumerate(members):
+        parents = tuple(members[tail] for tail, head in of_states if head == k)
+        families[v] = DiscreteFamily(parents, model.cpds[k].values)
+    return families
+
+
+class _Numbers:
+    """The columns of a table, floats standardised, rows of weight 0 left out."""
+
+    def __init__(self, mixed: MixedTable, weights: np.ndarray | None):
+        rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
+        numbers = mixed.numbers[:, rows]
+        self.n_rows = numbers.shape[1]
+        self.weights = np.ones(self.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
+        shares = self.weights / self.weights.sum()
+        self.mean = numbers @ shares
+        centred = numbers - self.mean[:, None]
+        self.scale = np.sqrt(centred**2 @ shares)
+        self.standard = centred / self.scale[:, None]
+        self.codes = np.empty((0, self.n_rows)) if mixed.table is None else mixed.table.codes[:, rows]
+        self.positions = mixed.positions
+
+
+def _fit_floats(
+    numbers: _Numbers, child: int, states: list[int], floats: list[int], sizes: list[int], smoothing: Smoothing
+) -> GaussianFamily:
+    """Fit a regression in each configuration of the discrete parents, by QR of its rows."""
+    columns = numbers.positions[[*floats, child]]
+    k, n_cells = len(floats), prod(sizes)
+    roots = np.sqrt(numbers.weights)
+    design = np.vstack([np.ones(numbers.n_rows), numbers.standard[columns]]).T * roots[:, None]
+    row = _triangle(design) / np.sqrt(numbers.weights.sum())  # what stands for one row of the whole table
+    cells = np.zeros(numbers.n_rows, dtype=np.int64)
+    for d, size in zip(states, sizes, strict=True):
+        cells = cells * size + numbers.codes[numbers.positions[d]]
+    order = np.argsort(cells, kind="stable")
+    bounds = np.searchsorted(cells[order], np.arange(n_cells + 1))
+    prior = smoothing.rows_per_cell(n_cells)
+    coefficients = np.empty((n_cells, k + 1))
+    variances = np.empty(n_cells)
+    unseen = None
+    for cell, (start, stop) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        if start == stop and unseen is not None:
+            coefficients[cell], variances[cell] = unseen
+            continue
+        rows = order[start:stop]
+        weight = float(numbers.weights[rows].sum())
+        coefficients[cell], variances[cell] = _regress(design[rows], weight, row, prior, smoothing.unbiased)
+        if start == stop:
+            unseen = coefficients[cell], variances[cell]
+    parents, v = columns[:-1], columns[-1]
+    slopes = coefficients[:, 1:] * (numbers.scale[v] / numbers.scale[parents])
+    intercepts = numbers.mean[v] + coefficients[:, 0] * numbers.scale[v] - slopes @ numbers.mean[parents]
+    result = np.column_stack([intercepts, slopes]).reshape(*sizes, k + 1)
+    std = (np.sqrt(variances) * numbers.scale[v]).reshape(sizes)
+    return GaussianFamily(tuple(states), tuple(floats), result, std)
+
+
+def _regress(
+    design: np.ndarray, weight: float, row: np.ndarray, prior: float, unbiased: bool
+) -> tuple[np.ndarray, float]:
+    """Return the coefficients and the residual variance of the last column on the others.
+
+    `design`, (n, k + 2), holds the rows times the roots of their weights, which add up to `weight`; `prior` is how
+    many times `row`, a row of the whole table, is added.
+    """
+    k = design.shape[1] - 2
+    triangle = _triangle(design)
+    is_regular = len(design) > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
+    if not is_regular:
+        prior += k + 2
+    if prior:
+        triangle = _triangle(np.vstack([triangle, np.sqrt(prior) * row]))
+    if not is_regular:
+        ridge = np.sqrt(RIDGE * (weight + prior)) * np.eye(k + 2)[1:-1]
+        triangle = _triangle(np.vstack([triangle, ridge]))
+    coefficients = np.linalg.solve(triangle[:-1, :-1], triangle[:-1, -1])
+    freedom = weight + prior - (k + 1 if unbiased else 0)
+    return coefficients, max(triangle[-1, -1] ** 2 / freedom, TOLERANCE)
+
+
+def _triangle(design: np.ndarray) -> np.ndarray:
+    """Return the triangular factor of a matrix, square also where it has fewer rows than columns."""
+    factor = np.linalg.qr(design, mode="r")
+    return np.vstack([factor, np.zeros((design.shape[1] - len(factor), design.shape[1]))])

@@ -1,0 +1,388 @@
+"""The conditional linear Gaussian network that learners return: arrays inside, a pgmpy graph outside."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, cast
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike
+from pgmpy.base import DAG
+from pgmpy.factors.continuous import LinearGaussianCPD
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+
+from pgmx.checks import check_same_names, join_names
+from pgmx.data import open_any
+from pgmx.data.mixed import MixedTable, read_mixed
+from pgmx.data.weights import check_row_weights
+from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies
+from pgmx.models.files.mixed import MIXED_READERS, MIXED_WRITERS, MixedParts
+from pgmx.models.fixed_graph import FixedGraph
+from pgmx.models.mixed.fitting import Smoothing, fit_families
+from pgmx.models.mixed.parameters import ConditionalGaussianCPD
+from pgmx.models.mixed.parts import freeze_families, make_cpd, make_linear_gaussian, make_parts, read_cpds
+from pgmx.models.mixed.queries import MixedQueries
+
+
+class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
+    r"""A Bayesian network of floats and states: the conditional linear Gaussian model of Lauritzen.
+
+    .. math::
+        p(i, x) = \prod_{v\ \mathrm{discrete}} P(i_v \mid i_{\mathrm{pa}(v)})
+        \prod_{v\ \mathrm{continuous}} \mathcal{N}\Big(x_v;\ \beta_{v0}(i) + \sum_k \beta_{vk}(i)\, x_k,\
+        \sigma_v^2(i)\Big)
+
+    Variables with states have parents with states only; floats have a regression on their continuous parents for each
+    configuration of their discrete ones. Made by `fit`, `from_cpds`, `from_network`, `load`, and by the learners for
+    tables of both kinds.
+
+    Parameters
+    ----------
+    ebunch : iterable of edges, optional
+        Edges (parent, child). Variables without edges are added by ``add_node``. A network made this way has no
+        parameters until `fit`, and its graph can be changed; with parameters it cannot.
+
+    Attributes
+    ----------
+    names : tuple of hashable
+        Names of the variables, in order; those of the nodes.
+    states : dict of {name: tuple}
+        The states of the discrete variables.
+    continuous : list of hashable
+        Names of the continuous variables.
+    graph : dict
+        Attributes of the graph, ``name`` for one.
+
+    Notes
+    -----
+    Two networks are equal if they have the same variables, states and parameters in the same order.
+
+    References
+    ----------
+    S. L. Lauritzen, N. Wermuth (1989), Graphical models for associations between variables, some of which are
+    qualitative and some quantitative, Annals of Statistics 17. D. Koller, N. Friedman (2009), Probabilistic Graphical
+    Models, section 5.5.1 (definition 5.15) and chapter 14.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.models import ConditionalGaussianNetwork
+    >>> rows = pd.DataFrame({"dam": ["open"] * 3 + ["shut"] * 3, "level": [1.0, 1.5, 2.0, 4.0, 4.5, 5.0]})
+    >>> network = ConditionalGaussianNetwork([("dam", "level")]).fit(rows)
+    >>> network
+    ConditionalGaussianNetwork(1 discrete and 1 continuous variable, 1 edge)
+    >>> network.get_cpds("level").to_frame().loc["open"].round(3).to_dict()
+    {'(Intercept)': 1.5, 'std': 0.408}
+    >>> network.predict_proba({"level": 2.9}).loc[0].round(3).to_dict()
+    {('dam', 'open'): 0.858, ('dam', 'shut'): 0.142}
+    """
+
+    _writers = MIXED_WRITERS
+    _readers = MIXED_READERS
+    _description = "a conditional Gaussian network"
+    _follows_from = ("parameters", "from_cpds")
+    _plain = nx.DiGraph
+
+    def __init__(self, ebunch: Iterable | None = None) -> None:
+        self._families: MixedFamilies | None = None
+        self._names: tuple = ()
+        self._states: tuple = ()
+        super().__init__(ebunch)
+
+    # ---- construction ----
+
+    @classmethod
+    def from_cpds(cls, cpds: Iterable[TabularCPD | ConditionalGaussianCPD | LinearGaussianCPD]) -> Self:
+        """Make a network of the distributions of its variables given their parents.
+
+        Parameters
+        ----------
+        cpds : iterable of TabularCPD, ConditionalGaussianCPD or LinearGaussianCPD
+            One per variable, in the order that the variables are to have.
+
+        Returns
+        -------
+        ConditionalGaussianNetwork
+            A network with its own copy of the numbers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something else is given, a parent has no distribution, a state of a parent is not one of its own, a
+            discrete variable has a continuous parent, probabilities do not add up to 1, a standard deviation is not
+            above 0, or the parents form a cycle.
+        """
+        return cls.from_parts(read_cpds(cpds))
+
+    @classmethod
+    def from_network(cls, network: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) -> Self:
+        """Make a network of one of pgmpy's with parameters, whose variables are all of one kind.
+
+        Parameters
+        ----------
+        network : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+            With a CPD for each node.
+
+        Returns
+        -------
+        ConditionalGaussianNetwork
+            Nodes in the order of `network`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is none of these, a node has no CPD, or as by `from_cpds`.
+        """
+        if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
+            raise TypeError(
+                "network must be a DiscreteBayesianNetwork or a LinearGaussianBayesianNetwork, got "
+                f"{type(network).__name__}"
+            )
+        cpds = {name: network.get_cpds(name) for name in network.nodes()}
+        bare = [name for name, cpd in cpds.items() if cpd is None]
+        if bare:
+            raise ValueError(f"the nodes {join_names(bare)} have no parameters: fit the network or add their CPDs")
+        return cls.from_cpds(cast("Iterable", cpds.values()))
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        state_names: Mapping[Hashable, Sequence] | None = None,
+        sample_weight: ArrayLike | None = None,
+        missing: Literal["error", "drop"] = "error",
+        equivalent_sample_size: float | None = None,
+        pseudo_counts: float | None = None,
+        variance: Literal["likelihood", "unbiased"] = "likelihood",
+    ) -> Self:
+        r"""Fit the parameters of the graph to a table, by maximum likelihood or with a prior.
+
+        Probabilities of states are those of :func:`pgmx.models.fit_discrete`. A float is regressed, in each of the q
+        configurations of its discrete parents, by least squares on its continuous parents; the variance is
+
+        .. math:: \sigma_d^2 = \mathrm{SSE}_d / (N_d + a)
+
+        with :math:`N_d` the rows (or the sum of their weights). The prior adds a rows of the whole table, whatever
+        their configuration: a is `pseudo_counts`, `equivalent_sample_size` / q, or 0.
+
+        Where a configuration has no more rows than coefficients (k + 1 for k continuous parents), or the others
+        determine a column up to 1e-10 of its variance in the table, the regression has no maximum of likelihood: a is
+        k + 2 larger there, with a ridge of 1e-8 per row on the standardised columns, and the variance is at least 1e-10
+        of that in the table. A configuration that never occurs has the regression of the whole table.
+
+        Parameters
+        ----------
+        data : DataFrame, array, DiscreteTable, path or iterator of frames
+            Columns of finite floats, none constant, and columns of states; integers are states. The columns are the
+            nodes, in any order.
+        state_names : dict of {name: sequence}, optional
+            States of some or all columns of states, in order.
+        sample_weight : array_like of shape (n_rows,), optional
+            Weights of the rows, not negative; 1 each by default. With ``missing="drop"`` of all rows.
+        missing : {"error", "drop"}, default="error"
+            Whether missing cells are an error, or drop their rows.
+        equivalent_sample_size : float, optional
+            Rows that the prior stands for in each family, above 0; no prior by default.
+        pseudo_counts : float, optional
+            Rows that the prior adds to each cell, not negative; no prior by default.
+        variance : {"likelihood", "unbiased"}, default="likelihood"
+            "unbiased" divides by k + 1 less.
+
+        Returns
+        -------
+        ConditionalGaussianNetwork
+            The network itself, its nodes in the order of the columns.
+
+        Raises
+        ------
+        ValueError
+            If the columns are not the nodes, cells are missing or infinite, a column of floats is constant, the edges
+            form a cycle or lead from floats to states, or an option is out of its range.
+        """
+        if variance not in ("likelihood", "unbiased"):
+            raise ValueError(f"variance must be 'likelihood' or 'unbiased', got {variance!r}")
+        opened = open_any(data, state_names=state_names, missing=missing)
+        weights = None
+        if sample_weight is not None:
+            weights = check_row_weights(sample_weight, opened.n_rows)
+            if weights is not None and missing == "drop" and not hasattr(opened, "codes"):
+                weights = weights[opened.complete_mask()]
+        mixed = read_mixed(opened, state_names=state_names, missing=missing)
+        check_same_names(self.nodes(), mixed.columns, "the network", "the data")
+        place = {name: v for v, name in enumerate(mixed.columns)}
+        edges = [(place[u], place[v]) for u, v in self.edges()]
+        smoothing = Smoothing(equivalent_sample_size, pseudo_counts, variance == "unbiased")
+        self._set_parts(make_parts(mixed, fit_families(mixed, edges, weights, smoothing), str(self.name or "")))
+        return self
+
+    @classmethod
+    def from_parts(cls, parts: MixedParts) -> Self:
+        """Make a network of its parts, as files hold them."""
+        network = cls()
+        network._set_parts(parts)
+        return network
+
+    def _set_parts(self, parts: MixedParts) -> None:
+        """Take names, states and parameters, and make nodes and edges of them."""
+        self._families = None  # open for what follows
+        names = tuple(parts.names)
+        self._plain.clear(self)
+        self._plain.add_nodes_from(self, names)
+        ends = sorted((p, v) for v, parents in enumerate(parts.families.parents) for p in parents)
+        self._plain.add_edges_from(self, ((names[p], names[v], {"weight": None}) for p, v in ends))
+        if parts.name:
+            self.graph["name"] = parts.name
+        self._names, self._states = names, tuple(parts.states)
+        self._families = freeze_families(parts.families)
+
+    def parts(self) -> MixedParts:
+        """Return what files hold of a network: names, states, families and the name."""
+        return MixedParts(self._names, self._states, self._require_families(), str(self.name or ""))
+
+    def _is_fixed(self) -> bool:
+        return self._families is not None
+
+    def _require_families(self) -> MixedFamilies:
+        if self._families is None:
+            raise ValueError(
+                "this network has no parameters: fit it to a table, or make it with "
+                "ConditionalGaussianNetwork.from_cpds"
+            )
+        return self._families
+
+    # ---- what the network is ----
+
+    @property
+    def names(self) -> tuple:
+        """Names of the variables, in order."""
+        return self._names if self._families is not None else tuple(self.nodes())
+
+    @property
+    def states(self) -> dict:
+        """States of the discrete variables, by name."""
+        self._require_families()
+        return {name: own for name, own in zip(self._names, self._states, strict=True) if own is not None}
+
+    @property
+    def continuous(self) -> list:
+        """Names of the continuous variables, in order."""
+        self._require_families()
+        return [name for name, own in zip(self._names, self._states, strict=True) if own is None]
+
+    @property
+    def cpds(self) -> list:
+        """The distributions of all variables given their parents, in order, as `get_cpds` has them."""
+        return [] if self._families is None else [self.get_cpds(name) for name in self._names]
+
+    def get_cpds(self, node: Hashable | None = None) -> Any:
+        """Return the distribution of a variable given its parents.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable; None for the list of all.
+
+        Returns
+        -------
+        TabularCPD, ConditionalGaussianCPD or list
+            The former of a discrete variable; copies that do not change the network.
+
+        Raises
+        ------
+        ValueError
+            If there is no such variable, or no parameters.
+        """
+        if node is None:
+            return self.cpds
+        self._require_families()
+        self._check_node(node)
+        return make_cpd(self.parts(), self._names.index(node))
+
+    def check_model(self) -> bool:
+        """Return True: a network with parameters is consistent by construction."""
+        self._require_families()
+        return True
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: q (r - 1) of a variable of r states, q (k + 2) of a float with k floats above."""
+        families = self._require_families().families
+        return sum(
+            family.table[1:].size if isinstance(family, DiscreteFamily) else family.coefficients.size + family.std.size
+            for family in families
+        )
+
+    # ---- copies and other forms ----
+
+    def copy(self) -> Self:
+        """Return an independent network with the same parameters and the same attributes of graph, nodes and edges."""
+        clone = type(self)()
+        self._copy_graph(clone)
+        clone._names, clone._states, clone._families = self._names, self._states, self._families
+        return clone
+
+    def to_networkx(self) -> nx.DiGraph:
+        """Return a plain graph, whose nodes have the attribute ``kind``: "discrete" or "continuous"."""
+        graph = nx.DiGraph(**self.graph)
+        kinds = [{} if self._families is None else {"kind": self._kind(v)} for v in range(len(self))]
+        graph.add_nodes_from(
+            (name, {**marks, **kind}) for (name, marks), kind in zip(self.nodes(data=True), kinds, strict=True)
+        )
+        graph.add_edges_from((u, v, dict(marks)) for u, v, marks in self.edges(data=True))
+        return graph
+
+    def _kind(self, v: int) -> str:
+        return "continuous" if self._states[v] is None else "discrete"
+
+    def to_linear_gaussian_bn(self, configuration: Mapping[Hashable, Hashable]) -> LinearGaussianBayesianNetwork:
+        """Return the linear Gaussian network that the floats have in a configuration of the states.
+
+        Parameters
+        ----------
+        configuration : dict of {name: state}
+            A state of each discrete variable that has floats among its children; others may be left out.
+
+        Returns
+        -------
+        pgmpy.models.LinearGaussianBayesianNetwork
+            Over the continuous variables alone, with its CPDs.
+
+        Raises
+        ------
+        ValueError
+            If a state is unknown or lacking, a name is no discrete variable, or there are no continuous ones.
+        """
+        return make_linear_gaussian(self.parts(), configuration)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConditionalGaussianNetwork):
+            return NotImplemented
+        if self._families is None or other._families is None:
+            return self._families is other._families and bool(DAG.__eq__(self, other))
+        if self._names != other._names or self._states != other._states:
+            return False
+        pairs: Any = zip(self._families.families, other._families.families, strict=True)
+        return all(
+            type(a) is type(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True)) for a, b in pairs
+        )
+
+    def __hash__(self) -> int:
+        return DAG.__hash__(self)
+
+    def __repr__(self) -> str:
+        edges = self.number_of_edges()
+        arcs = f"{edges} edge{'' if edges == 1 else 's'}"
+        if self._families is None:
+            return f"ConditionalGaussianNetwork({len(self)} nodes, {arcs}, without parameters)"
+        n_floats = len(self.continuous)
+        kinds = f"{len(self._names) - n_floats} discrete and {n_floats} continuous variable"
+        return f"ConditionalGaussianNetwork({kinds}{'' if n_floats == 1 else 's'}, {arcs})"
+
+    __str__ = __repr__
+
+
+def fit_conditional_gaussian(
+    mixed: MixedTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None, smoothing: Smoothing
+) -> ConditionalGaussianNetwork:
+    """Return the network of edges between positions of columns, fitted as by ``ConditionalGaussianNetwork.fit``."""
+    return ConditionalGaussianNetwork.from_parts(make_parts(mixed, fit_families(mixed, edges, weights, smoothing)))

@@ -1,0 +1,225 @@
+"""Predictions of the conditional Gaussian network: against enumeration, for all kinds of rows, by both methods."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgmx.inference import ApproximationWarning, TreewidthError
+from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
+from pgmx.models.mixed import queries
+from tests.helpers.mixed_networks import name_network
+from tests.helpers.mixed_tables import MIXED_ARCS, six_columns
+from tests.oracles import mixed_networks as oracle
+
+
+def six_network(frame=None):
+    return ConditionalGaussianNetwork(MIXED_ARCS).fit(six_columns() if frame is None else frame)
+
+
+def punch(frame, share, seed):
+    """Return a frame with some of its cells missing."""
+    holes = np.random.default_rng(seed).random(frame.shape) < share
+    return frame.astype(object).mask(pd.DataFrame(holes, index=frame.index, columns=frame.columns)), holes
+
+
+def expect(network, families, row, holes):
+    """Return the oracle's answers for a row of a frame, by name."""
+    evidence = {}
+    for v, (name, own) in enumerate(zip(network.names, network.parts().states, strict=True)):
+        if not holes[v]:
+            evidence[v] = row[name] if own is None else own.index(row[name])
+    return {network.names[v]: value for v, value in oracle.answer(families, evidence).items()}
+
+
+@st.composite
+def plain_networks(draw):
+    """Return families and their network, states 0, 1, ... in place of other labels."""
+    from tests.helpers.mixed_networks import mixed_networks
+
+    families = draw(mixed_networks())
+    return families, name_network(families, labels=[[0, 1, 2]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99))
+def test_predictions_are_those_of_enumeration(pair, share, seed):
+    families, network = pair
+    frame = network.simulate(4, seed)
+    rows, holes = punch(frame, share, seed)
+    rows = rows.astype(dict.fromkeys(network.continuous, float))
+    shares, values = network.predict_proba(rows), network.predict(rows)
+    for row in range(4):
+        answers = expect(network, families, frame.iloc[row], holes[row])
+        for v, name in enumerate(network.names):
+            if name not in values:
+                assert not holes[:, v].any()
+            elif not holes[row, v]:
+                assert values[name].iloc[row] == frame[name].iloc[row]
+            elif name in network.states:
+                np.testing.assert_allclose(shares[name].iloc[row], answers[name], rtol=1e-6, atol=1e-9)
+                assert answers[name][network.states[name].index(values[name].iloc[row])] == pytest.approx(
+                    answers[name].max(), abs=1e-9
+                )
+            else:
+                mean, variance = answers[name]
+                assert values[name].iloc[row] == pytest.approx(mean, rel=1e-6, abs=1e-7)
+                assert shares[name, "mean"].iloc[row] == values[name].iloc[row]
+                assert shares[name, "std"].iloc[row] ** 2 == pytest.approx(variance, rel=1e-6)
+
+
+def test_named_variables_are_predicted_whatever_the_rows_say():
+    frame, network = six_columns(), six_network()
+    bare = network.predict_proba(frame.drop(columns=["R", "Y"]))
+    named = network.predict_proba(frame, ["Y", "R"])
+    pd.testing.assert_frame_equal(named, bare)
+    assert list(named) == [("R", "0"), ("R", "1"), ("Y", "mean"), ("Y", "std")]
+    guesses = network.predict(frame, "R")
+    assert (guesses["R"].astype(str) == frame["R"].astype(str)).mean() > 0.9
+    assert list(guesses) == ["R"] and (guesses.index == frame.index).all()
+
+
+def test_a_dictionary_is_a_row_and_arrays_have_all_columns():
+    network = six_network()
+    one = network.predict_proba({"X": 1.0, "S": "2"})
+    frame = network.predict_proba(pd.DataFrame({"S": ["2"], "X": [1.0]}))
+    pd.testing.assert_frame_equal(one, frame)
+    two = network.predict({"X": [1.0, -1.0]})
+    assert two.shape == (2, 5) and list(two) == ["R", "S", "T", "Y", "Z"]
+    prior = network.predict_proba({})
+    assert prior["R"].loc[0].sum() == pytest.approx(1.0)
+    cells = np.array([[1.0, "2", None, None, None, "1"]], dtype=object)[:, [5, 1, 2, 0, 3, 4]]
+    pd.testing.assert_frame_equal(
+        network.predict_proba(cells)["T"], network.predict_proba({"R": "1", "S": "2", "X": 1.0})["T"]
+    )
+
+
+def test_nothing_missing_and_no_rows():
+    frame, network = six_columns(), six_network()
+    assert network.predict(frame).shape == (800, 0) and network.predict_proba(frame).shape == (800, 0)
+    assert network.predict(frame.iloc[:0, :2]).shape == (0, 4)
+    assert network.predict_proba(frame.iloc[:0, :2]).shape == (0, 1 * 2 + 3 * 2)
+    assert network.log_likelihood(frame.iloc[:0]).shape == (0,)
+
+
+def test_index_and_labels_are_kept():
+    frame, network = six_columns(), six_network()
+    rows = frame.iloc[5:8].drop(columns="Z").set_axis(["p", "q", "r"], axis=0)
+    before = rows.copy()
+    predicted = network.predict(rows)
+    assert list(predicted.index) == ["p", "q", "r"]
+    pd.testing.assert_frame_equal(rows, before)
+
+
+def test_integers_are_numbers_for_a_float():
+    network = six_network()
+    pd.testing.assert_frame_equal(network.predict({"X": 1}), network.predict({"X": 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"X": np.inf}, "infinite cells.*'X'"),
+        ({"S": "9"}, "'S' holds '9', which are no states"),
+        ({"S": 1}, r"astype\(str\)"),
+        ({"Q": 1.0}, "'Q' are no variables"),
+        ({"X": "high"}, "'X' hold states or text"),
+        ({"X": [1.0, 2.0], "Y": [1.0]}, "lengths"),
+    ],
+)
+def test_wrong_rows_are_refused(row, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        six_network().predict(row)
+
+
+def test_wrong_arguments_are_refused():
+    frame, network = six_columns(), six_network()
+    with pytest.raises(ValueError, match="variables must be names of the network.*'Q'"):
+        network.predict(frame, ["Q"])
+    with pytest.raises(ValueError, match="method must be one of"):
+        network.predict(frame, ["R"], method="loopy")
+    with pytest.raises(ValueError, match="n_samples"):
+        network.predict(frame, ["R"], n_samples=0)
+    with pytest.raises(ValueError, match="shape"):
+        network.predict(np.ones((3, 2)))
+    for incomplete in (frame.drop(columns="X"), frame.assign(X=np.nan)):
+        with pytest.raises(ValueError, match="'X'.*predict"):
+            network.log_likelihood(incomplete)
+
+
+def test_impossible_rows_are_named():
+    frame = six_columns().assign(S=lambda f: f["S"].where(f["R"] == "0", "1"))
+    network = six_network(frame)  # R = 1 rules out S = 0
+    rows = pd.DataFrame({"R": ["0", "1"], "S": ["0", "0"]})
+    for method in ("exact", "weighting"):
+        with pytest.raises(ValueError, match="1 row.*position 1, is impossible"):
+            network.predict(rows, "X", method=method)
+    with pytest.raises(ValueError, match="impossible under the network"):
+        network.predict({"T": "0", "R": "1", "S": "0"})
+    terms = network.log_likelihood_terms(frame.iloc[:2].assign(R="1", S="0"))
+    assert terms[1].tolist() == [-np.inf, -np.inf]
+
+
+def test_unknown_states_are_impossible_in_a_likelihood():
+    network = six_network()
+    frame = six_columns().iloc[:2].astype({"S": str})
+    frame.loc[0, "S"] = "9"
+    terms = network.log_likelihood_terms(frame)
+    assert terms[1, 0] == -np.inf and terms[[2, 4, 5], 0].tolist() == [0.0, 0.0, 0.0]
+    assert np.isfinite(terms[:, 1]).all()
+
+
+# ---- methods ----
+
+
+def test_weighting_says_its_effective_sample_size():
+    frame, network = six_columns().iloc[:20], six_network()
+    rows = frame.drop(columns=["R", "X"])
+    exact = network.predict_proba(rows, method="exact")
+    with pytest.warns(ApproximationWarning, match="20 of 20 rows .* effective sample size is at least") as told:
+        near = network.predict_proba(rows, method="weighting", n_samples=20_000)
+    assert len(told) == 1
+    np.testing.assert_allclose(near["R"], exact["R"], atol=0.1)
+    assert np.abs(near["X", "mean"] - exact["X", "mean"]).max() < 0.3
+    with pytest.warns(ApproximationWarning):
+        again = network.predict_proba(rows, method="weighting", n_samples=20_000)
+    pd.testing.assert_frame_equal(near, again)
+
+
+def wide_network(n):
+    """Return a float whose mean depends on n states one after the other: its mixture has 2^n components."""
+    coin = np.array([0.5, 0.5])
+    from pgmpy.factors.discrete import TabularCPD
+
+    cpds = [TabularCPD(f"d{k}", 2, coin[:, None]) for k in range(n)]
+    cpds.append(ConditionalGaussianCPD("x0", [[0.0], [1.0]], [1.0, 1.0], ["d0"]))
+    for k in range(1, n):
+        cpds.append(ConditionalGaussianCPD(f"x{k}", [[0.0, 1.0], [1.0, 1.0]], [1.0, 1.0], [f"d{k}"], [f"x{k - 1}"]))
+    return ConditionalGaussianNetwork.from_cpds(cpds)
+
+
+def test_what_is_too_large_is_weighted_and_the_rest_exact():
+    network = wide_network(24)
+    row = {"x23": 12.0}
+    with pytest.raises(TreewidthError, match=r"'d0' would take .* numbers per row.*method='weighting'"):
+        network.predict_proba(row, ["d0"], method="exact")
+    with pytest.warns(ApproximationWarning, match="1 of 1 rows"):
+        near = network.predict_proba(row, ["d0"], n_samples=40_000)
+    assert near.loc[0, ("d0", 1)] == pytest.approx(0.5, abs=0.05)  # x23 is at its mean, so that all are even
+    known = {f"x{k}": float(k) for k in range(24)}
+    shares = network.predict_proba(known)  # no float is left: states are independent given their neighbours
+    odds = np.exp(-0.5 * (0.0 - 1.0) ** 2) / (1.0 + np.exp(-0.5))
+    assert shares.loc[0, ("d0", 1)] == pytest.approx(odds)
+    assert shares.loc[0, ("d5", 1)] == pytest.approx(1.0 - odds)
+
+
+def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeypatch):
+    network = wide_network(4)
+    whole = network.predict_proba({"d3": 1})
+    monkeypatch.setattr(queries, "AUTO_CELLS", 150)
+    with pytest.warns(ApproximationWarning):
+        single = network.predict_proba({"d3": 1}, n_samples=50_000)
+    small = [label for label in whole if label[0] in ("d0", "d1", "d2", "x0", "x1")]
+    pd.testing.assert_frame_equal(single[small], whole[small])
+    np.testing.assert_allclose(single["x3", "mean"], whole["x3", "mean"], atol=0.05)
