@@ -6,7 +6,7 @@ Algorithm: the rows of gains that a search had stand in a table by child and par
 From ``mark`` on, the moves and the rows that they replaced are kept, so that ``undo`` scores nothing.
 Cost: a look-up and O(n) to copy a row and list its additions per child that a move changes, beside the choice of the
 move (``_dag_moves``).
-Thread-safety: an object serves one thread and holds the GIL.
+Thread-safety: an object serves one thread; over a compiled source it releases the GIL while it climbs and scores.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -16,6 +16,8 @@ from libc.string cimport memcpy
 from _additions cimport Additions
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
+from pgmx._ext._row_cache cimport CachedScorer
+from pgmx._ext._scorer cimport Scorer
 
 
 cdef struct Replaced:           # what a child had at the last mark
@@ -32,6 +34,8 @@ cdef class ScoredMoves(DagMoves):
 
     cdef object source, gain_array
     cdef dict rows
+    cdef Scorer scorer              # the source where it is a compiled one, else None
+    cdef CachedScorer cached        # the same where it keeps rows
     cdef double[::1] scores
     cdef Replaced *replaced         # by child, row NULL where it is as it was; NULL without a mark
     cdef Move *log                  # the moves since the mark
@@ -44,6 +48,8 @@ cdef class ScoredMoves(DagMoves):
         and the score (``pgmx.scores.gains``).
         """
         self.source, self.gain_array, self.scores, self.rows = source, gains, scores, rows
+        self.scorer = source if isinstance(source, Scorer) else None
+        self.cached = source if isinstance(source, CachedScorer) else None
 
     def __dealloc__(self):
         self.forget_mark()
@@ -53,7 +59,8 @@ cdef class ScoredMoves(DagMoves):
 
     def make(self, int op, Py_ssize_t tail, Py_ssize_t head):
         """Make a legal move and bring gains and scores up to date."""
-        self.make_scored(op, tail, head)
+        with nogil:
+            self.make_scored(op, tail, head)
 
     def insert_unscored(self, Py_ssize_t tail, Py_ssize_t head):
         """Add an arc as ``insert_edge`` does; the caller then calls ``rescore`` for its head."""
@@ -67,25 +74,35 @@ cdef class ScoredMoves(DagMoves):
 
     def rescore(self, Py_ssize_t child):
         """Bring the gains and the score of ``child`` up to date."""
-        self.rescore_child(child)
+        with nogil:
+            self.rescore_child(child)
 
-    def climb(self, double least_gain, Py_ssize_t most_moves):
+    def climb(
+        self, double least_gain, Py_ssize_t most_moves, Py_ssize_t most_rows=1, double[:, ::1] trace=None
+    ) -> tuple:
         """Make the best move until none gains ``least_gain``; return how many were made, and whether none is left.
 
-        It ends early after ``most_moves``, or when the source had to be asked, so that the caller can look at the
-        clock.
+        It ends early after ``most_moves``, or when the source had to be asked for ``most_rows``, so that the caller can
+        look at the clock. After each move its row of ``trace``, (most_moves, n + 1), takes the scores and the number of
+        arcs.
         """
         cdef Move move
-        cdef Py_ssize_t made = 0
-        cdef bint is_slow = False
-        while True:
-            self.find_best(&move, least_gain)
-            if move.op < 0 or move.gain < least_gain:
-                return made, True
-            if made == most_moves or is_slow:
-                return made, False
-            is_slow = self.make_scored(move.op, move.tail, move.head)
-            made += 1
+        cdef Py_ssize_t made = 0, rows = 0
+        cdef bint is_optimum = False
+        with nogil:
+            while True:
+                self.find_best(&move, least_gain)
+                if move.op < 0 or move.gain < least_gain:
+                    is_optimum = True
+                    break
+                if made == most_moves or rows >= most_rows:
+                    break
+                rows += self.make_scored(move.op, move.tail, move.head)
+                if trace is not None:
+                    memcpy(&trace[made, 0], &self.scores[0], self.n * sizeof(double))
+                    trace[made, self.n] = <double>self.dag.n_edges
+                made += 1
+        return made, is_optimum
 
     # ---- the way back ----
 
@@ -145,28 +162,30 @@ cdef class ScoredMoves(DagMoves):
         self.replaced = NULL
         self.n_logged = 0
 
-    cdef int log_move(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1:
+    cdef int log_move(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
         cdef Move *wider
         if self.replaced == NULL:
             return 0
         if self.n_logged == self.room:
             wider = <Move *>realloc(self.log, (2 * self.room + 16) * sizeof(Move))
             if wider == NULL:
-                raise MemoryError(f"cannot remember {self.n_logged} moves")
+                with gil:
+                    raise MemoryError(f"cannot remember {self.n_logged} moves")
             self.log, self.room = wider, 2 * self.room + 16
         self.log[self.n_logged].op = op
         self.log[self.n_logged].tail, self.log[self.n_logged].head = <int>tail, <int>head
         self.n_logged += 1
         return 0
 
-    cdef int save_row(self, Py_ssize_t child) except -1:
+    cdef int save_row(self, Py_ssize_t child) except -1 nogil:
         # Keeps the row and takes the additions of a child, which are about to be replaced.
         cdef Replaced *past = self.replaced + child
         if past.row != NULL:
             return 0
         past.row = <double *>malloc((self.n + 1) * sizeof(double))
         if past.row == NULL:
-            raise MemoryError(f"cannot remember a row of {self.n} gains")
+            with gil:
+                raise MemoryError(f"cannot remember a row of {self.n} gains")
         memcpy(past.row, &self.gains[child, 0], self.n * sizeof(double))
         past.score = self.scores[child]
         past.additions = self.additions[child]
@@ -175,24 +194,40 @@ cdef class ScoredMoves(DagMoves):
 
     # ---- gains and scores ----
 
-    cdef bint make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1:
-        # Returns whether the source was asked.
-        cdef bint is_slow
+    cdef int make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
+        # Returns how often the source was asked.
+        cdef int n_asked
         self.make_move(op, tail, head)
         self.log_move(op, tail, head)
-        is_slow = self.rescore_child(head)
+        n_asked = self.rescore_child(head)
         if op == C_REVERSE:
-            is_slow |= self.rescore_child(tail)
-        return is_slow
+            n_asked += self.rescore_child(tail)
+        return n_asked
 
-    cdef bint rescore_child(self, Py_ssize_t child) except -1:
+    cdef int rescore_child(self, Py_ssize_t child) except -1 nogil:
         # Returns whether the source was asked.
+        cdef Py_ssize_t n_before
+        cdef bint is_asked = True
+        if self.replaced != NULL:
+            self.save_row(child)
+        if self.scorer is None:
+            with gil:
+                is_asked = self.ask_source(child)
+        else:
+            n_before = 0 if self.cached is None else self.cached.n_asked
+            self.scores[child] = self.scorer.compute_row(
+                child, self.dag.parents[child], self.dag.n_parents[child], &self.gains[child, 0]
+            )
+            is_asked = self.cached is None or self.cached.n_asked > n_before
+        self.list_additions(child)
+        return is_asked
+
+    cdef bint ask_source(self, Py_ssize_t child) except -1:
+        # The same of a source in Python, after a look at the rows that it keeps.
         cdef object key, row = None
         cdef char *target
         cdef int number = <int>child
         cdef int k = self.dag.n_parents[child]
-        if self.replaced != NULL:
-            self.save_row(child)
         if self.rows is not None:
             key = PyBytes_FromStringAndSize(NULL, (k + 1) * sizeof(int))
             target = PyBytes_AS_STRING(key)
@@ -205,5 +240,4 @@ cdef class ScoredMoves(DagMoves):
         else:
             memcpy(&self.gains[child, 0], PyBytes_AS_STRING(row), self.n * sizeof(double))
             memcpy(&self.scores[child], PyBytes_AS_STRING(row) + self.n * sizeof(double), sizeof(double))
-        self.list_additions(child)
         return row is None

@@ -4,9 +4,10 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from itertools import chain
+from math import inf
 from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep, time
@@ -14,16 +15,16 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
 
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
+from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads
 from pgmx.runs.run import TaskGroup
 
-#: Tasks shorter than this leave threads little to do side by side, since most of their time is Python's.
+#: Tasks shorter than this may leave threads little to do side by side, since most of their time is Python's.
 SHORT_TASK = 0.02  # seconds
 
 #: Work for which it pays to start processes; each of them imports pgmx first.
@@ -35,55 +36,97 @@ MOST_TASKS = 16
 #: Seconds between two looks of a worker process at whether its parent is still there.
 _WATCH = 1.0
 
-Task = Callable[[Any, int], Any]
+Task = Any
 T = TypeVar("T")
 
 
 def spread(
-    task: Task, data: Any, n: int, *, n_jobs: int | None = None, deadline: float = float("inf")
+    task: Task,
+    data: Any,
+    n: int,
+    *,
+    n_jobs: int | None = None,
+    deadline: float = inf,
+    first: int = 0,
+    here: Callable[[int], Any] | None = None,
+    compiled: bool = False,
 ) -> Generator[tuple[int, Any], None, None]:
-    """Run ``task(data, i)`` for i in 0..n-1 and yield (i, result), in no particular order.
+    """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    `data` is what all tasks read: a coded table, a frame or SharedArrays. Where workers have a memory of their own, a
-    large table is sent as the path of a plane file, a large array as that of a .npy file. `deadline` is a reading of
-    ``time.time()`` after which no task is begun but number 0. Where it is closed early, tasks that run are ended first.
+    A `task` with a method ``prepare(data)`` is run as what this returns, made once per thread, or per block of tasks
+    that is sent; the calling thread has `here`. Tasks that are not `compiled` may be sent to processes. `deadline` is a
+    reading of ``time.time()`` after which no task is begun but number 0. When closed early, running tasks are ended.
     """
-    if n == 0:
+    if n <= first:
         return
     with one_blas_thread():  # the same sums in every worker, and no threads beside the workers
-        yield from _spread(task, data, n, n_jobs, deadline)
+        yield from _spread(task, data, n, n_jobs, deadline, first, here, compiled)
 
 
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    """Find the libraries with threads, once: it takes 20 ms, more than many tasks do."""
-    return ThreadpoolController()
-
-
-def one_blas_thread():
-    """Return a context in which BLAS takes one thread: small matrices are faster, and sums always the same."""
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-def _spread(task: Task, data: Any, n: int, n_jobs: int | None, deadline: float) -> Iterator[tuple[int, Any]]:
-    """Run the first task here, then send blocks of falling size to the workers.
+def _spread(
+    task: Task,
+    data: Any,
+    n: int,
+    n_jobs: int | None,
+    deadline: float,
+    first: int,
+    here: Callable[[int], Any] | None,
+    compiled: bool,
+) -> Iterator[tuple[int, Any]]:
+    """Choose between this thread, more of them, processes, and the workers of the user's backend.
 
     Without a backend of the user's, the time of the first task decides between threads and processes, and what is wrong
-    with the data is raised where the user called. Blocks are few at first, since each worker opens the table.
+    with the data is raised where the user called.
     """
-    n_workers = min(count_workers(n_jobs), n)
-    first, prefer = 0, "threads"
-    if n_workers == 1 or shares_memory(prefer):
+
+    def may_begin(number: int) -> bool:
+        return number == 0 or time() < deadline
+
+    n_workers = min(count_workers(n_jobs), n - first)
+    if n_workers > 1 and not shares_memory("threads"):
+        yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "threads")
+        return
+    here = prepare(task, data) if here is None else here
+    may_send = not compiled and not shares_memory("processes")
+    if n_workers > 1 and may_send and (n - first) * SHORT_TASK > PROCESSES_PAY:
         began = perf_counter()
-        yield from _run(task, data, range(1 if n_workers > 1 else n), deadline)
-        if n_workers == 1:
+        yield first, here(first)
+        seconds, first = perf_counter() - began, first + 1
+        if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
+            yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
             return
-        seconds = perf_counter() - began
-        first, n_workers = 1, min(n_workers, n - 1)
-        if seconds < SHORT_TASK and seconds * n > PROCESSES_PAY:
-            prefer = "processes"
-    most = 1 if first and seconds >= SHORT_TASK else MOST_TASKS
-    blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, most))
+    if n_workers > 1:
+        options: dict[str, Any] = {"first": first, "here": here, "allowed": may_begin, "compiled": compiled}
+        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, **options)
+        return
+    for number in range(first, n):
+        if not may_begin(number):
+            return
+        yield number, here(number)
+
+
+def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> Generator[T, None, None]:
+    """Yield results by their numbers from `first` on; those that come early wait."""
+    waiting: dict[int, T] = {}
+    with closing(results):
+        for number, result in results:
+            waiting[number] = result
+            while first in waiting:
+                yield waiting.pop(first)
+                first += 1
+
+
+def prepare(task: Task, data: Any) -> Callable[[int], Any]:
+    """Return a task of numbers on these data, with memory of its own where it needs any."""
+    return task.prepare(data) if hasattr(task, "prepare") else partial(task, data)
+
+
+def _spread_over_workers(
+    task: Task, data: Any, n: int, n_jobs: int | None, deadline: float, first: int, prefer: str
+) -> Iterator[tuple[int, Any]]:
+    """Send blocks of falling size to joblib's workers: few at first, since each worker opens the table."""
+    n_workers = min(count_workers(n_jobs), n - first)
+    blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, MOST_TASKS))
     group = TaskGroup()
     with make_sendable(data, shares_memory(prefer)) as sent:
         backend: Any = get_active_backend(prefer=prefer)[0]
@@ -107,13 +150,12 @@ def _spread(task: Task, data: Any, n: int, n_jobs: int | None, deadline: float) 
                 del results, parallel
 
 
-def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None, **options: Any) -> list[T]:
-    """Return the results of calls on threads, or on the user's backend; where it is interrupted, they are ended first.
-
-    The options are those of ``joblib.Parallel``.
-    """
+def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None) -> list[T]:
+    """Return the results of calls on threads, or on the user's backend; after an interrupt they are ended first."""
+    if shares_memory("threads"):
+        return call_on_threads(calls, n_jobs)
     group = TaskGroup()
-    parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads", **options)
+    parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads")
     try:
         return list(parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls))
     finally:
@@ -152,21 +194,18 @@ def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iter
         first += size
 
 
-def _run(
-    task: Task, data: Any, numbers: Iterable[int], deadline: float, group: TaskGroup | None = None
-) -> Iterator[tuple[int, Any]]:
-    for number in numbers:
-        if (number > 0 and time() >= deadline) or (group is not None and group.is_stopped()):
-            return
-        yield number, task(data, number)
-
-
 def _run_block(
     task: Task, data: Any, numbers: Iterable[int], deadline: float, group: TaskGroup
 ) -> list[tuple[int, Any]]:
     """Run some tasks in a worker, where nothing goes parallel once more."""
+    results = []
     with parallel_config("sequential"), one_blas_thread():
-        return list(_run(task, data, numbers, deadline, group))
+        call = prepare(task, data)
+        for number in numbers:
+            if (number > 0 and time() >= deadline) or group.is_stopped():
+                break
+            results.append((number, call(number)))
+    return results
 
 
 def shares_memory(prefer: str) -> bool:

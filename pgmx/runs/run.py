@@ -129,6 +129,11 @@ class Run:
         return len(self._columns["seconds"])
 
     @property
+    def has_callback(self) -> bool:
+        """Whether someone is to hear of every row."""
+        return self._callback is not None
+
+    @property
     def history(self) -> dict[str, np.ndarray]:
         """The history, an array per figure."""
         return {name: np.array(values, dtype=self._column_type(name)) for name, values in self._columns.items()}

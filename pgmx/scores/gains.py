@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from math import ceil, inf, isfinite, log10
 from sys import byteorder
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+
+from pgmx._ext._row_cache import CachedScorer, RowStore
+from pgmx._ext._scorer import Scorer
 
 #: Bytes of rows that a search keeps where it returns to earlier graphs.
 ROW_MEMORY = 1 << 27
@@ -148,6 +151,26 @@ class RowCache:
         return self.source.family_score(child, parents)
 
 
-def cache_rows(make_source: Callable[[], GainSource]) -> RowCache:
-    """Return a new source whose rows are kept."""
-    return RowCache(make_source())
+class CachedSources:
+    """Makes sources of gains whose rows are kept; the compiled ones, one per thread, share what they keep."""
+
+    def __init__(self, make_source: Callable[[], GainSource], memory: int = ROW_MEMORY):
+        self.make_source, self.memory = make_source, memory
+        self._store: RowStore | None = None
+
+    def __call__(self) -> GainSource:
+        """Return a new source."""
+        source: Any = self.make_source()
+        if not isinstance(source, Scorer):
+            return RowCache(source, self.memory)
+        if self._store is None:
+            self._store = RowStore(source.n, self.memory)
+        return CachedScorer(source, self._store)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_store": None}
+
+
+def source_of_rows(source: GainSource) -> GainSource:
+    """Return a source of gains without the rows that are kept of it."""
+    return source.source if isinstance(source, RowCache | CachedScorer) else source

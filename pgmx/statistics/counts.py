@@ -1,14 +1,18 @@
 """Marginal and pairwise counts of a coded table."""
 
+from functools import partial
+
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _counts
-from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.parallel.threads import call_on_threads
 
 # Rows of the pair counts that one task computes: a multiple of the kernel's tile.
 _TASK_ROWS = 128
+
+#: Seconds that a processor takes for a word of two bit planes, roughly: it decides whether threads pay.
+WORD_PAIR_SECONDS = 5e-11
 
 
 def marginal_counts(table: DiscreteTable) -> np.ndarray:
@@ -98,11 +102,13 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     counts = np.zeros((m, m), dtype=np.uint32)
     if m == 0:
         return counts
-    if count_workers(n_jobs) == 1:
-        _counts.count_pairs(table.planes, chosen, 0, m, counts)
-    else:
-        Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(
-            delayed(_counts.count_pairs)(table.planes, chosen, first, min(first + _TASK_ROWS, m), counts)
+    seconds = WORD_PAIR_SECONDS * m * m / 2 * table.planes.shape[1]
+    call_on_threads(
+        (
+            partial(_counts.count_pairs, table.planes, chosen, first, min(first + _TASK_ROWS, m), counts)
             for first in range(0, m, _TASK_ROWS)
-        )
+        ),
+        n_jobs,
+        seconds,
+    )
     return counts

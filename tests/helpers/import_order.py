@@ -8,7 +8,8 @@ ORDER = {
     "pgmx": [
         "_ext archives atomic checks",
         "runs data",
-        "parallel statistics graphs",
+        "parallel",
+        "statistics graphs",
         "inference",
         "models",
         "scores",
@@ -131,7 +132,7 @@ ORDER = {
         "forecasts unrolled",
         "linear_dynamical_system",
     ],
-    "pgmx/parallel": ["arrays memory", "spread"],
+    "pgmx/parallel": ["arrays memory threads", "spread"],
     "pgmx/plotting": [
         "crossings strengths",
         "edge_styles history layout paths time_series",

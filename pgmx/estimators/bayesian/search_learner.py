@@ -25,7 +25,7 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
-from pgmx.scores.gains import ROW_MEMORY, cache_rows
+from pgmx.scores.gains import ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
@@ -224,7 +224,7 @@ class SearchLearner(DagLearner):
         )
         return DagProblem(
             n=n,
-            make_source=partial(cache_rows, make_gains) if self._revisits_graphs() else make_gains,
+            make_source=CachedSources(make_gains) if self._revisits_graphs() else make_gains,
             limits=limits,
             permutation=permutation,
             start=self._start_edges(scoring.names, constraints, limits.max_indegree),

@@ -22,7 +22,7 @@ from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
 from pgmx.estimators.paths import path_of_penalties
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run

@@ -23,7 +23,8 @@ from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
 from pgmx.parallel.arrays import SharedArrays
-from pgmx.parallel.spread import one_blas_thread, spread
+from pgmx.parallel.spread import spread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics.lagged import BlockMoments, compute_block_moments

@@ -28,7 +28,7 @@ from pgmx.estimators.time_series.runs import learn_whole
 from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run

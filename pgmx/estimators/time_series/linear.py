@@ -12,7 +12,7 @@ from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 

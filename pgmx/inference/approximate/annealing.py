@@ -144,7 +144,7 @@ def _run_chains(
 
     The states, int32 (n, chains), move to those at the end.
     """
-    from pgmx.parallel.spread import call_together
+    from pgmx.parallel.threads import call_on_threads
 
     n_chains, n_steps = states.shape[1], len(temperatures) - 1
     words = entropy.generate_state(n_chains, np.uint64)
@@ -162,7 +162,7 @@ def _run_chains(
         return alive
 
     calls = (partial(run, number) for number in range(len(starts)))
-    alive = sum(call_together(calls, n_jobs, require="sharedmem"))
+    alive = sum(call_on_threads(calls, n_jobs))
     sums, squares = differences.sum(axis=0).T / max(alive, 1)
     return log_weights, np.maximum(squares - sums**2, 0.0)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _gibbs
-from pgmx.checks import check_natural, check_seed, count_workers
+from pgmx.checks import check_natural, check_seed
 from pgmx.inference.networks.evidence import Network, check_evidence
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.parallel.threads import call_on_threads
 
 
 class Conditionals(NamedTuple):
@@ -139,11 +140,7 @@ def gibbs_sample(
         # a sweep never looks at the tables between fixed variables
         return possible and bool(np.isfinite(model.log_score(columns[:, :1]))[0])
 
-    if min(count_workers(n_jobs), n_chains) == 1:
-        successes = [run(c) for c in range(n_chains)]
-    else:
-        tasks = (delayed(run)(c) for c in range(n_chains))
-        successes = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(tasks)
+    successes = call_on_threads((partial(run, c) for c in range(n_chains)), n_jobs)
     if not all(successes):
         condition = f" with evidence {fixed}" if fixed else ""
         raise ValueError(

@@ -108,6 +108,20 @@ class Course:
         self.n_iter += 1
         return self.record_graph(state)
 
+    def can_climb_at_once(self, state: DagState) -> bool:
+        """Return whether moves that improve the present graph, the best one, may be made before they are recorded."""
+        if not state.is_compiled or self.run.has_callback or self._best_edges is not None:
+            return False
+        return self.limits.epsilon > 2e-12 * abs(self.best_score)  # the least gain stays the same
+
+    def record_moves(self, scores: np.ndarray, n_edges: np.ndarray) -> None:
+        """Record moves, each of which led to the best graph until then; they have the time of the last one."""
+        seconds = self.run.seconds
+        for score, n in zip(scores.tolist(), n_edges.tolist(), strict=True):
+            self.n_iter += 1
+            self.best_score = score
+            self.run.add_row(seconds=seconds, score=score, n_edges=n, **self._member())
+
     def record_graph(self, state: DagState) -> bool:
         """Record a graph after moves on trial, which are counted already; return whether it is the best one."""
         score = state.score
@@ -130,8 +144,10 @@ class Course:
             self._record(score, len(edges))
 
     def _record(self, score: float, n_edges: int) -> None:
-        member = {} if self.member is None else {"member": self.member}
-        self.run.record(n_iter=self.n_iter, score=score, n_edges=n_edges, **member)
+        self.run.record(n_iter=self.n_iter, score=score, n_edges=n_edges, **self._member())
+
+    def _member(self) -> dict[str, int]:
+        return {} if self.member is None else {"member": self.member}
 
     def adopt(self, edges: np.ndarray, score: float) -> bool:
         """Take a graph as the best one if it is better; return whether it is."""

@@ -17,6 +17,14 @@ def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
     idle = memo.integer("idle", 0, course.n_iter) if memo else 0
     while True:
         course.check()
+        if patience == 0 and course.can_climb_at_once(state):
+            left = course.limits.max_iter - course.n_iter
+            scores, n_edges, is_optimum = state.climb_on_record(course.least_gain(), left)
+            course.record_moves(scores, n_edges)
+            course.mark_safe(state, idle=0)
+            if is_optimum and len(scores) < left and not state.moves.clear_tabu():
+                return
+            continue
         move = state.moves.best()
         if move is None or move[3] < course.least_gain():
             if idle == 0 and state.moves.clear_tabu():

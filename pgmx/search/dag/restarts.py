@@ -1,15 +1,16 @@
 """Random restarts: some random legal moves from an optimum, then a climb, many times over."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.checks import count_workers
-from pgmx.parallel.spread import call_together
+from pgmx.parallel.spread import in_order, shares_memory, spread
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.dag.course import Course, Stopped
@@ -38,26 +39,27 @@ def restart(
 ) -> None:
     """Start again `n_restarts` times, each `n_moves` random moves away from the best graph, and take the best result.
 
-    Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts that run
-    one after the other use `state`, others a state of their own.
+    Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts of this
+    thread use `state`, others a state of their own.
     """
     memo, done = course.read_memo("optimum", "done"), 0
     optimum = course.best_edges(state).copy()
     if memo and course.legal is not None:
         optimum, done = course.legal.read(memo, "optimum"), memo.integer("done", 0, n_restarts)
     course.keep_best(state)
-    workers = min(count_workers(n_jobs), n_restarts)
-    while done < n_restarts:
-        course.mark_safe(state, optimum=optimum, done=done)
-        course.check()
-        task = _Task(_remaining(course), course.run.wall_deadline, optimum, n_moves, seed)
-        if workers == 1:
-            batch = [task.restart(state, done)]
-        else:
-            blocks = np.array_split(np.arange(done, min(done + 4 * workers, n_restarts)), workers)
-            calls = (partial(task, problem, block.tolist()) for block in blocks)
-            batch = [one for block in call_together(calls, n_jobs) for one in block]
-        for one in batch:
+    task = _Task(_remaining(course), course.run.wall_deadline, optimum, n_moves, seed)
+    compiled = state.is_compiled and shares_memory("threads")
+    local = _OnThreads(task, state.copy_maker(problem.make_source)) if compiled and count_workers(n_jobs) > 1 else task
+    options: dict[str, Any] = {"first": done, "here": partial(task.restart, state), "compiled": compiled}
+    results = spread(local, problem, n_restarts, n_jobs=n_jobs, **options)
+    with closing(in_order(results, done)) as ordered:
+        while done < n_restarts:
+            course.mark_safe(state, optimum=optimum, done=done)
+            course.check()
+            one = next(ordered, None)
+            if one is None:  # the run of which this is a task was ended
+                course.check()
+                raise Stopped
             limits = _remaining(course)
             if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there
                 one = replace(task, limits=limits).restart(state, done)
@@ -76,7 +78,7 @@ def _remaining(course: Course) -> ClimbLimits:
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Task:
-    """Some restarts on a state of their own, as a task that can be sent."""
+    """Restarts on a state of their own, as a task that can be sent."""
 
     limits: ClimbLimits
     wall_deadline: float
@@ -84,9 +86,9 @@ class _Task:
     n_moves: int
     seed: int
 
-    def __call__(self, problem: DagProblem, numbers: Sequence[int]) -> list[Restart]:
-        state = problem.make_state()
-        return [self.restart(state, number) for number in numbers]
+    def prepare(self, problem: DagProblem) -> Callable[[int], Restart]:
+        """Return the restart of a number, on a new state."""
+        return partial(self.restart, problem.make_state())
 
     def restart(self, state: DagState, number: int) -> Restart:
         """Move away from the optimum at random and climb."""
@@ -101,6 +103,17 @@ class _Task:
         except Stopped:
             return Restart(state.score, state.edges(), course.n_iter, False)
         return Restart(state.score, state.edges(), course.n_iter, True)
+
+
+class _OnThreads:
+    """The same on threads of this process, with copies of a state."""
+
+    def __init__(self, task: _Task, make_state: Callable[[], DagState]):
+        self.task, self.make_state = task, make_state
+
+    def prepare(self, problem: DagProblem) -> Callable[[int], Restart]:
+        """Return the restart of a number, on a copy of the state."""
+        return partial(self.task.restart, self.make_state())
 
 
 def perturb(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:

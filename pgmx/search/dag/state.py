@@ -1,17 +1,28 @@
 """What every search over graphs works on: a problem, and a graph with the gains of its moves and its score."""
 
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._scored_moves import ScoredMoves
+from pgmx._ext._scorer import Scorer
 from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.gains import GainSource, RowCache
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
+
+#: Least and most seconds that a climb in compiled code should take, after which Ctrl-C and the clock are heard, and the
+#: most rows of gains that it asks for meanwhile.
+_LEAST_SECONDS, _MOST_SECONDS, _MOST_ROWS = 0.005, 0.02, 1 << 10
+
+#: Most numbers in the record of such a climb.
+_TRACE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ class DagState:
         source.start(self.gains, self.scores)
         self.first_gains = self.gains.max(axis=1)
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
+        self._mask: np.ndarray | None = None  # of the candidates
         if max_candidates is not None and max_candidates < n - 1:
             self._restrict(max_candidates, required)
         #: Which arcs may be added, a bit each, (n, n / 8) by child and parent.
@@ -66,24 +78,51 @@ class DagState:
         self.required = _NO_ARCS if required is None else required
         self.bonus = bonus
         self.offset = offset
-        self.moves = ScoredMoves(
-            self.gains,
-            self.priority,
-            max_indegree=max_indegree,
-            floor=least_gain,
-            tabu_length=tabu_length,
-            required=required,
-            bonus=bonus,
-        )
+        self._options: dict[str, Any] = {
+            "max_indegree": max_indegree,
+            "floor": least_gain,
+            "tabu_length": tabu_length,
+            "required": required,
+            "bonus": bonus,
+        }
+        self._make_moves()
+
+    def _make_moves(self, edges: np.ndarray = _NO_ARCS) -> None:
+        """Make the moves of a graph whose gains and scores are known."""
+        source = self.source
+        self.moves = ScoredMoves(self.gains, self.priority, **self._options)
         self.moves.follow(source, self.gains, self.scores, source.rows if isinstance(source, RowCache) else None)
+        for tail, head in edges.tolist():
+            self.moves.insert_edge(tail, head)
         self.moves.refresh_all()
+        self._most_rows = 1  # of a climb in compiled code
 
     def _restrict(self, max_candidates: int, required: np.ndarray | None) -> None:
         allowed = choose_candidates(self.gains, self.priority, max_candidates)
         if required is not None and len(required):
             allowed[required[:, 1], required[:, 0]] = 1
-        self.source.restrict(allowed & (self.gains > -np.inf))
+        self._mask = allowed & (self.gains > -np.inf)
+        self.source.restrict(self._mask)
         self.gains[allowed == 0] = -np.inf
+
+    def copy_maker(self, make_source: Callable[[], GainSource]) -> Callable[[], "DagState"]:
+        """Return what makes copies of the state as it is now, with sources of their own, on any thread.
+
+        Nothing is scored: a copy takes the gains over, 8 n² bytes, and lists the moves.
+        """
+        gains, scores, edges, mask = self.gains.copy(), self.scores.copy(), self.edges(), self._mask
+        original = copy(self)
+
+        def make() -> DagState:
+            state = copy(original)
+            state.source = make_source()
+            if mask is not None:
+                state.source.restrict(mask)
+            state.gains, state.scores = gains.copy(), scores.copy()
+            state._make_moves(edges)
+            return state
+
+        return make
 
     # ---- what a search asks ----
 
@@ -124,8 +163,11 @@ class DagState:
 
     def reset(self, edges: np.ndarray) -> None:
         """Go to another acyclic graph; only children whose parents differ are scored anew."""
-        now, then = set(map(tuple, self.edges().tolist())), set(map(tuple, edges.tolist()))
-        self._exchange(sorted(now - then), sorted(then - now))
+        now, then = (np.sort(arcs[:, 0] * self.n + arcs[:, 1]) for arcs in (self.edges(), np.asarray(edges)))
+        gone, come = np.setdiff1d(now, then, assume_unique=True), np.setdiff1d(then, now, assume_unique=True)
+        self._exchange(
+            *(list(zip(*map(np.ndarray.tolist, divmod(codes, self.n)), strict=True)) for codes in (gone, come))
+        )
 
     def detach(self, nodes: Iterable[int], keep: Collection[tuple[int, int]] = ()) -> int:
         """Delete all arcs at `nodes` but those in `keep`; return how many."""
@@ -136,9 +178,32 @@ class DagState:
     def climb(self, least_gain: float, most_moves: int) -> tuple[int, bool]:
         """Make best moves until none gains `least_gain`; return how many were made, and whether none is left.
 
-        It ends early after `most_moves`, or after a move that took time, so that the caller can look at the clock.
+        It ends early after `most_moves`, or after moves that took time, so that the caller can look at the clock.
         """
-        return self.moves.climb(least_gain, most_moves)
+        return self._climb(least_gain, most_moves, None)
+
+    def climb_on_record(self, least_gain: float, most_moves: int | float) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Do the same, and return the score and the number of arcs after each move in place of how many."""
+        trace = np.empty((int(min(most_moves, max(_TRACE // (self.n + 1), 1))), self.n + 1))
+        n_made, is_optimum = self._climb(least_gain, len(trace), trace)
+        n_edges = trace[:n_made, -1].astype(np.int64)
+        scores = np.ascontiguousarray(trace[:n_made, :-1]).sum(axis=1)
+        return scores + (self.offset + n_edges * self.bonus[ADD]), n_edges, is_optimum
+
+    def _climb(self, least_gain: float, most_moves: int, trace: np.ndarray | None) -> tuple[int, bool]:
+        began = perf_counter()
+        n_made, is_optimum = self.moves.climb(least_gain, most_moves, self._most_rows, trace)
+        seconds = perf_counter() - began
+        if seconds > _MOST_SECONDS or not self.is_compiled:
+            self._most_rows = max(self._most_rows // 2, 1)
+        elif seconds < _LEAST_SECONDS and n_made >= self._most_rows:
+            self._most_rows = min(2 * self._most_rows, _MOST_ROWS)
+        return n_made, is_optimum
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the source is compiled, so that climbs hold no lock of Python's."""
+        return isinstance(self.source, Scorer)
 
     def mark(self) -> None:
         """Remember the graph as it is, for `undo`."""

@@ -1,14 +1,14 @@
 """The penalised pseudolikelihood of a pairwise Markov network, by block descent over stored conditionals."""
 
+from functools import partial
 from itertools import pairwise
 from math import inf, sqrt
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.run import is_past
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
@@ -125,14 +125,10 @@ class PseudolikelihoodLoss(PenalisedLoss):
             chosen = np.ascontiguousarray(pairs[part])
             tables, where = self.statistics.flat(chosen)
             cells = np.empty(len(tables))
-            jobs = min(count_workers(self._n_jobs), max(1, len(part) // 64))
-            if jobs == 1:
-                self._measure(chosen, where, tables, cells)
-            else:
-                borders = np.linspace(0, len(part), jobs + 1).astype(int)
-                Parallel(n_jobs=jobs, prefer="threads", require="sharedmem")(
-                    delayed(self._measure)(chosen[a:b], where[a : b + 1], tables, cells) for a, b in pairwise(borders)
-                )
+            jobs = min(count_threads(self._n_jobs), max(1, len(part) // 64))
+            borders = np.linspace(0, len(part), jobs + 1).astype(int)
+            calls = (partial(self._measure, chosen[a:b], where[a : b + 1], tables, cells) for a, b in pairwise(borders))
+            call_on_threads(calls, jobs)
             yield part, cells, where, np.sqrt(np.add.reduceat(cells**2, where[:-1]))
 
     def _measure(self, pairs, where, tables, cells):

@@ -13,14 +13,15 @@ Triangle and arena assign the cells of a pair in one flat array. Either has
     All pairs that have been claimed.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _pair_tables
-from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.parallel.threads import call_on_threads, count_threads
+from pgmx.statistics.counts import WORD_PAIR_SECONDS
 
 # Words of all planes that are read before the next words: a mapped table is read from disk once, not once a block.
 _PASS_WORDS = 1 << 24
@@ -151,18 +152,16 @@ class PairCounter:
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
         most = float(_pair_tables.HISTOGRAM_CELLS)
         usual = most if weights is not None else min(float(self._n_cells[pairs].prod(axis=1).mean()), most)
-        n_jobs = count_workers(self._n_jobs)
+        n_jobs = count_threads(self._n_jobs)
         work = int(len(pairs) * table.n_rows / 512 * usual / _TASK_WORK)
         n_tasks = 1 if n_jobs == 1 else max(1, min(4 * n_jobs, work))
-        if n_tasks == 1:
-            self._add_list(table, weights, pairs, where, stride)
-            return
         cuts = np.linspace(0, len(pairs), n_tasks + 1).astype(int)
-        Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(
-            delayed(self._add_list)(table, weights, pairs[a:b], where[a:b], stride[a:b])
+        calls = (
+            partial(self._add_list, table, weights, pairs[a:b], where[a:b], stride[a:b])
             for a, b in pairwise(cuts.tolist())
             if a < b
         )
+        call_on_threads(calls, n_jobs)
 
     def _add_list(self, table, weights, pairs, where, stride):
         """Add rows to the cells of some pairs, in this thread."""
@@ -207,16 +206,12 @@ class PairCounter:
         row = store.begins[of] + state * store.widths[of] - store.columns[of + 1]
         arrays = (table.planes, table.plane_offsets[of] + state, ends[owner], row, store.columns[of] + state)
         m, n_words = len(of), table.planes.shape[1]
-        alone = count_workers(self._n_jobs) == 1
+        alone = count_threads(self._n_jobs) == 1
         rows = max(m, 1) if alone else _TASK_ROWS
         step = max(_PASS_WORDS // max(m, 1) // 512, 1) * 512
         for first_word in range(0, n_words, step):
             words = (first_word, min(first_word + step, n_words))
             tasks = [(first, min(first + rows, m), *words, store.values) for first in range(0, m, rows)]
-            if alone:
-                for task in tasks:
-                    _pair_tables.count_triangle(*arrays, *task)
-            else:
-                Parallel(n_jobs=self._n_jobs, prefer="threads", require="sharedmem")(
-                    delayed(_pair_tables.count_triangle)(*arrays, *task) for task in tasks
-                )
+            seconds = WORD_PAIR_SECONDS * m * m / 2 * (words[1] - words[0])
+            calls = (partial(_pair_tables.count_triangle, *arrays, *task) for task in tasks)
+            call_on_threads(calls, self._n_jobs, seconds)

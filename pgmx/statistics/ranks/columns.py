@@ -1,11 +1,12 @@
 """Columns in rank order: what rank correlations and marginal transforms begin with."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from pgmx.checks import as_reals, count_workers
+from pgmx.checks import as_reals
+from pgmx.parallel.threads import call_on_threads
 
 #: Cells that are ranked at a time, a block in a thread.
 _BLOCK_CELLS = 1 << 18
@@ -65,11 +66,7 @@ def rank_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
     )
     step = max(1, _BLOCK_CELLS // max(1, n))
     blocks = [slice(first, min(first + step, p)) for first in range(0, p, step)]
-    if len(blocks) == 1 or count_workers(n_jobs) == 1:
-        for block in blocks:
-            _rank(X, block, ranked)
-    else:
-        Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(delayed(_rank)(X, b, ranked) for b in blocks)
+    call_on_threads((partial(_rank, X, block, ranked) for block in blocks), n_jobs)
     return ranked
 
 

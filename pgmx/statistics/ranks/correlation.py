@@ -1,13 +1,13 @@
 """Rank correlations of all pairs of columns, and the correlations of the normal variables behind them."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _ranks
-from pgmx.checks import count_workers
+from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.statistics.ranks.columns import RankedColumns, check_rows, rank_columns
 from pgmx.statistics.ranks.transforms import normal_scores
 
@@ -277,7 +277,7 @@ def _in_blocks(
     task: Callable[[int, int], None], size: int, work: int, n_jobs: int | None, triangle: bool = True
 ) -> None:
     """Run task(first, last) over [0, size), in threads where that pays; `work` is that of a pair, or of one i."""
-    n_threads = count_workers(n_jobs)
+    n_threads = count_threads(n_jobs)
     total = work * size * size // 2 if triangle else work * size
     if n_threads == 1 or size < 2 or total < _THREADS_PAY:
         task(0, size)
@@ -286,9 +286,7 @@ def _in_blocks(
     if triangle:  # early blocks meet more later ones
         share = 1.0 - np.sqrt(1.0 - share)
     cuts = np.unique(np.concatenate(([0], np.rint(size * share), [size])).astype(int)).tolist()
-    Parallel(n_jobs=n_threads, prefer="threads", require="sharedmem", batch_size=1)(
-        delayed(task)(first, last) for first, last in pairwise(cuts)
-    )
+    call_on_threads((partial(task, first, last) for first, last in pairwise(cuts)), n_threads)
 
 
 def _correlate(centred: np.ndarray) -> np.ndarray:

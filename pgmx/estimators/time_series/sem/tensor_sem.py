@@ -16,7 +16,7 @@ from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers, read_windows
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.accuracy import (

@@ -13,7 +13,7 @@ from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.recursive import RecursiveTracker

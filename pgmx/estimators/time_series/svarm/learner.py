@@ -24,7 +24,7 @@ from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.parallel.spread import one_blas_thread
+from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from pgmx.scores.bounds import NO_BOUND
-from pgmx.scores.gains import GainSource, RowCache
+from pgmx.scores.gains import GainSource, source_of_rows
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.exact.components import ComponentSearch, compute_group_bound, find_components
 from pgmx.search.dag.exact.parent_sets import MOST_CANDIDATES, FamilyLimit, ParentList, find_parent_sets
@@ -86,7 +86,7 @@ def _find_lists(problem: DagProblem, state: DagState, course: Course, allowed: n
     """Return the lists of parents; under a deadline each variable may take its share of the time."""
     source: GainSource = problem.make_source()
     return find_parent_sets(
-        source.source if isinstance(source, RowCache) else source,
+        source_of_rows(source),
         allowed,
         problem.required,
         max_indegree=problem.limits.max_indegree,

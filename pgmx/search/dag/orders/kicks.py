@@ -11,7 +11,7 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._order_climb import OrderClimb
 from pgmx.runs.snapshot import Snapshot
-from pgmx.scores.gains import RowCache
+from pgmx.scores.gains import source_of_rows
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
@@ -32,7 +32,7 @@ class OrderSearch:
     """
 
     def __init__(self, state: DagState, course: Course, *, required: np.ndarray, seed: int):
-        source = state.source.source if isinstance(state.source, RowCache) else state.source
+        source = source_of_rows(state.source)
         self._scorer: Any = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
         self._climb = OrderClimb(

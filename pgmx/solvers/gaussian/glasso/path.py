@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx.checks import as_reals
-from pgmx.parallel.spread import call_together
+from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
 from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, compute_objective, solve_without_penalty
@@ -301,7 +301,7 @@ class GraphicalLassoPath:
                 for block in blocks:
                     solve(block)
             else:
-                call_together((partial(solve, block) for block in blocks), self._n_jobs, require="sharedmem")
+                call_on_threads((partial(solve, block) for block in blocks), self._n_jobs)
         except KeyboardInterrupt as error:
             if self._on_interrupt is None:
                 raise

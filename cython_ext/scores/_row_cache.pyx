@@ -1,0 +1,213 @@
+"""Rows of gains that are kept for the next time the same child has the same parents, shared by threads.
+
+Problem: searches come back to earlier graphs; most of the rows that they ask for were computed before, some by other
+threads, and each costs a pass over the data.
+Algorithm: a hash table with chains of row numbers over a ring of rows; the oldest row makes room for the newest.
+Cost: a look-up and a copy of n numbers; memory: 8 n bytes and some 60 more per row, up to a limit.
+Thread-safety: a ``RowStore`` serves any number of threads at once; each of them asks through a ``CachedScorer`` of its
+own, over a scorer of its own.
+"""
+
+from cpython.pythread cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK
+)
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcmp, memcpy
+
+from pgmx._ext._scorer cimport Scorer
+
+
+cdef class RowStore:
+    """Rows of gains by child and parents.
+
+    Parameters
+    ----------
+    n : int
+        Variables.
+    memory : int
+        Bytes of rows that are kept.
+    """
+
+    def __cinit__(self, Py_ssize_t n, size_t memory):
+        self.n = n
+        self.limit = max(1, <Py_ssize_t>(memory // (8 * <size_t>(n + 1))))
+        self.lock = PyThread_allocate_lock()
+        if self.lock == NULL:
+            raise MemoryError("cannot allocate a lock")
+
+    def __dealloc__(self):
+        self.drop_all()
+        free(self.entries)
+        free(self.chains)
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
+
+    def clear(self):
+        """Forget all rows."""
+        with nogil:
+            PyThread_acquire_lock(self.lock, WAIT_LOCK)
+            self.drop_all()
+            PyThread_release_lock(self.lock)
+
+    cdef void drop_all(self) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_rows):
+            free(self.entries[i].parents)
+            free(self.entries[i].row)
+        for i in range(self.n_chains):
+            self.chains[i] = -1
+        self.n_rows = self.oldest = 0
+
+    cdef bint find(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *row, double *score) noexcept nogil:
+        # Copies a row that is kept; False where it is not.
+        cdef uint64_t hash = hash_of(child, parents, k)
+        cdef Py_ssize_t i
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        i = self.place(hash, child, parents, k)
+        if i >= 0:
+            memcpy(row, self.entries[i].row, self.n * sizeof(double))
+            score[0] = self.entries[i].row[self.n]
+        PyThread_release_lock(self.lock)
+        return i >= 0
+
+    cdef void keep(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, const double *row, double score
+    ) noexcept nogil:
+        # Keeps a copy of a row, unless another thread has; where memory is short nothing is lost but speed.
+        cdef uint64_t hash = hash_of(child, parents, k)
+        cdef double *copy = <double *>malloc((self.n + 1) * sizeof(double))
+        cdef int *family = NULL
+        if k > 0:
+            family = <int *>malloc(k * sizeof(int))
+        if copy == NULL or (k > 0 and family == NULL):
+            free(copy)
+            free(family)
+            return
+        memcpy(copy, row, self.n * sizeof(double))
+        copy[self.n] = score
+        if k > 0:
+            memcpy(family, parents, k * sizeof(int))
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        if self.place(hash, child, parents, k) >= 0 or not self.store(hash, child, family, k, copy):
+            free(copy)
+            free(family)
+        PyThread_release_lock(self.lock)
+
+    cdef Py_ssize_t place(self, uint64_t hash, Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef Entry *entry
+        if self.n_chains == 0:
+            return -1
+        i = self.chains[hash & <uint64_t>(self.n_chains - 1)]
+        while i >= 0:
+            entry = self.entries + i
+            if entry.hash == hash and entry.child == child and entry.n_parents == k and (
+                k == 0 or memcmp(entry.parents, parents, k * sizeof(int)) == 0
+            ):
+                return i
+            i = entry.next
+        return -1
+
+    cdef bint store(self, uint64_t hash, Py_ssize_t child, int *parents, Py_ssize_t k, double *row) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef Entry *entry
+        if self.n_rows == self.capacity and self.capacity < self.limit and not self.grow():
+            return False
+        if self.n_rows < self.capacity:
+            i = self.n_rows
+            self.n_rows += 1
+        else:
+            i = self.oldest
+            self.oldest = (i + 1) % self.n_rows
+            self.unlink(i)
+            free(self.entries[i].parents)
+            free(self.entries[i].row)
+        entry = self.entries + i
+        entry.hash, entry.child, entry.n_parents = hash, <int>child, <int>k
+        entry.parents, entry.row = parents, row
+        self.link(i)
+        return True
+
+    cdef bint grow(self) noexcept nogil:
+        cdef Py_ssize_t capacity = min(self.limit, 2 * self.capacity + 64), n_chains = 64, i
+        cdef Entry *entries = <Entry *>realloc(self.entries, capacity * sizeof(Entry))
+        cdef Py_ssize_t *chains
+        if entries == NULL:
+            return False
+        self.entries = entries
+        while n_chains < capacity:
+            n_chains *= 2
+        chains = <Py_ssize_t *>realloc(self.chains, n_chains * sizeof(Py_ssize_t))
+        if chains == NULL:
+            return False
+        self.chains, self.n_chains, self.capacity = chains, n_chains, capacity
+        for i in range(n_chains):
+            chains[i] = -1
+        for i in range(self.n_rows):
+            self.link(i)
+        return True
+
+    cdef void link(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t *head = self.chains + (self.entries[i].hash & <uint64_t>(self.n_chains - 1))
+        self.entries[i].next = head[0]
+        head[0] = i
+
+    cdef void unlink(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t *at = self.chains + (self.entries[i].hash & <uint64_t>(self.n_chains - 1))
+        while at[0] != i:
+            at = &self.entries[at[0]].next
+        at[0] = self.entries[i].next
+
+
+cdef inline uint64_t hash_of(Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
+    # SplitMix64 of each number after another.
+    cdef uint64_t hash = mixed(<uint64_t>child + 1)
+    cdef Py_ssize_t i
+    for i in range(k):
+        hash = mixed(hash ^ <uint64_t>(parents[i] + 1))
+    return hash
+
+
+cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
+    x += <uint64_t>0x9E3779B97F4A7C15
+    x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
+    return x ^ (x >> 31)
+
+
+cdef class CachedScorer(Scorer):
+    """Another compiled source of gains, whose rows are kept in a store.
+
+    Parameters
+    ----------
+    source : Scorer
+        Where rows come from; its mask of arcs and limit of parents stay as they are, but for ``restrict``.
+    store : RowStore
+        Where they are kept; other threads may share it, over sources of the same gains.
+    """
+
+    def __cinit__(self, Scorer source not None, RowStore store not None):
+        self.set_up(source.n, None, source.max_indegree, None)
+        self.source, self.store = source, store
+
+    def start(self, double[:, ::1] gains, double[::1] scores):
+        """Fill the gains and scores of the graph without arcs."""
+        self.source.start(gains, scores)
+
+    def restrict(self, const uint8_t[:, ::1] allowed):
+        """Replace the mask of allowed arcs, and forget the rows."""
+        if self.source is not None:
+            self.store.clear()
+            self.source.restrict(allowed)
+
+    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        return self.source.score_family(child, parents, k)
+
+    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        cdef double score = 0.0
+        if not self.store.find(child, parents, k, gains, &score):
+            self.n_asked += 1
+            score = self.source.compute_row(child, parents, k, gains)
+            self.store.keep(child, parents, k, gains, score)
+        return score

@@ -1,0 +1,191 @@
+"""Tasks on threads of this process, of which the calling one is the first.
+
+Compiled code releases Python's lock, so that threads over one shared table are all that it needs: nothing is copied,
+and a thread is there within 0.1 ms. What the first tasks cost decides whether others are worth starting.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import lru_cache
+from math import inf
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import perf_counter
+from typing import Any, TypeVar, cast
+
+from joblib import parallel_config
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
+
+from pgmx.runs.run import TaskGroup
+
+T = TypeVar("T")
+
+#: Work that is left, in seconds, for which a further thread is worth its start.
+THREAD_PAYS = 1e-3
+
+#: So many tasks per thread that the calling one can do the first alone; with fewer, others begin after `GRACE` seconds.
+MANY_TASKS, GRACE = 8, 2e-3
+
+#: Seconds that a thread works before it takes the next tasks: shorter tasks are taken several at a time.
+TURN = 2e-3
+
+#: Seconds, and tasks, after which the threads are judged by what they finish; and what they must finish more.
+TRIAL_SECONDS, TRIAL_TASKS, LEAST_GAIN = 0.05, 8, 1.05
+
+Numbered = tuple[int, Any]
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Find the libraries with threads, once: it takes 20 ms, more than many tasks do."""
+    return ThreadpoolController()
+
+
+def one_blas_thread():
+    """Return a context in which BLAS takes one thread: small matrices are faster, and sums always the same."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return how many threads of this process `n_jobs` means to joblib, also where its backend has none."""
+    if n_jobs == 1:
+        return 1
+    backend, usual = get_active_backend(require="sharedmem")
+    return cast(Any, backend).effective_n_jobs(usual if n_jobs is None else n_jobs)
+
+
+class _Tasks:
+    """Tasks by number, taken by threads in order; as many at a time as their measured cost says."""
+
+    def __init__(self, make: Callable[[], Callable[[int], Any]], first: int, stop: int, n_threads: int, allowed):
+        self.make, self.group = make, TaskGroup()
+        self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
+        self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
+        self.alone = False  # whether the other threads are to end
+        self.started = Event()  # that it is known whether they are to begin
+        self._allowed, self._next, self._stop, self._lock = allowed, first, stop, Lock()
+
+    @property
+    def seconds_left(self) -> float:
+        """What the tasks that nobody has taken will cost, by those that are finished."""
+        return (self._stop - self._next) * self.seconds / max(self.n_finished, 1)
+
+    def take(self) -> range:
+        """Return the numbers of the next tasks, none at the end."""
+        with self._lock:
+            first, rest = self._next, self._stop - self._next
+            if rest <= 0 or self.group.is_stopped() or not self._allowed(first):
+                self._next = self._stop
+                return range(0)
+            share = -(-rest // (2 * self.n_threads))  # guided self-scheduling: half of a thread's share
+            turn = int(TURN * self.n_finished / self.seconds) if self.seconds > 0 else 1
+            self._next = first + max(1, min(share, turn))
+            return range(first, self._next)
+
+    def run(self, task: Callable[[int], Any], numbers: range) -> list[Numbered]:
+        """Run some tasks; nothing goes parallel in them once more."""
+        began, results = perf_counter(), []
+        with self.group.running(), parallel_config("sequential"):
+            for number in numbers:
+                if number > numbers.start and not self._allowed(number):
+                    break
+                results.append((number, task(number)))
+        with self._lock:
+            self.n_finished += len(numbers)
+            self.seconds += perf_counter() - began
+        return results
+
+    def work(self) -> None:
+        """Run tasks on this thread until none is left."""
+        try:
+            task = None
+            self.started.wait(GRACE)
+            while not self.alone and (numbers := self.take()):
+                if task is None:
+                    with self.group.running(), parallel_config("sequential"):
+                        task = self.make()
+                self.done.put(self.run(task, numbers))
+            self.done.put(None)
+        except BaseException as error:  # raised again where the results are read
+            self.done.put(error)
+
+
+def run_on_threads(
+    make: Callable[[], Callable[[int], T]],
+    n: int,
+    n_threads: int,
+    *,
+    first: int = 0,
+    here: Callable[[int], T] | None = None,
+    allowed: Callable[[int], bool] = lambda number: True,
+    compiled: bool = True,
+    at_once: bool = False,
+) -> Iterator[tuple[int, T]]:
+    """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
+
+    Each thread has a task of its own, which `make` returns, the calling one `here` where given: what they need is
+    allocated once. Where `allowed(i)` is False no task is begun any more. Tasks that are not all `compiled` may hold
+    Python's lock: where threads finish no more than one did, the calling one goes on alone.
+    """
+    tasks = _Tasks(make, first, n, n_threads, allowed)
+    threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
+    n_running = before = 0
+    began, alone_rate = 0.0, inf
+    if at_once or n - first < MANY_TASKS * n_threads:
+        n_running = _start(threads, tasks)
+    if at_once:
+        tasks.started.set()
+    task = make() if here is None else here
+    try:
+        while numbers := tasks.take():
+            yield from tasks.run(task, numbers)
+            while not tasks.done.empty():
+                n_running -= yield from _results_of(tasks.done.get())
+            if not tasks.started.is_set():
+                n_more = int(tasks.seconds_left / THREAD_PAYS)
+                if n_running == 0 and n_more > 0:
+                    alone_rate, threads = tasks.n_finished / max(tasks.seconds, 1e-9), threads[:n_more]
+                    began, before, n_running = perf_counter(), tasks.n_finished, _start(threads, tasks)
+                tasks.alone = n_more == 0
+                tasks.started.set()
+            elif not compiled and alone_rate < inf:
+                seconds, n_finished = perf_counter() - began, tasks.n_finished - before
+                if seconds > TRIAL_SECONDS and n_finished > TRIAL_TASKS * n_threads:
+                    tasks.alone = n_finished < LEAST_GAIN * alone_rate * seconds
+        while n_running:
+            n_running -= yield from _results_of(tasks.done.get())
+    finally:
+        tasks.started.set()
+        tasks.group.stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+def _start(threads: list[Thread], tasks: _Tasks) -> int:
+    for thread in threads:
+        thread.start()
+    return len(threads)
+
+
+def _results_of(message: list[Numbered] | BaseException | None) -> Generator[Any, None, bool]:
+    """Yield what a thread has sent, and return whether it has ended; raise its error."""
+    if isinstance(message, BaseException):
+        raise message
+    yield from message or ()
+    return message is None
+
+
+def call_on_threads(calls: Iterable[Callable[[], T]], n_jobs: int | None, seconds: float = inf) -> list[T]:
+    """Return the results of calls of compiled code, in order, on as many threads as `n_jobs` says and as pay.
+
+    `seconds` is an estimate of what all calls take together; without one, the first call is measured.
+    """
+    calls = list(calls)
+    n_threads = min(count_threads(n_jobs), len(calls), max(1, int(min(seconds / THREAD_PAYS, 1e6))))
+    if n_threads < 2:
+        return [call() for call in calls]
+    with one_blas_thread():
+        of_number = lambda: lambda number: calls[number]()  # noqa: E731
+        results = dict(run_on_threads(of_number, len(calls), n_threads, at_once=seconds < inf))
+    return [results[number] for number in range(len(calls))]
