@@ -145,7 +145,12 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             # scikit-learn's own words for infinite or missing numbers
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_any(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+        return open_any(X, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
+
+    @property
+    def _coding(self) -> str:
+        """How missing cells are coded: those that are filled in later are marked."""
+        return "pairwise" if self.missing == "em" else self.missing
 
     # ---- results ----
 
@@ -271,7 +276,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._require_data()
         if weighted:
             raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
-        table = encode(self.data, state_names=self.state_names, missing=self.missing)
+        table = encode(self.data, state_names=self.state_names, missing=self._coding)
         names = dict(zip(table.columns, map(list, table.states), strict=True))
         parents = list(parents)
         ids = {name: k for k, name in enumerate(dict.fromkeys([variable, *parents]))}

@@ -46,6 +46,7 @@ BAYESIAN = {
 SEARCH = {
     **BAYESIAN,
     **CHECKPOINT,
+    "missing": Option(("error", "drop", "category", "pairwise", "em"), ("x", None, 3)),
     "scoring_method": Option(
         (None, "bic", "aic", "k2", "bdeu", "bds", "ll", "BIC", "bic-d", "aic-d"), ("x", "", 3, "bde", b"bic")
     ),

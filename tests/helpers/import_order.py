@@ -60,7 +60,8 @@ ORDER = {
     "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
         "dag_learner",
-        "chow_liu search_learner",
+        "chow_liu structural_em",
+        "search_learner",
         "annealing best_first equivalence hill_climb",
     ],
     "pgmx/estimators/gaussian": [
@@ -107,7 +108,8 @@ ORDER = {
     "pgmx/inference/exact": [
         "elimination low_degree",
         "bucket_elimination family_marginals junction_tree",
-        "conditioning exact",
+        "conditioning exact row_posteriors",
+        "completions",
         "max_elimination",
     ],
     "pgmx/inference/mixed": ["families", "beliefs components", "posterior", "weighting"],
@@ -121,7 +123,7 @@ ORDER = {
         "mixed time_series",
         "any_model",
     ],
-    "pgmx/models/bayesian": ["networks strengths"],
+    "pgmx/models/bayesian": ["incomplete_rows networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": ["cholesky linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
@@ -142,7 +144,7 @@ ORDER = {
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],
-    "pgmx/scores/binding": ["scoring", "discrete foreign gaussian mixed", "resolve"],
+    "pgmx/scores/binding": ["scoring", "discrete foreign gaussian mixed", "incomplete", "resolve"],
     "pgmx/scores/discrete": ["base", "observed_cells node_average", "aic bde bdeu bds bic k2 log_likelihood"],
     "pgmx/scores/mixed": ["sums", "source", "base", "conditional conditional_linear"],
     "pgmx/scores/gaussian": ["base", "aic bic log_likelihood"],

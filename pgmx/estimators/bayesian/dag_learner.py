@@ -135,7 +135,7 @@ class NetworkResults(BaseStructureLearner):
         rows = self._read_rows(X)
         prior = self._prior or {"equivalent_sample_size": 1.0}
         network = self._make_once("predictive", lambda: self._make_model(prior))
-        missing = "drop" if self.missing == "pairwise" else self.missing
+        missing = "drop" if self.missing in ("pairwise", "em") else self.missing
         if not isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = encode(rows, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
         likelihood = held_out_log_likelihood(network, rows, missing="error" if missing == "category" else missing)

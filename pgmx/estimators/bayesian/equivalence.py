@@ -86,9 +86,11 @@ class GreedyEquivalenceSearch(SearchLearner):
         the search.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
-    missing : {"error", "drop", "category", "pairwise"}, default="error"
-        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
-        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
+    missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
+        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
+        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
+        or structural EM takes expected counts of what is missing (discrete scores by name), see the Notes of
+        :class:`HillClimbSearch`.
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -110,6 +112,10 @@ class GreedyEquivalenceSearch(SearchLearner):
     converged_, stopped_by_ : bool, str
         Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time", "callback" or
         "interrupt" (Ctrl-C, or a callback that raised: the results are those of the best graph so far).
+    n_em_iter_ : int
+        Iterations of structural EM, the last of which found no better graph; 0 without missing cells.
+    observed_log_likelihood_ : float
+        With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
     edges_ : ndarray of shape (n_edges, 2), int64
@@ -195,7 +201,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         show_progress: bool = True,
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
-        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:

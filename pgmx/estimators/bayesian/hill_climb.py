@@ -106,9 +106,11 @@ class HillClimbSearch(SearchLearner):
         better graph; a true answer ends the search.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
-    missing : {"error", "drop", "category", "pairwise"}, default="error"
-        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
-        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
+    missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
+        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
+        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
+        or structural EM takes expected counts of what is missing (discrete scores by name), see the Notes of
+        :class:`HillClimbSearch`.
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables, and restarts that run at the same time, through
         joblib and its backends; the result is the same for any number. Searches over orders share their rows of gains
@@ -137,6 +139,10 @@ class HillClimbSearch(SearchLearner):
     optimality_gap_ : float
         No graph has a higher score than `score_` by more than this, in nats: 0 where that is proven, infinite where
         nothing bounds the score, NaN under the other strategies.
+    n_em_iter_ : int
+        Iterations of structural EM, the last of which found no better graph; 0 without missing cells.
+    observed_log_likelihood_ : float
+        With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called; with ``strategy="best"`` also
         ``"member"``, what came to the graph: "greedy", "thorough", "random order", "order of the best graph" or
@@ -184,6 +190,20 @@ class HillClimbSearch(SearchLearner):
     Their trees of parent sets take at most 256 MB, and begin anew beyond. It proves no optimum: parents that gain only
     jointly may be missed.
 
+    ``missing="em"`` is structural EM [6]_. The first graph is that of ``missing="pairwise"``. Then, again and again,
+    the rows are completed by the network of the best graph so far (all completions of a row weighted by their
+    probabilities, 10 stratified draws from their exact distribution where there are more), the search runs as it does
+    on complete rows, and the parameters of its graph are fitted by exact expected counts. The graph is taken where
+
+    .. math:: \ell_{\mathrm{obs}}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
+
+    is higher: the log-likelihood of the observed cells, penalised as the score penalises the completed rows D* (BIC and
+    AIC: by the same penalty; Dirichlet scores: the approximation of [7]_). That is `score_`, which never falls. Where
+    neither the search nor one from the best graph gains `epsilon`, EM ends. It assumes that whether a cell is missing
+    depends on observed cells alone, where ``"drop"`` and ``"pairwise"`` assume that it depends on nothing. `callback`
+    is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` is refused. A pass over the
+    rows takes rows times cells of the junction tree: 2 to 6 s in all for 37 variables and 5,000 rows.
+
     Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
     of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that
     grows with its cells, mostly far below 64 MB.
@@ -211,6 +231,9 @@ class HillClimbSearch(SearchLearner):
     .. [4] Meek, C. (1995). Causal inference and causal explanation with background knowledge. UAI, 403-410.
     .. [5] Andrews, B., Ramsey, J., Sanchez-Romero, R., Camchong, J. and Kummerfeld, E. (2023). Fast scalable and
        accurate discovery of DAGs using the best order score search and grow-shrink trees. NeurIPS.
+    .. [6] Friedman, N. (1997). Learning belief networks in the presence of missing values and hidden variables. ICML.
+    .. [7] Cheeseman, P. and Stutz, J. (1996). Bayesian classification (AutoClass): theory and results. Advances in
+       Knowledge Discovery and Data Mining, AAAI Press, section 6.2.
 
     Examples
     --------
@@ -267,7 +290,7 @@ class HillClimbSearch(SearchLearner):
         show_progress: bool = True,
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
-        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:

@@ -8,7 +8,7 @@ from math import inf
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -19,10 +19,13 @@ from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
 from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
+from pgmx.estimators.bayesian.structural_em import StructuralEM
 from pgmx.graphs.cycles import find_cycle
+from pgmx.models.bayesian.incomplete_rows import IncompleteRows
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
+from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.gains import ROW_MEMORY, CachedSources
@@ -31,6 +34,9 @@ from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.knowledge.constraints import EdgeConstraints, restrict_to_score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Longer tabu lists are cut to this length, since no search makes so many moves.
 LONGEST_TABU = 1_000_000
@@ -46,6 +52,7 @@ class SearchLearner(DagLearner):
         "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
         **DagLearner._parameter_constraints,
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -70,6 +77,8 @@ class SearchLearner(DagLearner):
 
     score_: float
     n_iter_: int
+    n_em_iter_: int
+    observed_log_likelihood_: float
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]
@@ -123,7 +132,7 @@ class SearchLearner(DagLearner):
             If neither `X` nor both numbers are given.
         """
         if X is not None:
-            table = encode(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+            table = encode(X, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or both n_rows=... and cardinalities=[...]")
@@ -144,24 +153,103 @@ class SearchLearner(DagLearner):
                 structure_prior=self.structure_prior,
             )
             constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
-            with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
-                edges = self._find_best_graph(sent, constraints, run)
+            if isinstance(scoring, IncompleteScoring):
+                edges = self._maximise_expectations(scoring, constraints, run)
+            else:
+                edges = self._search_for(scoring, constraints, run)
+                self.n_em_iter_ = 0
+                self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
         return run
 
-    def _find_best_graph(self, scoring: Scoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
-        """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph."""
+    def _maximise_expectations(self, scoring: IncompleteScoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
+        """Learn from rows with missing cells by structural EM, each of its searches a run of its own."""
+        if self.checkpoint is not None:
+            raise ValueError(
+                f"checkpoint={str(self.checkpoint)!r} is not for missing='em', which keeps no snapshots: leave it out; "
+                "max_time returns the best graph so far"
+            )
+        n_moves = 0
+
+        def search(bound: Scoring, start: np.ndarray | None) -> np.ndarray:
+            nonlocal n_moves
+            part = Run(SearchProgress)
+            part.deadline = run.deadline
+            edges = self._search_for(bound, constraints, part, start)
+            n_moves += self.n_iter_
+            if part.error is not None:
+                run.interrupt(part.error)
+            return edges
+
+        _, seed = random_draws(len(scoring.names), self.random_state)
+        em = StructuralEM(scoring, search, run, seed=seed, least_gain=float(self.epsilon))
+        best = em.learn()
+        scoring.fit = best.fit
+        self.n_em_iter_, self.observed_log_likelihood_ = em.n_iter, best.fit.log_likelihood
+        self.score_, self.n_iter_ = best.score, n_moves
+        self._take_bound(np.nan)
+        return best.fit.edges
+
+    def _fit_complete_rows(self, scoring: Any, edges: np.ndarray) -> float:
+        """Return the log-likelihood that structural EM would give a table without missing cells; NaN without EM."""
+        if self.missing != "em":
+            return float("nan")
+        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
+
+    def imputed_frame(self) -> "DataFrame":
+        """Return the rows that were learned from, each missing cell with its most probable state given its row.
+
+        The probabilities are those of `model_` by maximum likelihood, cell by cell, computed exactly.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_features)
+            Category columns with all states declared and a fresh index; rows in the order of the data.
+
+        Raises
+        ------
+        ValueError
+            If the learner has another value of `missing` than "em".
+
+        Notes
+        -----
+        A pass over the junction tree per row. Imputed cells are more regular than observed ones: learn from the
+        table with its missing cells, not from this one.
+        """
+        self._require_fit()
+        if self.missing != "em":
+            raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit again with 'em'")
+        scoring = self._scoring.get()
+        if isinstance(scoring, IncompleteScoring) and scoring.fit is not None:
+            return scoring.rows.impute(scoring.fit).to_pandas()
+        return scoring.table.to_pandas()
+
+    def _search_for(
+        self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None
+    ) -> np.ndarray:
+        with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
+            return self._find_best_graph(sent, constraints, run, start)
+
+    def _find_best_graph(
+        self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph.
+
+        `start` replaces the first graph of the options.
+        """
         permutation, seed = random_draws(len(scoring.names), self.random_state)
         problem = self._make_problem(scoring, constraints, permutation, run)
+        if start is not None:
+            problem = replace(problem, start=start)
         state = problem.make_state()
         if self.checkpoint is not None:
             run.checkpoint = self._open_checkpoint(problem, state, seed)
-        if self.start_dag == "tree":
+        if self.start_dag == "tree" and start is None:
             grow_tree(state)
-        elif self.start_dag == "random":
+        elif self.start_dag == "random" and start is None:
             grow_at_random(state, seed)
         state.prior = scoring.prior(state.edges())
         problem = replace(problem, start=state.edges(), offset=state.offset)

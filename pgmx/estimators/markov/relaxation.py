@@ -16,11 +16,11 @@ def blend(penalised: PairwisePotentials, refitted: PairwisePotentials, share: fl
         return refitted if share else penalised
     nodes = (1 - share) * penalised.node_values + share * refitted.node_values
     offsets = np.concatenate([[0], np.cumsum(penalised.cardinalities)])
-    tables = [*_scaled_tables(penalised, 1 - share), *_scaled_tables(refitted, share)]
+    tables = [*_scale_tables(penalised, 1 - share), *_scale_tables(refitted, share)]
     return PairwisePotentials.build(penalised.cardinalities, np.split(nodes, offsets[1:-1]), tables)
 
 
-def _scaled_tables(potentials: PairwisePotentials, share: float) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+def _scale_tables(potentials: PairwisePotentials, share: float) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
     for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
         yield (i, j), share * table
 

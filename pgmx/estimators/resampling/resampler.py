@@ -98,7 +98,8 @@ def make_shared_table(
     if not _works_on_states(method, opened):
         return opened, weights
     states = method.state_names if isinstance(method, DiscreteScore) else getattr(learner, "state_names", None)
-    return encode(opened, state_names=states, missing=missing, n_jobs=n_jobs), weights
+    coding = "pairwise" if missing == "em" else missing
+    return encode(opened, state_names=states, missing=coding, n_jobs=n_jobs), weights
 
 
 def _is_native(score: BaseStructureScore) -> bool:

@@ -171,11 +171,28 @@ def fit_discrete(
     cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
     for child, family in enumerate(parents):
         _check_size(names, cards, child, family)
-    model = _add_graph(DiscreteBayesianNetwork(), names, edges)
-    for child, family in enumerate(parents):
-        counts = _count_family(table, cards, child, family, weights)
-        counts += (equivalent_sample_size or 0.0) / counts.size + (pseudo_counts or 0.0)
-        model.add_cpds(_make_cpd(table, names, cards, child, family, counts))
+    states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
+    counts = (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
+    return make_network(
+        names, states, parents, counts, equivalent_sample_size=equivalent_sample_size, pseudo_counts=pseudo_counts
+    )
+
+
+def make_network(
+    names: Sequence,
+    states: Sequence[Sequence],
+    parents: Sequence[Sequence[int]],
+    family_counts: Iterable[np.ndarray],
+    *,
+    equivalent_sample_size: float | None = None,
+    pseudo_counts: float | None = None,
+) -> DiscreteBayesianNetwork:
+    """Return the network of counted families, as `fit_discrete` does: the states of the child on the first axis."""
+    edges = [(tail, child) for child, family in enumerate(parents) for tail in family]
+    model = _add_graph(DiscreteBayesianNetwork(), names, sorted(edges))
+    for child, (family, counts) in enumerate(zip(parents, family_counts, strict=True)):
+        prior = (equivalent_sample_size or 0.0) / counts.size + (pseudo_counts or 0.0)
+        model.add_cpds(_make_cpd(names, states, child, family, counts.reshape(len(states[child]), -1) + prior))
     return model
 
 
@@ -352,18 +369,18 @@ def _count_family(
 
 
 def _make_cpd(
-    table: DiscreteTable, names: list, cards: list[int], child: int, parents: list[int], counts: np.ndarray
+    names: Sequence, states: Sequence[Sequence], child: int, parents: Sequence[int], counts: np.ndarray
 ) -> TabularCPD:
     """Return the table of a family whose cells have been counted; uniform where nothing was."""
     totals = counts.sum(axis=0)
     unseen = totals == 0
     counts[:, unseen] = 1
-    totals[unseen] = cards[child]
+    totals[unseen] = len(counts)
     return TabularCPD(
         names[child],
-        cards[child],
+        len(counts),
         counts / totals,
         evidence=[names[p] for p in parents],
-        evidence_card=[cards[p] for p in parents],
-        state_names={names[v]: list(table.states[v][: cards[v]]) for v in [child, *parents]},
+        evidence_card=[len(states[p]) for p in parents],
+        state_names={names[v]: list(states[v]) for v in [child, *parents]},
     )

@@ -15,6 +15,7 @@ from pgmx.data.weights import check_row_weights, combine_weights, weights_of_com
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.foreign import FunctionScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.aic import AIC
@@ -87,6 +88,8 @@ def resolve_scoring(
     if structure_prior is not None:
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
+    if missing == "em":
+        return _bind_incomplete(scoring_method, data, state_names, n_jobs, weights, structure_prior)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
@@ -137,6 +140,29 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
         table, weights = combine_weights(table, None, weights)
     formula = partial(_make_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
     return FormulaScoring(score, formula, table, structure_prior, weights=weights)
+
+
+def _bind_incomplete(method, data, state_names, n_jobs, weights, structure_prior) -> Scoring:
+    """Bind a score for structural EM; a table without missing cells needs none."""
+    if isinstance(method, BaseStructureScore):
+        raise ValueError(
+            f"missing='em' takes a score by name ('bic', 'bdeu', ...), not an instance of {type(method).__name__}, "
+            "which is bound to its rows"
+        )
+    floats = () if isinstance(data, DiscreteTable) else data.float_columns
+    name = "bic" if method is None else check_score_name(method)
+    if floats or name not in DISCRETE_SCORES:
+        what = f"columns {join_names(floats)} hold floats" if floats else f"scoring_method={name!r} is for floats"
+        raise ValueError(
+            f"missing='em' is for columns of states, but {what}: choose missing='drop', fill the cells, or turn the "
+            "columns into states (astype('Int64') for whole numbers, pandas.qcut for others)"
+        )
+    table = encode(data, state_names=state_names, missing="pairwise", n_jobs=n_jobs)
+    available = PAIRWISE_SCORES.get(name, "bic")
+    if not (table.missing_codes >= 0).any():
+        return _bind_discrete(name, table, weights, structure_prior)
+    bind = partial(_bind_discrete, name, structure_prior=structure_prior)
+    return IncompleteScoring(table, weights, bind, _bind_discrete(available, table, weights, structure_prior))
 
 
 def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:

@@ -1,0 +1,239 @@
+"""Distributions of the missing cells of many rows under one discrete Bayesian network, by one junction tree.
+
+Columns that no row lacks are evidence: their tables are indexed by the states of each row, and the tree has the other
+variables alone. Every clique has a table per row, in the layout of `junction_tree`; a pass to the roots gives the
+probability of each row, a pass back the expected counts of families, or draws. Rows are taken in chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+
+from pgmx.inference.exact.elimination import CELL, TreewidthError, format_bytes, search_order
+from pgmx.inference.exact.junction_tree import JunctionTree
+
+#: Bytes of the clique tables of one chunk of rows.
+CHUNK_BYTES = 2**25
+#: Bytes that the clique tables of one row may take.
+ROW_BYTES = 2**28
+
+#: For each chunk: its rows, and the conditional tables (rows, states of the sepset, states of the rest) of all cliques.
+Chunk = tuple[slice, list[np.ndarray]]
+
+
+class RowPosteriors:
+    """The rows of a table under networks of one graph, ``codes[v]`` being the number of states where v is missing.
+
+    `families[v]` is (v, parents...), of N rows. Raises a TreewidthError where a row would take more than `ROW_BYTES`.
+    """
+
+    def __init__(self, cards: Sequence[int], families: Sequence[Sequence[int]], codes: np.ndarray) -> None:
+        self.cards = list(map(int, cards))
+        self.families = [tuple(family) for family in families]
+        self.codes = codes
+        self.n_rows = codes.shape[1]
+        missing = codes == np.array(self.cards)[:, None]
+        self.free = np.flatnonzero(missing.any(axis=1)).tolist()
+        place = {v: k for k, v in enumerate(self.free)}
+        self._scopes = [[place[u] for u in family if u in place] for family in self.families]
+        cards_of_free = [self.cards[v] for v in self.free]
+        plan = search_order(cards_of_free, [scope for scope in self._scopes if scope])
+        if CELL * plan.cells > ROW_BYTES:
+            raise TreewidthError(
+                f"the expected counts of a row with missing cells need {format_bytes(CELL * plan.cells)} "
+                f"(width {plan.width}), more than {format_bytes(ROW_BYTES)}",
+                "limit the parents with max_indegree, or {}",
+                "learn with missing='pairwise' or 'category'",
+            )
+        self.tree = JunctionTree(plan, cards_of_free, [])
+        self._evidence = [np.vstack([np.eye(card), np.ones(card)]) for card in cards_of_free]
+        self._missing = missing[self.free]
+        self._chunk = max(1, CHUNK_BYTES // (CELL * max(plan.cells, 1)))
+        homes: list[list[int]] = [[] for _ in plan.cliques]
+        for v, scope in enumerate(self._scopes):
+            if scope:
+                homes[int(plan.homes[min(scope, key=self.tree.rank.__getitem__)])].append(v)
+        self._homes = homes
+
+    # ---- passes over the rows ----
+
+    def log_likelihoods(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the log-probability of what each row observes, (N,); ``tables[v]`` has the axes of its family."""
+        logs = np.empty(self.n_rows)
+        for _ in self._chunks(tables, logs):
+            pass
+        return logs
+
+    def compute_expected_counts(
+        self, tables: Sequence[np.ndarray], weights: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the log-probabilities of the rows, and the expected counts of each family, in the shape of its table.
+
+        `weights`, (N,), counts row i as that many rows.
+        """
+        logs = np.empty(self.n_rows)
+        counts = [np.zeros(table.shape) for table in tables]
+        for v, scope in enumerate(self._scopes):
+            if not scope:
+                counts[v] = self._count(v, np.ones((self.n_rows, 1)), slice(None), weights)
+        for rows, conditionals in self._chunks(tables, logs):
+            for clique, belief in self._beliefs(conditionals):
+                for v in self._homes[clique]:
+                    counts[v] += self._count(v, self._marginal(clique, belief, v), rows, weights)
+        return logs, counts
+
+    def draw(self, tables: Sequence[np.ndarray], n_draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log-probabilities of the rows, and draws of all variables given each row, (n, N, n_draws).
+
+        The draws of a clique are stratified: one number in each of `n_draws` equal parts of (0, 1), in random order.
+        """
+        logs = np.empty(self.n_rows)
+        draws = np.repeat(self.codes[:, :, None], n_draws, axis=2)
+        uniforms = [self._draw_uniforms(n_draws, seed, clique) for clique in range(len(self.tree.shapes))]
+        for rows, conditionals in self._chunks(tables, logs):
+            states = draws[self.free, rows]
+            for clique, conditional in enumerate(conditionals):
+                self._draw_clique(clique, conditional, uniforms[clique][rows], self._missing[:, rows], states)
+            draws[self.free, rows] = states
+        return logs, draws
+
+    def modes(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the rows, (n, N), each missing cell with its most probable state given its row."""
+        filled = self.codes.copy()
+        for rows, conditionals in self._chunks(tables, np.empty(self.n_rows)):
+            for clique, belief in self._beliefs(conditionals):
+                for k in self.tree.rest(clique):
+                    unknown = np.flatnonzero(self._missing[k, rows])
+                    best = self._sum(clique, belief, [k])[unknown].argmax(axis=1)
+                    filled[self.free[k], rows.start + unknown] = best
+        return filled
+
+    # ---- the tree ----
+
+    def _chunks(self, tables: Sequence[np.ndarray], logs: np.ndarray) -> Iterator[Chunk]:
+        """Go from the leaves to the roots for each chunk of rows, and write their log-probabilities."""
+        fixed = [self._index(v, tables[v], slice(0, 1)) for v in range(len(tables))]
+        is_fixed = [len(scope) == len(family) for scope, family in zip(self._scopes, self.families, strict=True)]
+        with np.errstate(divide="ignore"):
+            for start in range(0, self.n_rows, self._chunk):
+                rows = slice(start, min(start + self._chunk, self.n_rows))
+                factors = [fixed[v] if is_fixed[v] else self._index(v, table, rows) for v, table in enumerate(tables)]
+                logs[rows] = sum(
+                    (np.log(factors[v]) for v, scope in enumerate(self._scopes) if not scope),
+                    np.zeros(rows.stop - rows.start),
+                )
+                yield rows, self._condition(factors, rows, logs)
+
+    def _condition(self, factors: Sequence[np.ndarray], rows: slice, logs: np.ndarray) -> list[np.ndarray]:
+        tree, n = self.tree, rows.stop - rows.start
+        messages: dict[int, np.ndarray] = {}
+        conditionals: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
+        for clique in tree.upward():
+            table = np.ones((n, *tree.shapes[clique]))
+            for v in self._homes[clique]:
+                table *= self._spread(clique, self._scopes[v], factors[v])
+            for k in tree.rest(clique):
+                table *= self._spread(clique, [k], self._evidence[k][self.codes[self.free[k], rows]])
+            for child in tree.children[clique]:
+                table *= self._spread(clique, tree.plan.sepsets[child], messages.pop(child))
+            table = table.reshape(n, tree.split[clique], -1)
+            sums = table.sum(axis=2)
+            scale = sums.max(axis=1)
+            logs[rows] += np.log(scale)
+            scale[scale == 0.0] = 1.0
+            table /= np.where(sums == 0.0, 1.0, sums)[:, :, None]
+            conditionals[clique] = table
+            if tree.parents[clique] >= 0:
+                shape = [tree.cards[k] for k in tree.plan.sepsets[clique]]
+                messages[clique] = (sums / scale[:, None]).reshape(n, *shape)
+        return conditionals
+
+    def _beliefs(self, conditionals: Sequence[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each clique, parents first, with the distributions of its variables, (rows, one axis per variable)."""
+        tree, waiting = self.tree, dict[int, np.ndarray]()
+        for clique, conditional in enumerate(conditionals):
+            belief = conditional
+            if tree.parents[clique] >= 0:
+                belief = conditional * waiting.pop(clique)[:, :, None]
+            belief = belief.reshape(len(conditional), *tree.shapes[clique])
+            for child in tree.children[clique]:
+                waiting[child] = self._sum(clique, belief, tree.plan.sepsets[child]).reshape(len(conditional), -1)
+            yield clique, belief
+
+    def _draw_clique(
+        self, clique: int, conditional: np.ndarray, uniforms: np.ndarray, missing: np.ndarray, states: np.ndarray
+    ) -> None:
+        """Draw what is missing of the variables that the clique's parent does not hold."""
+        rest = self.tree.rest(clique)
+        rows = np.flatnonzero(missing[list(rest)].any(axis=0))
+        if not len(rows):
+            return
+        at = np.zeros((len(rows), uniforms.shape[1]), dtype=np.int64)
+        for k in self.tree.plan.sepsets[clique]:
+            at = at * self.tree.cards[k] + states[k][rows]
+        sums = conditional[rows[:, None], at].cumsum(axis=2)
+        # u < 1, so that some cell passes u times the total
+        cell = (sums <= (uniforms[rows] * sums[:, :, -1])[:, :, None]).sum(axis=2)
+        for k in reversed(rest):
+            cell, state = np.divmod(cell, self.tree.cards[k])
+            states[k][rows] = state
+
+    def _draw_uniforms(self, n_draws: int, seed: int, clique: int) -> np.ndarray:
+        rng = np.random.default_rng([seed, clique])
+        part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (self.n_rows, n_draws)), axis=1)
+        return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)
+
+    # ---- tables ----
+
+    def _axes(self, v: int) -> tuple[list[int], list[int]]:
+        """Return the axes of a family whose variables are evidence in all rows, and the other ones."""
+        free = set(self.free)
+        family = self.families[v]
+        known = [axis for axis, u in enumerate(family) if u not in free]
+        return known, [axis for axis, u in enumerate(family) if u in free]
+
+    def _index(self, v: int, table: np.ndarray, rows: slice) -> np.ndarray:
+        """Return the table of a family for each row by what all rows know, (rows, states of the others...)."""
+        known, others = self._axes(v)
+        if not known:
+            return table[None]
+        codes = tuple(self.codes[self.families[v][axis], rows] for axis in known)
+        return table.transpose(known + others)[codes]
+
+    def _spread(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
+        """Return a view of a table (rows, states of `scope`...) that broadcasts against the clique's tables."""
+        axes = sorted(range(len(scope)), key=lambda axis: -self.tree.rank[scope[axis]])
+        held = set(scope)
+        shape = [self.tree.cards[k] if k in held else 1 for k in self.tree.plan.cliques[clique]]
+        return table.transpose(0, *(axis + 1 for axis in axes)).reshape(len(table), *shape)
+
+    def _sum(self, clique: int, belief: np.ndarray, scope: Sequence[int]) -> np.ndarray:
+        """Sum over all but some variables of a clique, axes in its order."""
+        axes = tuple(axis + 1 for axis, k in enumerate(self.tree.plan.cliques[clique]) if k not in set(scope))
+        return belief.sum(axis=axes) if axes else belief
+
+    def _marginal(self, clique: int, belief: np.ndarray, v: int) -> np.ndarray:
+        """Return the distribution of what of a family may be missing, (rows, states), axes in the family's order."""
+        scope = self._scopes[v]
+        order = sorted(range(len(scope)), key=lambda axis: -self.tree.rank[scope[axis]])
+        marginal = self._sum(clique, belief, scope)
+        return marginal.transpose(0, *(1 + order.index(axis) for axis in range(len(scope)))).reshape(len(belief), -1)
+
+    def _count(self, v: int, marginal: np.ndarray, rows: slice, weights: np.ndarray) -> np.ndarray:
+        """Sum the distributions of a family's cells over rows."""
+        known, others = self._axes(v)
+        sizes = [self.cards[u] for u in self.families[v]]
+        weighted = marginal * weights[rows, None]
+        if not known:
+            counts = weighted.sum(axis=0)
+        else:
+            codes = [self.codes[self.families[v][axis], rows].astype(np.int64) for axis in known]
+            at = np.ravel_multi_index(codes, [sizes[axis] for axis in known])
+            n = prod(sizes[axis] for axis in known)
+            # counts of no rows are integers
+            counts = np.stack([np.bincount(at, column, n).astype(float) for column in weighted.T], axis=1)
+        order = known + others
+        return counts.reshape([sizes[axis] for axis in order]).transpose(np.argsort(order))
