@@ -25,17 +25,11 @@ from pgmx.models.bayesian.incomplete_rows import IncompleteRows
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
-<<<<<<< HEAD
 from pgmx.scores.binding.incomplete import IncompleteScoring
-from pgmx.scores.binding.resolve import resolve_scoring
-from pgmx.scores.binding.scoring import Scoring, send_scoring
-from pgmx.scores.gains import ROW_MEMORY, CachedSources
-=======
 from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.gains import ROW_MEMORY, cache_rows
->>>>>>> 47b9a54 (Floats that look like codes of states are told by all learners, and CSV files of other separators are recognised)
+from pgmx.scores.gains import ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
