@@ -127,7 +127,7 @@ ORDER = {
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": ["cholesky linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
-    "pgmx/models/mixed": ["fitting parameters rows", "parts queries", "network"],
+    "pgmx/models/mixed": ["fitting parameters rows", "parts predictions", "queries", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",
         "companion graph rolling",
