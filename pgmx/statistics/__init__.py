@@ -3,6 +3,8 @@
 - `counts`: marginal and pairwise counts of a coded table
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
+- `cholesky`: Cholesky factors, dense or sparse
+- `components`: connected components of symmetric matrices
 - `lagged`: predictors and targets of series with lags, and their cross-products
 - `ranks`: rank correlations and marginal transforms
 - `gaussian`: correlation matrices of tables of numbers

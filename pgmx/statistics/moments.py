@@ -160,7 +160,8 @@ def _compute_block(rows: np.ndarray, weights: np.ndarray | None) -> Moments:
         centred *= np.sqrt(weights)[:, None]
     moments.mean = first + rest
     moments.cross = centred.T @ centred
-    moments.cross -= np.outer(rest, rest) * moments.n
+    for block in list_blocks(len(rest)):
+        moments.cross[block] -= np.outer(rest[block], rest) * moments.n
     return moments
 
 

@@ -35,7 +35,7 @@ WRAPPED = (
         ("start", "start_from", "restart", "_restart_safely"),
     ),
     ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
-    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_log_determinant",)),
+    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_root_pivots",)),
     ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
     ("network (model_)", "pgmx.estimators.gaussian.results", None, ("network_of",)),
 )

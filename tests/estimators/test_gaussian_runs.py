@@ -6,7 +6,10 @@ from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers.gaussian_tables import check_result, every_leaf, fit_hard, random_rows
+from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
+from pgmx.estimators.gaussian import estimate
+from pgmx.models.gaussian import network
 from pgmx.parallel.arrays import SENT_AS_ARRAYS
 
 ROWS = random_rows(40, 100, seed=1)
@@ -201,3 +204,13 @@ def test_columns_on_a_cluster_from_mapped_files(client, solver, tmp_path, monkey
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1e-6 * np.abs(expected[0]).max())
     assert not list(tmp_path.glob("pgmx-*"))
+
+
+def test_the_graph_of_a_proved_solution_needs_no_second_factor(monkeypatch):
+    rows = gaussian_chain_network(12, 0.5).simulate(300, random_state=2)
+    expected = GraphicalLasso(lam=0.1).fit(rows)
+    for place in (estimate, network):
+        monkeypatch.setattr(place, "Blocks", lambda matrix: pytest.fail("a matrix was factorised"))
+    learner = GraphicalLasso(lam=0.1).fit(rows)
+    assert dict(learner.graph_.edges) == dict(expected.graph_.edges)
+    assert learner.model_.estimated_by == "penalised"

@@ -45,7 +45,6 @@ RESULTS = {
         "StructuralSeries",
         "EdgeDifferences",
         "EliminationPlan",
-        "FewValuesWarning",
         "Frame",
         "GaussianSample",
         "GaussianScore",

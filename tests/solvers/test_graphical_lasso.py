@@ -12,8 +12,10 @@ from sklearn.covariance import graphical_lasso as foreign
 from helpers.correlation_matrices import correlation
 from helpers.examples import examples
 from oracles import graphical_lasso as oracle
+from pgmx.solvers.gaussian.glasso import dual_ascent
 from pgmx.solvers.gaussian.glasso.certificate import graphical_lasso_certificate
 from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.statistics import cholesky
 
 
 def solve(R, lam, **options):
@@ -169,3 +171,23 @@ def test_out_of_time_and_out_of_sweeps():
 def test_refused(R, lams, words):
     with pytest.raises(ValueError, match=words):
         graphical_lasso_path(R, lams)
+
+
+def test_sparse_factors_certify_what_dense_ones_do(monkeypatch):
+    R = correlation(40, 200, 5)
+    lams = np.abs(R - np.eye(40)).max() * np.array([0.9, 0.6, 0.4])
+    dense = list(graphical_lasso_path(R, lams, tol=1e-8))
+    monkeypatch.setattr(cholesky, "SPARSE_FROM", 2)
+    monkeypatch.setattr(cholesky, "SPARSE_ROW", 40)
+    seen = []
+    monkeypatch.setattr(
+        dual_ascent, "factorise_sparsely", lambda matrix: seen.append(matrix) or cholesky.factorise_sparsely(matrix)
+    )
+    for found, expected in zip(graphical_lasso_path(R, lams, tol=1e-8), dense, strict=True):
+        assert np.array_equal(found.precision.toarray(), expected.precision.toarray())
+        assert found.objective == pytest.approx(expected.objective, rel=1e-13)
+        theta = found.precision.toarray()
+        roots = np.sqrt(theta.diagonal())
+        smallest = np.linalg.eigvalsh(theta / np.outer(roots, roots))[0]
+        assert smallest <= found.least_pivot <= 1.0  # a pivot is never below the smallest eigenvalue
+    assert seen

@@ -9,14 +9,16 @@ from scipy.sparse import csc_array, csr_array
 
 from pgmx.models import GaussianMarkovNetwork
 from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
+from pgmx.models.gaussian.network import make_definite_network
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics import GaussianSample
 
 #: Partial correlations up to this size are rounding, not edges.
 LEAST_PARTIAL = 1e-10
 
-#: Least share of a variable's precision that the others must leave.
-LEAST_PIVOT = 1e-13
+#: Least share of a variable's precision that the others must leave; and the one from which a solver's word is enough,
+#: for what rounding takes away from a precision is far less.
+LEAST_PIVOT, CERTAIN_PIVOT = 1e-13, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,7 @@ class GaussianEstimate:
     violation: float  # the largest excess over a constraint
     stopped_by: str
     n_iter: int  # the most of any column
+    least_pivot: float = 0.0  # of the Cholesky factor of the precision scaled to unit diagonal; 0 where not known
 
     @property
     def converged(self) -> bool:
@@ -68,13 +71,17 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
     """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
-    if estimate.precision is not None and not refit and is_positive_definite(estimate.precision):
+    if estimate.precision is not None and not refit and _has_definite_precision(estimate):
         return estimate.precision, "penalised"
     likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows)
     how = "maximum likelihood"
     if likelihood.regularised > 0:
         how += f" of correlations shrunk by {likelihood.regularised:.3g}"
     return likelihood.precision, how
+
+
+def _has_definite_precision(estimate: GaussianEstimate) -> bool:
+    return estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(estimate.precision)
 
 
 def is_positive_definite(precision: csr_array) -> bool:
@@ -98,7 +105,9 @@ def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool
     """Return the network of an estimate."""
     precision, how = choose_precision(sample, estimate, refit)
     mean, scale = get_units(sample)
-    return GaussianMarkovNetwork.from_precision(
+    is_certain = precision is estimate.precision and estimate.least_pivot > CERTAIN_PIVOT
+    make = make_definite_network if is_certain else GaussianMarkovNetwork.from_precision
+    return make(
         sample.names,
         precision,
         mean=mean,

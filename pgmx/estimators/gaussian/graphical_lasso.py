@@ -299,4 +299,5 @@ class GraphicalLasso(GaussianLearner):
             violation=0.0,
             stopped_by=self._stop_reason(solution.converged, solution.n_iter >= self.max_iter, run),
             n_iter=solution.n_iter,
+            least_pivot=solution.least_pivot,
         )

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-from pgmx.models.gaussian.cholesky import Factor, factorise
+from pgmx.statistics.cholesky import Factor, factorise
+from pgmx.statistics.components import find_components
 
 #: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
 DENSE_UP_TO = 2048
@@ -24,9 +24,7 @@ class Blocks:
 
     def __init__(self, matrix: csr_array) -> None:
         self.matrix = matrix
-        self.factors: list[tuple[np.ndarray, Factor]] = [
-            (ids, factorise(block)) for ids, block in _split_components(matrix)
-        ]
+        self.factors: list[tuple[np.ndarray, Factor]] = [(ids, factorise(block)) for ids, block in _split(matrix)]
 
     @property
     def least_pivot(self) -> float:
@@ -64,18 +62,17 @@ def _count_rows(matrix: csr_array) -> int:
     return len(matrix.indptr) - 1
 
 
-def _split_components(matrix: csr_array) -> Iterator[tuple[np.ndarray, csr_array]]:
+def _split(matrix: csr_array) -> Iterator[tuple[np.ndarray, csr_array]]:
     """Yield (positions, block) of each connected component of two variables or more."""
-    count, labels = connected_components(matrix, directed=False)
-    if count == 1 and len(labels) > 1:
-        yield np.arange(len(labels)), matrix
+    members, alone = find_components(matrix)
+    if len(members) == 1 and not len(alone):
+        yield members[0], matrix
         return
-    order = np.argsort(labels, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=count))]).tolist()
+    order = np.concatenate([alone[:0], *members])
+    bounds = np.cumsum([0, *map(len, members)]).tolist()
     sorted_matrix = matrix[order][:, order]
-    for start, stop in pairwise(bounds):
-        if stop - start > 1:
-            yield order[start:stop], sorted_matrix[start:stop, start:stop]
+    for nodes, (start, stop) in zip(members, pairwise(bounds), strict=True):
+        yield nodes, sorted_matrix[start:stop, start:stop]
 
 
 def scale_to_unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:

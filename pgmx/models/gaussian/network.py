@@ -18,10 +18,10 @@ from pgmx.models.gaussian.checks import (
     explain_not_positive,
     split_covariance,
 )
-from pgmx.models.gaussian.cholesky import invert_lower
 from pgmx.models.gaussian.queries import GaussianQueries
 from pgmx.models.names import check_names
 from pgmx.statistics import MarginalTransforms
+from pgmx.statistics.cholesky import invert_lower
 
 
 class GaussianMarkovNetwork(GaussianQueries):
@@ -144,6 +144,34 @@ class GaussianMarkovNetwork(GaussianQueries):
             If names occur twice, shapes disagree, a number is not finite, a scale not positive, or the precision not
             symmetric or not positive definite; the message holds the smallest eigenvalue.
         """
+        network = cls._from_definite(
+            names,
+            precision,
+            mean=mean,
+            scale=scale,
+            transforms=transforms,
+            estimated_by=estimated_by,
+            n_samples=n_samples,
+        )
+        try:
+            network._cache["blocks"] = Blocks(network._scaled)
+        except LinAlgError:
+            raise ValueError(explain_not_positive(network._scaled, "precision")) from None
+        return network
+
+    @classmethod
+    def _from_definite(
+        cls,
+        names: Sequence[Hashable],
+        precision: ArrayLike | sparray | spmatrix,
+        *,
+        mean: ArrayLike | None,
+        scale: ArrayLike | None,
+        transforms: MarginalTransforms | None,
+        estimated_by: str,
+        n_samples: float | None,
+    ) -> Self:
+        """Make a network of a precision that is known to be positive definite: it is factorised when that is needed."""
         names = check_names(names)
         matrix = check_precision(precision, names)
         network = cls()
@@ -156,10 +184,6 @@ class GaussianMarkovNetwork(GaussianQueries):
             raise ValueError(f"there must be one transform for each of {len(names)} names, got {transforms.n_columns}")
         network._transforms = transforms
         network.estimated_by, network.n_samples = str(estimated_by), None if n_samples is None else float(n_samples)
-        try:
-            network._cache["blocks"] = Blocks(network._scaled)
-        except LinAlgError:
-            raise ValueError(explain_not_positive(network._scaled, "precision")) from None
         network._add_graph()
         return network
 
@@ -379,3 +403,8 @@ class GaussianMarkovNetwork(GaussianQueries):
             estimated_by=self.estimated_by,
             n_samples=self.n_samples,
         )
+
+
+def make_definite_network(names: Sequence[Hashable], precision: csr_array, **options: Any) -> GaussianMarkovNetwork:
+    """Return `GaussianMarkovNetwork.from_precision` of a solver's precision, which is known to be positive definite."""
+    return GaussianMarkovNetwork._from_definite(names, precision, **options)

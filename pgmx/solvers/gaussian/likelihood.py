@@ -5,10 +5,10 @@ from math import sqrt
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from pgmx._ext._gram_lasso import ColumnAscent
 from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
+from pgmx.statistics.components import assemble_blocks, find_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
 #: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
@@ -105,7 +105,8 @@ def fit_maximum_likelihood(
 ) -> MaximumLikelihood:
     """Do the work of `maximum_likelihood_precision`, with the matrix of one component of the graph at a time."""
     graph = _make_adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), correlations.n_columns)
-    components = split_components(graph)
+    components, alone = find_components(graph)
+    p, diagonal = correlations.n_columns, 1.0 / correlations.diagonal
     share, least = 0.0, min(1.0, 1.0 / sqrt(n_rows)) if n_rows else SHRINKAGE
     for _ in range(HALVINGS + 1):
         fits = []
@@ -115,43 +116,16 @@ def fit_maximum_likelihood(
                 break
             fits.append(fit)
         else:
-            precision = _assemble(correlations.diagonal, components, [precision for precision, _ in fits])
+            blocks = [(block.indptr, block.indices, block.data) for block, _ in fits]
+            precision = assemble_blocks(p, components, blocks, alone, diagonal[alone])
             return MaximumLikelihood(precision, share, True, max((n_iter for _, n_iter in fits), default=0))
         share = share + 0.5 * (1.0 - share) if share else least
-    return MaximumLikelihood(_assemble(correlations.diagonal, [], []), 1.0, False, 0)
-
-
-def split_components(graph: sparse.csr_array) -> list[np.ndarray]:
-    """Return the variables of each component of two or more."""
-    labels = connected_components(graph, directed=False)[1]
-    sizes = np.bincount(labels)
-    groups = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
-    return [nodes for nodes in groups if len(nodes) > 1]
+    return MaximumLikelihood(assemble_blocks(p, [], [], np.arange(p), diagonal), 1.0, False, 0)
 
 
 def shrink(R: np.ndarray, share: float) -> np.ndarray:
     """Return (1 - t) R + t D of the diagonal D of R."""
     return (1.0 - share) * R + share * np.diag(R.diagonal()) if share else R
-
-
-def _assemble(
-    diagonal: np.ndarray, components: list[np.ndarray], precisions: list[sparse.csr_array]
-) -> sparse.csr_array:
-    """Put the precisions of components into one matrix; other variables have the inverse of their diagonal."""
-    p = len(diagonal)
-    if components and len(components[0]) == p:
-        return precisions[0]
-    alone = np.setdiff1d(np.arange(p), np.concatenate([np.zeros(0, dtype=np.int64), *components]))
-    rows: list[np.ndarray] = [alone]
-    columns: list[np.ndarray] = [alone]
-    values: list[np.ndarray] = [1.0 / diagonal[alone]]
-    for nodes, precision in zip(components, precisions, strict=True):
-        entries = precision.tocoo()
-        rows.append(nodes[entries.row])
-        columns.append(nodes[entries.col])
-        values.append(entries.data)
-    places = (np.concatenate(rows), np.concatenate(columns))
-    return sparse.csr_array((np.concatenate(values), places), shape=(p, p))
 
 
 def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:

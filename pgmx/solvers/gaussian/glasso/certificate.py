@@ -19,8 +19,14 @@ NEAR = 0.5
 
 def compute_log_determinant(matrix: np.ndarray, *, overwrite: bool = False) -> float | None:
     """Return the log determinant, None where not positive definite; `overwrite` destroys the upper triangle."""
+    roots = compute_root_pivots(matrix, overwrite=overwrite)
+    return None if roots is None else 2.0 * float(np.log(roots).sum())
+
+
+def compute_root_pivots(matrix: np.ndarray, *, overwrite: bool = False) -> np.ndarray | None:
+    """Return the diagonal of the Cholesky factor; as `compute_log_determinant`."""
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=int(overwrite))
-    return None if failed else 2.0 * float(np.log(factor.diagonal()).sum())
+    return None if failed else factor.diagonal().copy()
 
 
 def invert(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:

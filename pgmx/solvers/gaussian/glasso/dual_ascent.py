@@ -31,8 +31,10 @@ from pgmx.solvers.gaussian.glasso.certificate import (
     compute_gap,
     compute_gap_bound,
     compute_log_determinant,
+    compute_root_pivots,
     find_box_shrinkage,
 )
+from pgmx.statistics.cholesky import factorise_sparsely, is_sparse
 
 #: Columns of a sweep are solved to the first share of the root mean square change of the sweep before, but to no less
 #: than the second share of the tolerance.
@@ -62,9 +64,9 @@ WORSE = 1e-10
 class DualAscent:
     r"""Block ascent on log det W over :math:`|W - R| \le \lambda` for the component of `nodes`.
 
-    `objective` and `gap` are those last certified, `gap` the component's share of the whole; `connected` says whether
-    the edges of Θ join all variables, as in the solution, or those missing are of rounding size; `n_iter` counts
-    sweeps.
+    `objective` and `gap` are those last certified, `gap` the component's share of the whole; `least_pivot` is that of Θ
+    scaled to unit diagonal, 0 where not known; `connected` says whether the edges of Θ join all variables, as in the
+    solution, or those missing are of rounding size; `n_iter` counts sweeps.
     """
 
     def __init__(self, R: np.ndarray, nodes: np.ndarray):
@@ -79,7 +81,7 @@ class DualAscent:
         self.connected = False
         self._safe = False
         self._apart = inf
-        self.objective, self.gap, self.converged, self.n_iter = inf, inf, False, 0
+        self.objective, self.gap, self.converged, self.n_iter, self.least_pivot = inf, inf, False, 0, 0.0
 
     # ---- starts ----
 
@@ -125,7 +127,7 @@ class DualAscent:
     def _reset(self, lam: float, safe: bool) -> None:
         self._lam, self._safe = lam, safe
         self._slack = (FINE if safe else COARSE) * lam
-        self.objective, self.gap, self.converged, self.n_iter = inf, inf, False, 0
+        self.objective, self.gap, self.converged, self.n_iter, self.least_pivot = inf, inf, False, 0, 0.0
 
     def _restart_safely(self) -> None:
         """Restart where W is certainly positive definite."""
@@ -175,9 +177,9 @@ class DualAscent:
 
     def _certify(self) -> bool:
         """Set objective and gap; return whether W was found positive definite."""
-        trace, size, _ = self._ascent.precision(self._dense)
+        trace, size, n_entries = self._ascent.precision(self._dense)
         slack, squares, self._apart = self._ascent.residual(self._lam, self._dense)
-        logdet = compute_log_determinant(self._dense, overwrite=True)
+        logdet = self._factorise(n_entries)
         self._share, self._scale, self._bare = 1.0, 1.0, False
         bare = float(np.log(self._R.diagonal()).sum()) + len(self.nodes)
         self.objective = inf if logdet is None else -logdet + trace + self._lam * size
@@ -187,11 +189,25 @@ class DualAscent:
         elif (distance := sqrt(squares)) < NEAR:
             self.gap = slack + compute_gap_bound(distance)
             return True
+        self.least_pivot = 0.0
         theta = self._precision()
         W = np.array(self._ascent.dual)
         gap = compute_gap(self._R, self._lam, theta, W)
         self.gap = compute_clipped_gap(self._R, self._lam, theta, W) if gap is None else gap
         return gap is not None
+
+    def _factorise(self, n_entries: int) -> float | None:
+        """Return log det Θ as `precision` wrote it, None where not positive definite; set `least_pivot`."""
+        diagonal, roots = self._dense.diagonal().copy(), None
+        if is_sparse(len(diagonal), n_entries + len(diagonal)):
+            arrays = self._ascent.triplets(1.0, self._dense)
+            factor = factorise_sparsely(sparse.csr_array(arrays[::-1], shape=self._R.shape))
+            if factor is not None and (factor.pivots > 0).all():
+                roots = np.sqrt(factor.pivots)
+        if roots is None:
+            roots = compute_root_pivots(self._dense, overwrite=True)
+        self.least_pivot = 0.0 if roots is None else float((roots**2 / diagonal).min())
+        return None if roots is None else 2.0 * float(np.log(roots).sum())
 
     def _towards_diagonal(self, bare: float) -> float:
         """Move Θ towards its diagonal while F falls, with the best scale, or to the inverse diagonal of R; return F."""

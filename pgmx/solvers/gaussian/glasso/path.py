@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +14,7 @@ from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
 from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, compute_objective, solve_without_penalty
+from pgmx.statistics.components import assemble_blocks, list_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
 #: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
@@ -183,18 +183,15 @@ class GraphicalLassoPath:
         lam, precision = self._last
         blocks, p = list(self._blocks.values()), self._p
         parts = [block.coefficients for block in blocks]
-        rows = [np.repeat(block.nodes, np.diff(indptr)) for block, (indptr, _, _) in zip(blocks, parts, strict=True)]
-        places = [block.nodes[indices] for block, (_, indices, _) in zip(blocks, parts, strict=True)]
-        values = _join([values for _, _, values in parts])
-        order = np.argsort(_join(rows, np.int64), kind="stable")
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(_join(rows, np.int64), minlength=p))))
-        columns = sparse.csr_array((values[order], _join(places, np.int64)[order], indptr), shape=(p, p))
+        nobody = np.zeros(0, dtype=np.int64)
+        columns = assemble_blocks(p, [block.nodes for block in blocks], parts, nobody, np.zeros(0))
         safe = np.array([block.safe for block in blocks], dtype=bool)
-        return GraphicalLassoState(lam, _join([block.dual.ravel() for block in blocks]), safe, columns, precision)
+        dual = np.concatenate([np.zeros(0), *(block.dual.ravel() for block in blocks)])
+        return GraphicalLassoState(lam, dual, safe, columns, precision)
 
     def restore(self, state: GraphicalLassoState) -> None:
         """Go on from a state of the same path, to the last bit; ValueError where it can be none."""
-        members, _ = self._find_components(state.lam)
+        members, _ = list_components(self._correlations.find_components(state.lam))
         sizes = [len(nodes) ** 2 for nodes in members]
         if (len(state.dual), len(state.safe)) != (sum(sizes), len(members)):
             raise ValueError("another number of components than the correlations have")
@@ -213,21 +210,13 @@ class GraphicalLassoPath:
             raise ValueError("coefficients of variables without neighbours")
         self._keep(state.lam, blocks, state.precision)
 
-    def _find_components(self, lam: float) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the components of |R_ij| > λ with two variables or more, and the other variables."""
-        labels = self._correlations.find_components(lam)
-        counts = np.bincount(labels, minlength=len(labels))
-        order = np.argsort(labels, kind="stable")
-        groups = np.split(order, np.cumsum(counts[counts > 0])[:-1])
-        return [nodes for nodes in groups if len(nodes) > 1], np.flatnonzero(counts[labels] == 1)
-
     def _select(self, nodes: np.ndarray, lam: float) -> np.ndarray:
         """Return the matrix of a component."""
         matrix = self._correlations.select(nodes)
         return matrix + lam * np.eye(len(nodes)) if self._penalize_diagonal else matrix
 
     def _solve(self, lam: float) -> GraphicalLassoSolution:
-        members, alone = self._find_components(lam)
+        members, alone = list_components(self._correlations.find_components(lam))
         blocks = [self._start_block(nodes, lam) for nodes in members]
         diagonal = self._correlations.diagonal[alone] + lam * self._penalize_diagonal
         base = float(np.log(diagonal).sum()) + len(alone)
@@ -240,7 +229,8 @@ class GraphicalLassoPath:
             if gap <= allowed or self._is_over() or not all(block.converged for block in blocks):
                 break
             tol *= 0.5 * allowed / gap
-        precision = self._assemble(blocks, alone, 1.0 / diagonal)
+        parts = [block.triplets() for block in blocks]
+        precision = assemble_blocks(self._p, members, parts, alone, 1.0 / diagonal)
         self._keep(lam, blocks, precision)
         return GraphicalLassoSolution(
             lam=lam,
@@ -250,6 +240,7 @@ class GraphicalLassoPath:
             converged=bool(gap <= allowed and all(block.connected for block in blocks)),
             n_iter=max((block.n_iter for block in blocks), default=0),
             n_components=len(blocks) + len(alone),
+            least_pivot=min((block.least_pivot for block in blocks), default=1.0),
         )
 
     def _is_over(self) -> bool:
@@ -310,20 +301,6 @@ class GraphicalLassoPath:
             for block in blocks:  # one more sweep, and the certificate
                 solve(block)
 
-    def _assemble(self, blocks: list[DualAscent], alone: np.ndarray, diagonal: np.ndarray) -> sparse.csr_array:
-        p = self._p
-        if len(blocks) == 1 and not len(alone):
-            indptr, indices, values = blocks[0].triplets()
-            return sparse.csr_array((values, indices, indptr), shape=(p, p))
-        rows, columns, entries = [alone], [alone], [diagonal]
-        for block in blocks:
-            indptr, indices, values = block.triplets()
-            rows.append(np.repeat(block.nodes, np.diff(indptr)))
-            columns.append(block.nodes[indices])
-            entries.append(values)
-        places = (np.concatenate(rows), np.concatenate(columns))
-        return sparse.csr_array((np.concatenate(entries), places), shape=(p, p))
-
     def _keep(self, lam: float, blocks: list[DualAscent], precision: sparse.csr_array) -> None:
         self._blocks = {block.nodes.tobytes(): block for block in blocks}
         self._owners[:] = -1
@@ -364,7 +341,3 @@ class GraphicalLassoPath:
         if best.lam == lam:
             gap = min(gap, best.dual_gap)
         return replace(best, lam=lam, objective=objective, dual_gap=gap, converged=False, n_iter=sweeps)
-
-
-def _join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:
-    return np.concatenate([np.zeros(0, dtype=dtype), *parts])

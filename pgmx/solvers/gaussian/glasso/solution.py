@@ -21,6 +21,7 @@ class GraphicalLassoSolution:
     converged: bool
     n_iter: int  # sweeps over the variables, of the component that took most
     n_components: int  # of the graph of |R_ij| > λ, each solved separately
+    least_pivot: float = 0.0  # of the Cholesky factor of Θ scaled to unit diagonal; 0 where not known
 
 
 def solve_without_penalty(R: np.ndarray, tol: float) -> GraphicalLassoSolution | None:
