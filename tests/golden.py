@@ -65,6 +65,9 @@ def parameters_of(model):
     for cpd in model.cpds:
         if hasattr(cpd, "get_values"):
             entries[str(cpd.variable)] = f"{cpd.variables} {digest(cpd.get_values())}"
+        elif hasattr(cpd, "coefficients"):
+            parents = (*cpd.discrete_parents, *cpd.continuous_parents)
+            entries[str(cpd.variable)] = f"{parents} {digest(cpd.coefficients)} {digest(cpd.std)}"
         else:
             entries[str(cpd.variable)] = f"{cpd.evidence} {digest(np.asarray(cpd.beta, dtype=float))} {cpd.std}"
     return entries

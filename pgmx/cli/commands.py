@@ -239,27 +239,36 @@ def compare(reference, other, **options):
 )
 @shared.file_option("--evidence", "Observed variables: a file in the evidence format of UAI (.evid).")
 @click.option(
+    "--given", metavar="NAME=VALUE", multiple=True, help="An observed variable and its state or number; repeatable."
+)
+@click.option(
     "--method",
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not.",
+    help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not. With floats "
+    "auto, exact or weighting.",
 )
 @shared.file_option("--out", "Write the answer into this file instead of printing it.")
 def infer(model, **options):
-    """Answer a question about a discrete network, in the format of the UAI competitions.
+    """Answer a question about a network, in the format of the UAI competitions.
 
     MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif or
-    .xmlbif for a Bayesian network) or the name of a bundled network. Variables and states are numbered from 0, in the
-    order of the file.
+    .xmlbif for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of a bundled
+    network. Variables and states are numbered from 0, in the order of the file.
 
     Printed are the task, and in the next line for PR one number; for MAR the number of variables, and for each the
     number of its states and their probabilities; for MAP the number of variables and the state of each. An approximate
     answer is announced on standard error, with its error.
 
+    Variables that hold floats have the number itself in place of a state, in the evidence and in the answer to MAP,
+    which is for networks of floats or of states alone; for MAR a 0, the mean and the standard deviation; and PR is then
+    the logarithm of a density.
+
     \b
     Examples:
       pgmx infer grid.uai --evidence grid.evid --task PR
+      pgmx infer iris.json --given petal_length=1.4 --task MAR
       pgmx infer alarm --task MAR --out alarm.MAR
     """  # noqa: D301 (as above)
     with user_errors():

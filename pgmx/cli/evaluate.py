@@ -257,7 +257,10 @@ def _likelihood(network, table, missing: str):
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
     from pgmx.metrics import held_out_log_likelihood
+    from pgmx.models import ConditionalGaussianNetwork
 
+    if isinstance(network, ConditionalGaussianNetwork):
+        return held_out_log_likelihood(network, table, missing="error" if missing == "error" else "drop")
     if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
         return None
     if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(table, "float_columns"):

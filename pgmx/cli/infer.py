@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pgmx.checks import join_names
 from pgmx.cli.inputs.networks import read_network
 from pgmx.cli.inputs.paths import check_writable
 
+if TYPE_CHECKING:
+    import networkx as nx
 
-def infer(model: str, *, evidence: Path | None, task: str, method: str, out: Path | None) -> None:
-    """Answer one question about a discrete network and print the answer, or write it."""
-    from pgmx.inference import log_partition, map_assignment, marginals
-    from pgmx.models.evidence import read_evidence_codes
+    from pgmx.models import ConditionalGaussianNetwork
 
+
+def infer(model: str, *, evidence: Path | None, given: Sequence[str], task: str, method: str, out: Path | None) -> None:
+    """Answer one question about a network and print the answer, or write it."""
     if out is not None:
         check_writable(out, "--out")
-    network = _read_factors(model)
-    cards = network.cardinalities.tolist()
-    codes: dict[Any, Any] = {} if evidence is None else read_evidence_codes(evidence, cards)
-    if task == "PR":
-        answer = f"{log_partition(network, codes, method=method) / log(10):.12g}"
-    elif task == "MAP":
-        best = {**map_assignment(network, codes, method=method), **codes}
-        answer = " ".join(map(str, [len(cards), *(best[v] for v in range(len(cards)))]))
+    network = read_network(model)
+    mixed = _read_mixed(network)
+    if mixed is None:
+        answer = _ask_factors(_read_factors(network, model), network, evidence, given, task, method)
     else:
-        beliefs = marginals(network, codes, method=method)
-        words: list[Any] = [len(cards)]
-        for v, card in enumerate(cards):
-            shares = [float(codes[v] == k) for k in range(card)] if v in codes else beliefs.array(v).tolist()
-            words += [card, *(f"{share:.10g}" for share in shares)]
-        answer = " ".join(map(str, words))
+        answer = _ask_mixed(mixed, evidence, given, task, method)
     if out is None:
         click.echo(f"{task}\n{answer}")
         return
@@ -43,18 +38,177 @@ def infer(model: str, *, evidence: Path | None, task: str, method: str, out: Pat
         part.write_text(f"{task}\n{answer}\n", encoding="ascii")
 
 
-def _read_factors(text: str) -> Any:
+# ---- networks of states ----
+
+
+def _ask_factors(
+    factors: Any, network: nx.Graph, evidence: Path | None, given: Sequence[str], task: str, method: str
+) -> str:
+    """Return the answer about a network as factors in logarithms, variables and states by number."""
+    from pgmx.inference import log_partition, map_assignment, marginals
+    from pgmx.models.evidence import read_evidence_codes
+
+    cards = factors.cardinalities.tolist()
+    codes: dict[Any, Any] = {} if evidence is None else read_evidence_codes(evidence, cards)
+    names, states = _list_states(network)
+    for v, word in _split_given(given, names, codes):
+        codes[v] = _find_code(word, names[v], states[v])
+    if task == "PR":
+        return f"{log_partition(factors, codes, method=method) / log(10):.12g}"
+    if task == "MAP":
+        best = {**map_assignment(factors, codes, method=method), **codes}
+        return " ".join(map(str, [len(cards), *(best[v] for v in range(len(cards)))]))
+    beliefs = marginals(factors, codes, method=method)
+    words: list[Any] = [len(cards)]
+    for v, card in enumerate(cards):
+        shares = [float(codes[v] == k) for k in range(card)] if v in codes else beliefs.array(v).tolist()
+        words += [card, *(f"{share:.10g}" for share in shares)]
+    return " ".join(map(str, words))
+
+
+def _read_factors(network: nx.Graph, text: str) -> Any:
     """Return a network as factors in logarithms, variables and states by number."""
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
     import pgmx.inference
     from pgmx.inference.networks.bayesian import BayesianArrays
 
-    network = read_network(text)
     if hasattr(network, "potentials"):
         return network.potentials
     if isinstance(network, DiscreteMarkovNetwork):
         return pgmx.inference.read_network(network).factors
     if isinstance(network, DiscreteBayesianNetwork):
         return BayesianArrays.from_model(network).normalise().to_factors()
-    raise ValueError(f"{text} holds a {type(network).__name__}: infer takes a discrete network with its parameters")
+    raise ValueError(
+        f"{text} holds a {type(network).__name__}: infer takes a network with its parameters, discrete, linear "
+        "Gaussian, or of both"
+    )
+
+
+def _list_states(network: Any) -> tuple[list, list]:
+    """Return the names of a discrete network and their states."""
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    from pgmx.inference.networks.bayesian import BayesianArrays
+    from pgmx.inference.networks.factors import read_tables
+
+    if isinstance(network, DiscreteBayesianNetwork):
+        return list(BayesianArrays.from_model(network).names), list(BayesianArrays.from_model(network).states)
+    tables = read_tables(network)
+    return list(tables.names), list(tables.states)
+
+
+# ---- networks with floats ----
+
+
+def _read_mixed(network: Any) -> ConditionalGaussianNetwork | None:
+    """Return a network that has floats as one that answers questions, None for any other."""
+    from pgmpy.models import LinearGaussianBayesianNetwork
+
+    from pgmx.models import ConditionalGaussianNetwork
+
+    if isinstance(network, ConditionalGaussianNetwork):
+        return network
+    if hasattr(network, "sparse_precision"):
+        if network.transforms is not None:
+            raise ValueError("infer takes no network of transformed columns: ask its predict() and conditional()")
+        network = network.to_linear_gaussian_bn()
+    if isinstance(network, LinearGaussianBayesianNetwork):
+        return ConditionalGaussianNetwork.from_network(network)
+    return None
+
+
+def _ask_mixed(
+    network: ConditionalGaussianNetwork, evidence: Path | None, given: Sequence[str], task: str, method: str
+) -> str:
+    """Return the answer about a network with floats."""
+    if method not in ("auto", "exact", "weighting"):
+        raise ValueError(f"--method {method} is for discrete networks: networks with floats have exact and weighting")
+    names = list(network.names)
+    row = {} if evidence is None else _read_values(network, evidence)
+    place = {name: v for v, name in enumerate(names)}
+    for v, word in _split_given(given, names, [place[name] for name in row]):
+        row[names[v]] = _read_value(network, names[v], word)
+    if task == "PR":
+        return f"{float(network.log_evidence(row)[0]) / log(10):.12g}"
+    if task == "MAP":
+        if network.states:
+            raise ValueError(
+                "--task MAP is for networks of states, or of floats, alone: MAR has the distribution of each variable"
+            )
+        values = {**network.predict(row, method=method).iloc[0].to_dict(), **row}
+        return " ".join([str(len(names)), *(f"{values[name]:.10g}" for name in names)])
+    figures = network.predict_proba(row, method=method)
+    shares: dict[Any, list] = {name: [] for name in names}
+    for (name, _), value in figures.iloc[0].items():
+        shares[name].append(value)
+    words: list[Any] = [len(names)]
+    for name in names:
+        if name in network.states:
+            own = network.states[name]
+            cells = [float(state == row[name]) for state in own] if name in row else shares[name]
+            words += [len(own), *(f"{share:.10g}" for share in cells)]
+        else:
+            words += [0, *(f"{figure:.10g}" for figure in ((row[name], 0.0) if name in row else shares[name]))]
+    return " ".join(map(str, words))
+
+
+def _read_values(network: ConditionalGaussianNetwork, path: Path) -> dict:
+    """Return what a file of evidence says: a count, then variables by position, each with a code or a number."""
+    words, names = path.read_text(encoding="utf-8").split(), list(network.names)
+    if not words or not words[0].isdecimal() or len(words) != 1 + 2 * int(words[0]):
+        raise ValueError(f"{path} is no evidence: it must hold a count, and so many pairs of a variable and its value")
+    row = {}
+    for variable, value in zip(words[1::2], words[2::2], strict=True):
+        if not variable.isdecimal() or int(variable) >= len(names):
+            raise ValueError(f"{path} names the variable {variable!r:.60}: they are numbered 0..{len(names) - 1}")
+        name = names[int(variable)]
+        if name in row:
+            raise ValueError(f"{path} says twice what variable {variable} is")
+        own = network.states.get(name)
+        if own is None:
+            row[name] = _read_value(network, name, value)
+        elif value.isdecimal() and int(value) < len(own):
+            row[name] = own[int(value)]
+        else:
+            raise ValueError(
+                f"{path}: the states of variable {variable} are numbered 0..{len(own) - 1}, got {value!r:.60}"
+            )
+    return row
+
+
+def _read_value(network: ConditionalGaussianNetwork, name: Any, word: str) -> Any:
+    """Return a value of a variable that is given as text."""
+    own = network.states.get(name)
+    if own is not None:
+        return own[_find_code(word, name, own)]
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(f"{name!r} is a number, got {word!r:.60}") from None
+
+
+# ---- what is given by name ----
+
+
+def _split_given(given: Sequence[str], names: Sequence, known: Any) -> list[tuple[int, str]]:
+    """Return positions of variables and the texts of their values, of NAME=VALUE."""
+    pairs: dict[int, str] = {}
+    texts = [str(name) for name in names]
+    for word in given:
+        # A name may hold the sign itself: the longest that is a variable counts.
+        cuts = [at for at, mark in enumerate(word) if mark == "=" and word[:at] in texts]
+        if not cuts:
+            raise ValueError(f"--given {word}: write NAME=VALUE, of a variable among {join_names(names)}")
+        v = texts.index(word[: cuts[-1]])
+        if v in pairs or v in known:
+            raise ValueError(f"--given {word}: the value of {names[v]!r} is given twice")
+        pairs[v] = word[cuts[-1] + 1 :]
+    return list(pairs.items())
+
+
+def _find_code(word: str, name: Any, states: Sequence) -> int:
+    texts = [str(state) for state in states]
+    if word not in texts:
+        raise ValueError(f"{name!r} has the states {join_names(states)}, got {word!r:.60}")
+    return texts.index(word)

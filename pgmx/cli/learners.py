@@ -123,7 +123,8 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
     """Return the score in force where the user names none."""
     stem = "ll" if method in FORESTS else "bic"
-    return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else f"{stem}-cg"
+    of_both = "ll-cg" if method in FORESTS else "bic-clg"
+    return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else of_both
 
 
 def _plain(score: str) -> str:

@@ -63,6 +63,18 @@ def answer_lines(answer, how: str = "", width: int = 8) -> None:
         click.echo(f"  {state!s:<{wide}}  {before:>9.4f}{tail}")
 
 
+def prediction_lines(prediction, width: int = 8) -> None:
+    """Print what is predicted of a number before and after seeing another variable."""
+    value = prediction.value
+    shown = f"{value:.4g}" if isinstance(value, float) else value
+    condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {shown}"
+    line("query", f"{prediction.target}{condition}", width)
+    click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
+    rows = [("before", prediction.before)] + ([] if prediction.evidence is None else [("after", prediction.after)])
+    for name, figures in rows:
+        click.echo(f"  {name:<8}" + "".join(f"  {figure:>10.5g}" for figure in figures))
+
+
 def penalty_text(learner, select: str | None) -> str:
     """Return the penalty, also as a share of the least one without edges, and how it was chosen."""
     text = f"{learner.lam_:.6g}"

@@ -13,12 +13,14 @@
 - `pieces`: tables that arrive in pieces, or are larger than memory
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
+- `few_values`: columns of floats that look like codes of states
 - `bins`: numbers as ordered categories
 - `series`: time series as complete segments of numbers
 """
 
 from typing import TYPE_CHECKING, Any
 
+from pgmx.data.few_values import FewValuesWarning
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import read_table
 from pgmx.data.frame import Frame
@@ -34,6 +36,7 @@ __all__ = [
     "MISSING",
     "DiscreteTable",
     "Discretizer",
+    "FewValuesWarning",
     "Frame",
     "MemoryEstimate",
     "NumericTable",

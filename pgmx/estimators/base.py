@@ -18,7 +18,8 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions, valid
 from sklearn.utils.validation import check_array
 
 from pgmx.checks import caller_level
-from pgmx.data import DiscreteTable, encode, open_any, open_frame
+from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
+from pgmx.data.few_values import warn_of_few_values
 from pgmx.runs.run import Run
 
 with warnings.catch_warnings():
@@ -114,6 +115,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             )
         self._validate()
         opened = self._open(X)
+        if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
+            warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
         names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
         run = self._fit(opened, sample_weight)
         self._set_names(names)
@@ -151,6 +154,16 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     def _coding(self) -> str:
         """How missing cells are coded: those that are filled in later are marked."""
         return "pairwise" if self.missing == "em" else self.missing
+
+    def _holds_numbers(self, opened: Any) -> bool:
+        """Return whether floats of the rows would be taken for numbers; some may have been meant as states."""
+        return not isinstance(opened, DiscreteTable)
+
+    def _list_special_columns(self) -> set:
+        """Return the columns that an option sets apart, such as the times of a series."""
+        given = {name.split("__")[-1]: value for name, value in self.get_params().items()}
+        columns = {given.get(name) for name in ("time_column", "groups")}
+        return columns | set(given.get("exogenous_columns") or ())
 
     # ---- results ----
 

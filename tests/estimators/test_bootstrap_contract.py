@@ -10,12 +10,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.bootstraps import boot, same
 from helpers.learning_tables import dependent_frame, gaussian_frame
-from pgmx.data import open_table, write_table
+from pgmx.data import Discretizer, open_table, write_table
 from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch
 from pgmx.estimators.resampling.finished import pack_graphs, read_graphs
 from pgmx.graphs.consensus import make_marks
@@ -71,8 +70,7 @@ def test_grid_search_and_pipeline():
     grid = GridSearchCV(boot(n_resamples=2), {"estimator__max_indegree": [0, 1]}, cv=2, scoring=held)
     grid.set_params(estimator__estimator=HillClimbSearch())
     assert grid.fit(dependent_frame(0)).best_params_["estimator__max_indegree"] in (0, 1)
-    bins = KBinsDiscretizer(n_bins=3, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    fitted = make_pipeline(bins.set_output(transform="pandas"), boot(n_resamples=2)).fit(gaussian_frame(0))
+    fitted = make_pipeline(Discretizer(n_bins=3), boot(n_resamples=2)).fit(gaussian_frame(0))
     assert list(fitted[-1].graph_.nodes()) == list("abcd")
 
 

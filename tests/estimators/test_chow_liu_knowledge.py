@@ -117,6 +117,7 @@ def test_what_no_forest_can_follow(options, words):
         ChowLiuForest(**options).fit(dependent_frame(0))
 
 
+@pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")
 def test_floats_have_no_dirichlet_weight():
     with pytest.raises((TypeError, ValueError), match="float"):
         ChowLiuForest(weight="bdeu").fit(dependent_frame(0).astype(float) / 3)

@@ -15,7 +15,10 @@ from helpers.gaussian_tables import (
     fit_hard,
     random_rows,
 )
+from pgmx.data import FewValuesWarning
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
+
+pytestmark = pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")  # ties are the point
 
 RNG = np.random.default_rng(7)
 FEW = RNG.normal(size=(40, 4))
@@ -113,6 +116,7 @@ def test_selection_always_has_a_result(make, rows):
     learner = SelectedGraph(make(), selection=selection, n_lams=6, n_folds=2, n_subsamples=4)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", FewValuesWarning)
         learner.fit(rows)
     for one in caught:
         assert "the smallest of" in str(one.message) or "ended before its tolerance" in str(one.message)

@@ -47,6 +47,7 @@ def by_hand(rows, correlation):
     return np.corrcoef(norm.ppf(shares), rowvar=False)
 
 
+@pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")
 @every_method
 def test_correlations_by_scipy(correlation):
     for rows in (ROWS, bent(ROWS), ROWS.round(0)):  # the last with many ties

@@ -126,6 +126,7 @@ def test_two_solvers_of_clime_agree(rows):
 
 @pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it may need more than 5,000 steps
+@pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")
 def test_two_solvers_of_clime_agree_on_ill_conditioned_data(load):
     rows = load(as_frame=True).data
     exact = CLIME(lam_ratio=0.1, solver="homotopy").fit(rows)

@@ -45,6 +45,7 @@ RESULTS = {
         "StructuralSeries",
         "EdgeDifferences",
         "EliminationPlan",
+        "FewValuesWarning",
         "Frame",
         "GaussianSample",
         "GaussianScore",

@@ -38,12 +38,12 @@ ORDER = {
         "frame",
         "mixed sources weights",
         "pieces",
-        "inputs numbers",
+        "few_values inputs numbers",
         "bins series",
     ],
     "pgmx/data/bins": ["edges hartemink labels", "discretizer"],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
-    "pgmx/data/files": ["plane_file readers", "plane_reader"],
+    "pgmx/data/files": ["csv_layout plane_file", "readers", "plane_reader"],
     "pgmx/data/numbers": ["cells", "table targets"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],
     "pgmx/data/series": [
@@ -127,7 +127,7 @@ ORDER = {
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": ["linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
-    "pgmx/models/mixed": ["fitting parameters rows", "parts queries", "network"],
+    "pgmx/models/mixed": ["fitting parameters rows", "parts predictions", "queries", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",
         "companion graph rolling",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
-from pgmx.models.mixed import queries
+from pgmx.models.mixed import predictions
 from tests.helpers.mixed_networks import name_network
 from tests.helpers.mixed_tables import MIXED_ARCS, six_columns
 from tests.oracles import mixed_networks as oracle
@@ -24,13 +24,11 @@ def punch(frame, share, seed):
     return frame.astype(object).mask(pd.DataFrame(holes, index=frame.index, columns=frame.columns)), holes
 
 
-def expect(network, families, row, holes):
-    """Return the oracle's answers for a row of a frame, by name."""
-    evidence = {}
-    for v, (name, own) in enumerate(zip(network.names, network.parts().states, strict=True)):
-        if not holes[v]:
-            evidence[v] = row[name] if own is None else own.index(row[name])
-    return {network.names[v]: value for v, value in oracle.answer(families, evidence).items()}
+def evidence_of(network, row, holes):
+    """Return what is known of a row as the oracle takes it."""
+    pairs = zip(network.names, network.parts().states, strict=True)
+    cells = [row[name] if own is None else own.index(row[name]) for name, own in pairs]
+    return {v: cell for v, cell in enumerate(cells) if not holes[v]}
 
 
 @st.composite
@@ -49,9 +47,11 @@ def test_predictions_are_those_of_enumeration(pair, share, seed):
     frame = network.simulate(4, seed)
     rows, holes = punch(frame, share, seed)
     rows = rows.astype(dict.fromkeys(network.continuous, float))
-    shares, values = network.predict_proba(rows), network.predict(rows)
+    shares, values, logs = network.predict_proba(rows), network.predict(rows), network.log_evidence(rows)
     for row in range(4):
-        answers = expect(network, families, frame.iloc[row], holes[row])
+        evidence = evidence_of(network, frame.iloc[row], holes[row])
+        assert logs[row] == pytest.approx(oracle.log_evidence(families, evidence), rel=1e-7, abs=1e-7)
+        answers = {network.names[v]: value for v, value in oracle.answer(families, evidence).items()}
         for v, name in enumerate(network.names):
             if name not in values:
                 assert not holes[:, v].any()
@@ -161,6 +161,16 @@ def test_impossible_rows_are_named():
     assert terms[1].tolist() == [-np.inf, -np.inf]
 
 
+def test_evidence_is_likelihood_where_nothing_is_missing():
+    frame, network = six_columns(), six_network()
+    np.testing.assert_allclose(network.log_evidence(frame), network.log_likelihood(frame), rtol=1e-9)
+    assert network.log_evidence({}).tolist() == [0.0]
+    frame = frame.assign(S=frame["S"].where(frame["R"] == "0", "1"))
+    assert six_network(frame).log_evidence({"R": "1", "S": "0"}).tolist() == [-np.inf]
+    with pytest.raises(TreewidthError, match="leave out more of the columns"):
+        wide_network(24).log_evidence({"x23": 1.0})
+
+
 def test_unknown_states_are_impossible_in_a_likelihood():
     network = six_network()
     frame = six_columns().iloc[:2].astype({"S": str})
@@ -217,7 +227,7 @@ def test_what_is_too_large_is_weighted_and_the_rest_exact():
 def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeypatch):
     network = wide_network(4)
     whole = network.predict_proba({"d3": 1})
-    monkeypatch.setattr(queries, "AUTO_CELLS", 150)
+    monkeypatch.setattr(predictions, "AUTO_CELLS", 150)
     with pytest.warns(ApproximationWarning):
         single = network.predict_proba({"d3": 1}, n_samples=50_000)
     small = [label for label in whole if label[0] in ("d0", "d1", "d2", "x0", "x1")]

@@ -61,8 +61,14 @@ def log_normal(x, mean, covariance):
     return -0.5 * (len(x) * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + quadratic)
 
 
-def answer(families, evidence):
-    """Return ``{variable: probabilities or (mean, variance)}`` of what the evidence ``{variable: value}`` lacks."""
+def log_evidence(families, evidence):
+    """Return the log-density of the evidence."""
+    logs, _ = list_parts(families, evidence)
+    return max(logs) + np.log(np.exp(np.array(logs) - max(logs)).sum())
+
+
+def list_parts(families, evidence):
+    """Return for each configuration its log-density with the evidence, and its states and ``{float: (mean, var)}``."""
     logs, parts = [], []
     for configuration in list_configurations(families):
         if any(configuration[v] != evidence[v] for v in configuration if v in evidence):
@@ -81,6 +87,12 @@ def answer(families, evidence):
         parts.append(
             (configuration, dict(zip([floats[k] for k in rest], zip(means, variances, strict=True), strict=True)))
         )
+    return logs, parts
+
+
+def answer(families, evidence):
+    """Return ``{variable: probabilities or (mean, variance)}`` of what the evidence ``{variable: value}`` lacks."""
+    logs, parts = list_parts(families, evidence)
     weights = np.exp(np.array(logs) - max(logs))
     weights /= weights.sum()
     answers = {}

@@ -15,8 +15,8 @@ class Data(NamedTuple):
     """What is learned from.
 
     `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network` is
-    the kind of fitted network there will be ("discrete", "gaussian", "markov", or none); `truth` is the bundled
-    network.
+    the kind of fitted network there will be ("discrete", "gaussian", "mixed", "markov", or none); `truth` is the
+    bundled network.
     """
 
     table: Any
@@ -102,8 +102,8 @@ def _describe(table, truth, options: dict) -> Data:
     network = None
     if coded and not _is_for_numbers(score):
         network = "discrete"
-    elif floats and len(floats) == len(columns):
-        network = "gaussian"
+    elif floats:
+        network = "gaussian" if len(floats) == len(columns) else "mixed"
     return Data(table, columns, table.n_rows, score, network, truth)
 
 

@@ -7,7 +7,7 @@ import click
 from pgmx.cli import report
 from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source
 from pgmx.cli.inputs.sources import Data
-from pgmx.cli.learn.query import ask, choose_question
+from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
 from pgmx.cli.learners import make_learner
 
 
@@ -58,7 +58,7 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
 def _report_query(data: Data, learner) -> None:
     click.echo()
     if not data.discrete:
-        report.line("query", "left out: exact inference is for discrete networks")
+        _report_mixed_query(data, learner)
         return
     cards = [int(card) for card in data.table.cardinalities]
     position = {name: v for v, name in enumerate(data.columns)}
@@ -70,8 +70,33 @@ def _report_query(data: Data, learner) -> None:
     report.answer_lines(ask(learner.model_, *question))
 
 
+def _report_mixed_query(data: Data, learner) -> None:
+    """Ask a network with floats."""
+    from pgmx.models import ConditionalGaussianNetwork
+
+    if not has_network(data, learner):
+        report.line("query", "left out: there is no network with parameters for arcs from floats to states")
+        return
+    model = learner.model_
+    if not isinstance(model, ConditionalGaussianNetwork):
+        model = ConditionalGaussianNetwork.from_network(model)
+    answer = ask_mixed(model)
+    if isinstance(answer, str):
+        report.line("query", f"left out: {answer}")
+    elif isinstance(answer, Prediction):
+        report.prediction_lines(answer)
+    else:
+        report.answer_lines(answer)
+
+
+def has_network(data: Data, learner) -> bool:
+    """Return whether what was learned has parameters: it has none with arcs from floats to states."""
+    return data.network is not None and (data.network != "mixed" or hasattr(learner, "model_"))
+
+
 def _write(data: Data, learner, targets: report.Targets) -> None:
-    has_parameters = data.network is not None and targets.out is not None and targets.out.suffix.lower() != ".graphml"
+    has_file = targets.out is not None and targets.out.suffix.lower() != ".graphml"
+    has_parameters = has_file and has_network(data, learner)
     model = learner.model_ if has_parameters else learner.graph_
     reference, note = None, ""
     if data.truth is not None and targets.plot is not None:

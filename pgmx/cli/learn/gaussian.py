@@ -3,13 +3,12 @@
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from pgmx.cli import report
 from pgmx.cli.inputs.paths import Source
-from pgmx.cli.learn.query import target_and_neighbour
+from pgmx.cli.learn.query import Prediction, target_and_neighbour
 from pgmx.cli.learners import make_learner
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
@@ -22,21 +21,6 @@ _OBJECTIVES = {
     "clime": "sum of |Θ|, of correlations",
     "neighborhood": "penalised squares of all regressions, of correlations",
 }
-
-
-class Prediction(NamedTuple):
-    """Figures about `target` before and after seeing `evidence` at `value`.
-
-    `columns` names the figures: mean and standard deviation, or, where marginal distributions were transformed, median
-    and the quantiles that a standard deviation means.
-    """
-
-    target: object
-    evidence: object
-    value: float | None
-    columns: tuple[str, ...]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
 
 
 def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
@@ -57,7 +41,8 @@ def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet:
         _line("held-out", f"{mean:.4f} nats per row (log-likelihood of {len(held_out)} rows{of_scores(model)})")
     if not quiet:
         report.list_edges(graph, "partial correlation", MOST_EDGES)
-    _report_prediction(predict(model, *target_and_neighbour(graph, model.names)))
+    click.echo()
+    report.prediction_lines(predict(model, *target_and_neighbour(graph, model.names)), report.LABEL_WIDTH)
     signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
     note = f" (edges wide where they are strong{signs})"
     report.write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
@@ -152,16 +137,6 @@ def _figures(network) -> tuple[float, ...]:
         return middle, spread
     scores = [[middle], [middle - spread], [middle + spread]]
     return tuple(network.transforms.backward([0], scores)[:, 0].tolist())
-
-
-def _report_prediction(prediction: Prediction) -> None:
-    click.echo()
-    condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {prediction.value:.4g}"
-    _line("query", f"{prediction.target}{condition}")
-    click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
-    rows = [("before", prediction.before)] + ([] if prediction.evidence is None else [("after", prediction.after)])
-    for name, figures in rows:
-        click.echo(f"  {name:<8}" + "".join(f"  {figure:>10.5g}" for figure in figures))
 
 
 def _save_path(learner, path: Path) -> None:

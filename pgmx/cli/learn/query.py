@@ -6,12 +6,15 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.family_marginals import FamilyMarginals, plan_query
 from pgmx.inference.networks.bayesian import BayesianArrays
 
 if TYPE_CHECKING:
     import networkx as nx
     from pgmpy.models import DiscreteBayesianNetwork
+
+    from pgmx.models import ConditionalGaussianNetwork
 
 #: Most cells of any table that a query may build (32 MiB of float64, well under a second).
 MAX_CELLS = 2**22
@@ -32,6 +35,21 @@ class Answer(NamedTuple):
     states: list[Hashable]
     prior: list[float]
     posterior: list[float]
+
+
+class Prediction(NamedTuple):
+    """Figures about the number `target` before and after seeing `evidence`, None without, at `value`.
+
+    `columns` names the figures: mean and standard deviation, or, where marginal distributions were transformed, median
+    and the quantiles that a standard deviation means.
+    """
+
+    target: Hashable
+    evidence: Hashable
+    value: Hashable
+    columns: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
 
 
 def choose_question(
@@ -77,6 +95,40 @@ def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> An
     posterior = joint[:, likeliest] / shares[likeliest]
     state = arrays.states[evidence][likeliest]
     return Answer(name, arrays.names[evidence], state, states, joint.sum(axis=1).tolist(), posterior.tolist())
+
+
+def ask_mixed(model: ConditionalGaussianNetwork) -> Answer | Prediction | str:
+    """Answer what a network with floats has to say of its last variable with an edge, given a neighbour.
+
+    The neighbour is its first parent, else its first child, in its likeliest state, or one standard deviation above its
+    mean. A string says why there is no cheap question.
+    """
+    joined = [name for name in model.names if model.degree(name)]
+    target = joined[-1] if joined else model.names[-1]
+    place = {name: v for v, name in enumerate(model.names)}
+    near = list(model.predecessors(target)) or list(model.successors(target))
+    evidence = min(near, key=place.__getitem__) if near else None
+    try:
+        before = model.predict_proba({}, [target], method="exact")
+        if evidence is None:
+            value, after = None, before
+        else:
+            value = _choose_value(model, evidence)
+            after = model.predict_proba({evidence: value}, [target], method="exact")
+    except TreewidthError as error:
+        return f"{error.problem}; --max-indegree makes them fewer"
+    prior, posterior = before.iloc[0].tolist(), after.iloc[0].tolist()
+    if target in model.states:
+        shown = value if evidence is None or evidence in model.states else f"{value:.4g}"
+        return Answer(target, evidence, shown, list(model.states[target]), prior, posterior)
+    return Prediction(target, evidence, value, ("mean", "sd"), tuple(prior), tuple(posterior))
+
+
+def _choose_value(model: ConditionalGaussianNetwork, name: Hashable) -> Hashable:
+    figures = model.predict_proba({}, [name], method="exact").iloc[0].tolist()
+    if name in model.states:
+        return model.states[name][figures.index(max(figures))]
+    return float(f"{figures[0] + figures[1]:.4g}")  # as it is printed
 
 
 def target_and_neighbour(graph: nx.Graph, names: Sequence[Hashable]) -> tuple[Hashable, Hashable | None]:

@@ -1,5 +1,6 @@
 """Tables in files.
 
 - `plane_file`: plane files, a coded table on disk: layout and writer; `plane_reader`: checks, and maps them into memory
+- `csv_layout`: separator and decimal point of a CSV file, and a first column that counts rows
 - `readers`: reading a table from files
 """

@@ -1,6 +1,7 @@
 """Reading a table from files."""
 
 import os
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,35 @@ import pandas as pd
 
 from pgmx import checks
 from pgmx.checks import check_path, join_names
+from pgmx.data.files.csv_layout import find_layout, point_words
 
-CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
+CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".tsv", ".tsv.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    columns: Sequence[Hashable] | None = None,
+) -> pd.DataFrame:
     r"""Read a table from a CSV or Parquet file.
 
     Parameters
     ----------
     path : str or path-like
         The file; its suffix tells the format: .csv (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip), .parquet or
-        .pq. A CSV file has a header line; empty cells and the usual words for them (NA, NaN, null, None, ...)
-        are missing.
+        .pq. A CSV file has a header line; empty cells and the usual words for them (NA, NaN, null, ...) are missing.
+        Tabs separate the columns of .tsv and .tsv.gz.
+    sep : str, optional
+        What separates the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
+        comma, or, where the header has none, the semicolon, tab or bar that splits all of the first 200 lines alike.
+    decimal : str, optional
+        The decimal point of a CSV file. None means a comma where another separator than the comma is in force, numbers
+        with a comma occur in these lines and none with a point.
+    columns : sequence of column names, optional
+        The columns to read, in the order of the file; None means all.
 
     Returns
     -------
@@ -34,7 +50,13 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the suffix is unknown, the content cannot be read, or a CSV header names two columns alike.
+        If the suffix is unknown, the content cannot be read, a CSV header names two columns alike, spaces seem to
+        separate the columns, `columns` names one that is not there, or `sep` or `decimal` is given for a Parquet file.
+
+    Warns
+    -----
+    UserWarning
+        If the first column of a CSV file has no name and counts the rows from 0 or 1: it is left out.
 
     Examples
     --------
@@ -48,8 +70,20 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     path = check_path(path)
     _check_file(path)
-    with explain_unreadable(path):
-        return _read_csv(path) if is_csv(path) else _read_parquet(path)
+    if is_csv(path):
+        with explain_unreadable(path):
+            table = _read_csv(path, find_layout(path, sep, decimal))
+    else:
+        if sep is not None or decimal is not None:
+            raise ValueError(f"sep and decimal are for CSV files, and {path} is a Parquet file: leave them out")
+        with explain_unreadable(path):
+            table = _read_parquet(path)
+    if columns is None:
+        return table
+    unknown = [name for name in columns if name not in table.columns]
+    if unknown:
+        raise ValueError(f"columns names {join_names(unknown)}, which {path} does not have")
+    return table.loc[:, table.columns.isin(list(columns))]
 
 
 def is_path(X):
@@ -85,10 +119,12 @@ def table_files(path):
     return [path]
 
 
-def read_whole(path):
-    """Read a table from a file, or from all Parquet files of a folder, into memory."""
+def read_whole(path, **options):
+    """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
     files = table_files(path)
-    return read_table(files[0]) if len(files) == 1 else pd.concat(map(read_table, files), ignore_index=True)
+    if len(files) == 1:
+        return read_table(files[0], **options)
+    return pd.concat([read_table(file, **options) for file in files], ignore_index=True)
 
 
 def explain_unreadable(path: Path) -> AbstractContextManager[None]:
@@ -117,26 +153,43 @@ MISSING_WORDS = (
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
 
 
-def csv_header(path):
-    """Read the names in the first line of a CSV file, refusing one that occurs twice."""
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+def csv_header(path, layout=None):
+    """Read the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
+    layout = find_layout(path) if layout is None else layout
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout.options)
     names = header.iloc[0].tolist()
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:  # pandas would rename the second silently
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
-    return names
+    names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
+    return names[layout.counts_rows :]
 
 
-def _read_csv(path):
+def csv_columns(path):
+    """Return the names of the columns of a CSV file as the index of a frame; rows may have one label besides."""
+    layout = find_layout(path)
+    csv_header(path, layout)
+    return _leave_out(pd.read_csv(path, nrows=0, **CSV_OPTIONS, **layout.options), layout).columns
+
+
+def _read_csv(path, layout):
     """Read a CSV file; the type of a column is inferred from all its cells."""
-    csv_header(path)
-    return pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS)
+    csv_header(path, layout)
+    return _leave_out(pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS, **layout.options), layout)
 
 
-def read_csv_pieces(path, rows, dtype=None):
+def read_csv_pieces(path, rows, dtype=None, layout=None):
     """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
-    with pd.read_csv(path, dtype=dtype, chunksize=rows, **CSV_OPTIONS) as reader:
-        yield from reader
+    layout = find_layout(path) if layout is None else layout
+    with pd.read_csv(path, dtype=dtype, chunksize=rows, **CSV_OPTIONS, **layout.options) as reader:
+        for piece in reader:
+            piece = _leave_out(piece, layout)
+            yield piece.apply(point_words) if dtype is object and layout.decimal == "," else piece
+
+
+def _leave_out(table, layout):
+    """Return a table without a first column that counts its rows."""
+    return table.iloc[:, 1:] if layout.counts_rows else table
 
 
 def _read_parquet(path):

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx.checks import FormerName, check_weights
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
-    CSV_OPTIONS,
-    csv_header,
+    csv_columns,
     explain_unreadable,
     is_csv,
     is_path,
@@ -291,8 +289,7 @@ def _from_path(path, missing):
         first = next(open_chunks(path, CHUNK_ROWS)[0])
         return NumericTable(first.names, missing, pieces=lambda: open_chunks(path, CHUNK_ROWS)[0])
     with explain_unreadable(path):
-        csv_header(path)
-        names = pd.read_csv(path, nrows=0, **CSV_OPTIONS).columns
+        names = csv_columns(path)
     rows = rows_at_a_time(CHUNK_ROWS, len(names))
     return NumericTable(
         names, missing, pieces=lambda: align_columns(name_path_in_errors(path, read_csv_pieces(path, rows)), path)

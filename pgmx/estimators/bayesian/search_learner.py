@@ -26,8 +26,9 @@ from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
-from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
+from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
@@ -90,6 +91,11 @@ class SearchLearner(DagLearner):
     @abstractmethod
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         """Make the moves; limits end it by `Stopped`."""
+
+    def _holds_numbers(self, opened: Any) -> bool:
+        method = self.scoring_method
+        is_discrete = isinstance(method, DiscreteScore) or str(method).lower() in DISCRETE_SCORES  # which refuse floats
+        return super()._holds_numbers(opened) and not is_discrete
 
     def _last_stage(self) -> int:
         """Return the number of the last stage of the search."""

@@ -67,6 +67,9 @@ class ContinuousLearner(GaussianResults):
     def _open(self, X: Any) -> NumericTable | GaussianSample:
         """Return the rows of `X`, or the sample of a covariance."""
 
+    def _holds_numbers(self, opened: Any) -> bool:
+        return not isinstance(opened, GaussianSample)
+
     @abstractmethod
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         """Return the sample of what `_open` returned."""

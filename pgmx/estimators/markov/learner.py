@@ -265,6 +265,9 @@ class MarkovLearner(MarkovResults):
                 f"give {LEAST_TOL:g} or more, or loss='exact' or 'bethe'"
             )
 
+    def _holds_numbers(self, opened: Any) -> bool:
+        return False  # floats are refused
+
     def _open(self, X):
         with errors_without_scores():
             return super()._open(X)

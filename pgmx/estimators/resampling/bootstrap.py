@@ -204,6 +204,9 @@ class BootstrapStructure(NetworkResults):
 
     # ---- learning ----
 
+    def _holds_numbers(self, opened: Any) -> bool:
+        return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)
+
     def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from pgmx.inference.exact.elimination import EliminationPlan, min_fill_order
 from pgmx.inference.mixed.beliefs import RowBeliefs, RowFactor
-from pgmx.inference.mixed.components import Component, count_cells, find_components, solve_component
+from pgmx.inference.mixed.components import Component, Solution, count_cells, find_components, solve_component
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows
 from pgmx.inference.networks.log_tables import take_logs
 
@@ -45,20 +45,21 @@ class Question(NamedTuple):
     cells: int
 
 
-def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequence[int]) -> Question:
+def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequence[int] | None = None) -> Question:
     """Plan the computation for unobserved targets, given which variables are observed, bool (n,).
 
     Only ancestors of the targets and of what is observed matter, and of their families those that a path of unobserved
-    variables joins with a target.
+    variables joins with a target. Without targets all of these families matter, for `compute_log_evidence`.
     """
-    relevant = network.list_ancestors([*targets, *np.flatnonzero(observed).tolist()])
+    relevant = network.list_ancestors([*(targets or ()), *np.flatnonzero(observed).tolist()])
     hidden = {v: [u for u in (v, *network.parents[v]) if not observed[u]] for v in relevant}
     by_variable: dict[int, list[int]] = {}
     for v, variables in hidden.items():
         for u in variables:
             by_variable.setdefault(u, []).append(v)
-    families: set[int] = set()
-    reached, waiting = set(targets), list(targets)
+    families = set(relevant) if targets is None else set()
+    reached = set(by_variable if targets is None else targets)
+    waiting = list(targets or ())
     while waiting:
         for v in by_variable.get(waiting.pop(), ()):
             if v not in families:
@@ -74,21 +75,40 @@ def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequenc
     plan = min_fill_order([network.cards[u] for u in states], scopes) if states else None
     cells = 0 if plan is None else plan.cells + plan.separator_cells
     cells += sum(count_cells(network, component) for component in components)
-    return Question(sorted(targets), of_states, components, states, plan, cells)
+    return Question(sorted(targets or ()), of_states, components, states, plan, cells)
 
 
 def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:
     """Return the exact answers for rows in which the same variables are observed; NaN for impossible rows."""
     n_rows = rows.codes.shape[1]
-    step = max(1, _BLOCK // max(question.cells, 1))
     answers = Answers({}, {}, {})
     for kind, variables in zip(answers, _split_targets(network, question.targets), strict=True):
         for v in variables:
             kind[v] = np.empty((n_rows, network.cards[v]) if network.cards[v] else n_rows)
-    for begin in range(0, n_rows, step):
-        block = slice(begin, begin + step)
+    for block in _split_rows(question, n_rows):
         _answer_block(network, question, rows.take(block), observed, answers, block)
     return answers
+
+
+def compute_log_evidence(
+    network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
+) -> np.ndarray:
+    """Return the log-density of what is observed in each row, (n_rows,); the question is one without targets."""
+    total = np.zeros(rows.codes.shape[1])
+    cards = [network.cards[u] for u in question.states]
+    for block in _split_rows(question, len(total)):
+        part = rows.take(block)
+        factors, _ = _make_factors(network, question, part, observed)
+        if question.plan is not None:
+            total[block] = RowBeliefs(question.plan, cards, factors, part.codes.shape[1]).log_sums
+        for _, table in factors if question.plan is None else ():
+            total[block] += table
+    return total
+
+
+def _split_rows(question: Question, n_rows: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(question.cells, 1))
+    return (slice(begin, begin + step) for begin in range(0, n_rows, step))
 
 
 def find_impossible(network: MixedFamilies, rows: MixedRows, observed: np.ndarray) -> np.ndarray:
@@ -110,15 +130,7 @@ def _answer_block(
 ) -> None:
     n_rows = rows.codes.shape[1]
     place = {u: k for k, u in enumerate(question.states)}
-    factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
-    solutions = []
-    for component in question.components:
-        wanted = not set(component.floats).isdisjoint(question.targets)
-        solution = solve_component(network, component, rows, observed, moments=wanted)
-        shape = [network.cards[d] for d in component.scope]
-        scope = tuple(place[d] for d in component.scope)
-        factors.append((scope, solution.log_evidence.reshape(-1, *shape)))
-        solutions.append((scope, solution))
+    factors, solutions = _make_factors(network, question, rows, observed)
     beliefs = None
     if question.plan is not None:
         cards = [network.cards[u] for u in question.states]
@@ -136,6 +148,23 @@ def _answer_block(
                 spread = solution.variances[:, :, k] + np.square(means - mean[:, None])
                 answers.means[u][block] = mean
                 answers.variances[u][block] = (shares * spread).sum(axis=1)
+
+
+def _make_factors(
+    network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
+) -> tuple[list[RowFactor], list[tuple[tuple[int, ...], Solution]]]:
+    """Return the factors over states, those of the components last, and scopes and solutions of the components."""
+    place = {u: k for k, u in enumerate(question.states)}
+    factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
+    solutions = []
+    for component in question.components:
+        wanted = not set(component.floats).isdisjoint(question.targets)
+        solution = solve_component(network, component, rows, observed, moments=wanted)
+        scope = tuple(place[d] for d in component.scope)
+        shape = [network.cards[d] for d in component.scope]
+        factors.append((scope, solution.log_evidence.reshape(-1, *shape)))
+        solutions.append((scope, solution))
+    return factors, solutions
 
 
 def _restrict(

@@ -4,6 +4,7 @@
 - `fitting`: families fitted to a table of both kinds
 - `parts`: the parts of a network: of tables and of distributions, and distributions of parts
 - `rows`: rows of both kinds for a network, missing cells marked
+- `predictions`: what a network predicts of cells that are missing
 - `queries`: questions that a network answers: predictions, rows, and likelihoods
 - `network`: the network that learners return: arrays inside, a pgmpy graph outside
 """

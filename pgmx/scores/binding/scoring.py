@@ -139,7 +139,7 @@ def make_mixed_model(
     if wrong:
         raise AttributeError(
             f"the graph has arcs from floats to states, {join_names(wrong)}, and no network with parameters: model_ "
-            "needs a graph without them, as scoring_method='bic-clg' learns"
+            "needs a graph without them, as the searches learn with scoring_method='bic-clg'"
         )
     return fit_conditional_gaussian(mixed, edges, weights, Smoothing(**prior, unbiased=unbiased))
 

@@ -1,0 +1,85 @@
+"""Columns of floats that look like codes of states: a warning that says what they are taken for."""
+
+import warnings
+from collections.abc import Collection, Hashable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pgmx.checks import caller_level, join_names
+from pgmx.data.columns.kinds import float_cells
+from pgmx.data.files.readers import is_path, read_csv_pieces
+from pgmx.data.frame import Frame
+from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, open_chunks
+from pgmx.data.sources import open_rows
+
+#: A column of floats is told with at most so many distinct whole numbers, or other values.
+MOST_WHOLE, MOST_OTHERS = 10, 3
+
+#: Columns with fewer known cells are left alone: few values say little there.
+FEWEST_CELLS = 20
+
+#: Rows of which the distinct values are found at a time; the first of them acquit most columns.
+_FIRST, _STEP = 64, 65_536
+
+
+class FewValuesWarning(UserWarning):
+    """Columns of floats that have few values, which may be codes of states, are taken for numbers.
+
+    Columns with 2 to 10 distinct values that are all whole, or with 2 or 3 distinct values, are named, where at least
+    20 cells are known. If they hold states, convert them to integers or categories; if they hold numbers,
+    ``warnings.filterwarnings("ignore", category=pgmx.data.FewValuesWarning)`` ends the warning.
+    """
+
+
+def warn_of_few_values(X: Any, ignore: Collection[Hashable] = ()) -> None:
+    """Warn of the columns of floats of a table that have few values; of a file its first rows are looked at.
+
+    An iterator, which can be read once, is let through, as is what cannot be opened: reading it says what is wrong.
+    """
+    if is_iterator(X):
+        return
+    try:
+        frame = next(_open_texts(X)) if is_path(X) else open_rows(X)
+    except (ValueError, TypeError, OSError, StopIteration):
+        return
+    names = [name for name in list_few_values(frame) if name not in ignore]
+    if names:
+        warnings.warn(
+            f"column(s) {join_names(names)} hold floats, but at most {MOST_WHOLE} distinct whole numbers or "
+            f"{MOST_OTHERS} distinct values: they are taken for numbers. If they are states, make them integers or "
+            "categories, with astype('Int64') or, in place of KBinsDiscretizer, pgmx.data.Discretizer (in a CSV file: "
+            "whole numbers without a decimal point); if they are numbers, ignore pgmx.data.FewValuesWarning",
+            FewValuesWarning,
+            stacklevel=caller_level(),
+        )
+
+
+def list_few_values(frame: Frame) -> list[Hashable]:
+    """Return the names of the columns of floats that have few values."""
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    return [name for name in frame.float_columns if _has_few_values(columns[name])]
+
+
+def _has_few_values(values: Any) -> bool:
+    seen, n_known = np.empty(0), 0
+    steps = [0, *range(_FIRST, len(values), _STEP), len(values)]
+    for first, stop in pairwise(steps):
+        cells = float_cells(values[first:stop])
+        cells = cells[~np.isnan(cells)]
+        n_known += len(cells)
+        seen = np.union1d(seen, cells)
+        most = MOST_WHOLE if (seen == np.floor(seen)).all() else MOST_OTHERS
+        if len(seen) > most:
+            return False
+    return len(seen) > 1 and n_known >= FEWEST_CELLS and bool(np.isfinite(seen).all())
+
+
+def _open_texts(path: Any) -> Any:
+    """Yield the first rows of a file as columns of their types."""
+    pieces, are_texts = open_chunks(path, CHUNK_ROWS, fewest=0)
+    if not are_texts:
+        yield from (piece for piece in pieces if piece.n_rows)
+        return
+    yield from map(open_rows, read_csv_pieces(path, CHUNK_ROWS))
