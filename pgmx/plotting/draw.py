@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_same_names, is_number
+from pgmx.checks import check_same_names, is_number, join_names
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layout import compute_layout
-from pgmx.plotting.shapes import MARGIN, draw_edges, draw_nodes, prepare_axes, route_curves
+from pgmx.plotting.shapes import MARGIN, draw_edges, draw_kinds, draw_nodes, prepare_axes, route_curves
 from pgmx.plotting.strengths import read_strengths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -43,6 +43,7 @@ def plot_graph(
     *,
     reference: Graph | None = None,
     strengths: Mapping | DataFrame | str | None = None,
+    continuous: Iterable[Hashable] | None = None,
 ) -> Axes:
     """Draw a directed, partially directed or undirected graph in layers.
 
@@ -63,6 +64,9 @@ def plot_graph(
         ``strengths_`` of ``BootstrapStructure``, or the name of an attribute of the edges, such as ``"weight"``: the
         stronger an edge, the wider and (without `reference`) the darker it is drawn, with a legend. Edges of negative
         strength are dashed and (without `reference`) red, edges without a strength dotted.
+    continuous : iterable of hashable, optional
+        Names of nodes that hold numbers: these are drawn round and in another colour than those with states, with a
+        legend where there are both. By default those of a ``ConditionalGaussianNetwork``, else all are drawn alike.
 
     Returns
     -------
@@ -72,8 +76,8 @@ def plot_graph(
     Raises
     ------
     TypeError, ValueError
-        If `graph` or `reference` is no graph, `graph` has no nodes, `reference` has other nodes, or `strengths` is none
-        of the above.
+        If `graph` or `reference` is no graph, `graph` has no nodes, `reference` has other nodes, `strengths` is none of
+        the above, or `continuous` has a name that is no node.
 
     Notes
     -----
@@ -98,16 +102,19 @@ def plot_graph(
     scales = _scales(graph, strengths)
     find = (lambda u, v: nan) if scales is None else scales.find
     sizes = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
-    n_legends = (reference is not None) + (scales is not None)
+    kinds = _read_kinds(graph, marks.names, continuous)
+    n_legends = (reference is not None) + (scales is not None) + (len(set(kinds)) == 2)
     ax, scale = prepare_axes(ax, centres, widths, bends, n_legends)
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
     draw_edges(ax, edges, route_curves(edges, centres, bends, widths), style, scale)
-    draw_nodes(ax, centres, widths, labels, font * scale, scale)
+    draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds)
     if reference is not None:
         draw_verdicts(ax, edges, 0.9 * _FONT * scale)
     if scales is not None:
         shown = [size for size, edge in zip(sizes, edges, strict=True) if edge[3] != "missing"]
         draw_strengths(ax, scales, shown, reference is None, scale, 0.9 * _FONT * scale, 2 * MARGIN)
+    if len(set(kinds)) == 2:
+        draw_kinds(ax, 0.9 * _FONT * scale, 2 * MARGIN * (n_legends - 1))
     return ax
 
 
@@ -117,6 +124,7 @@ def save_picture(
     *,
     reference: Graph | None = None,
     strengths: Mapping | DataFrame | str | None = None,
+    continuous: Iterable[Hashable] | None = None,
     dpi: float = 150,
 ) -> Path:
     """Draw a graph as :func:`plot_graph` does and write it to a file.
@@ -127,7 +135,7 @@ def save_picture(
         What to draw.
     path : str or path-like
         Where to write; the suffix is ``.svg`` or ``.png``.
-    reference, strengths : optional
+    reference, strengths, continuous : optional
         As for :func:`plot_graph`.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
@@ -161,7 +169,7 @@ def save_picture(
     path = check_picture_path(path)
     if not is_number(dpi) or dpi <= 0:
         raise ValueError(f"dpi must be a positive number, got {dpi!r}")
-    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths).figure)
+    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths, continuous=continuous).figure)
     write_figure(figure, path, min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
     return path
 
@@ -198,6 +206,17 @@ def read_marks(graph: Graph, names: list | None = None) -> Marks:
         arcs |= {(v, u) for u, v in arcs}
     both = {(u, v) for u, v in arcs if (v, u) in arcs}
     return Marks(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
+
+
+def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None) -> list[str]:
+    """Return "discrete" or "continuous" for each node; all the same where nothing is known."""
+    if continuous is None:
+        continuous = getattr(graph, "continuous", ())
+    members = [continuous] if isinstance(continuous, str) else list(continuous)
+    unknown = [name for name in members if name not in names]
+    if unknown:
+        raise ValueError(f"continuous has {join_names(unknown)}, which are no nodes of the graph")
+    return ["continuous" if name in members else "discrete" for name in names]
 
 
 def _scales(graph, strengths):

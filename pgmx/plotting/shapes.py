@@ -11,6 +11,10 @@ _UNREADABLE = 1.5  # points; smaller labels are left out
 _LONGEST_TANGENT = 57.0
 _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
 
+#: Face, rim and radius of the corners of nodes by kind, where there are both; round ones hold numbers.
+_KINDS = {"discrete": (_FACE, _RIM, HEIGHT / 10), "continuous": ("#fdf0dc", "#b5813a", HEIGHT / 2)}
+_MEANINGS = {"discrete": "states", "continuous": "numbers"}
+
 
 def prepare_axes(ax, centres, widths, bends, n_legends):
     """Set the limits so that a unit is a point on a figure of our own; return the axes and its points per unit."""
@@ -113,17 +117,32 @@ def _cut_head(curve, width):
     return [tip, base + half * across, base - half * across]
 
 
-def draw_nodes(ax, centres, widths, labels, font, scale):
-    """Draw all boxes as one collection, and their labels where they are large enough to be read."""
+def draw_nodes(ax, centres, widths, labels, font, scale, kinds):
+    """Draw all boxes as one collection, and their labels where they are large enough to be read.
+
+    `kinds` are "discrete" or "continuous" for each node; where all are the same, no difference is made.
+    """
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import BoxStyle, FancyBboxPatch
 
-    style = BoxStyle("round", pad=0, rounding_size=HEIGHT / 3)
+    alike = (_FACE, _RIM, HEIGHT / 3)
+    styles = [_KINDS[kind] if len(set(kinds)) == 2 else alike for kind in kinds]
     boxes = [
-        FancyBboxPatch((x - width / 2, y - HEIGHT / 2), width, HEIGHT, boxstyle=style)
-        for (x, y), width in zip(centres, widths, strict=True)
+        FancyBboxPatch(
+            (x - width / 2, y - HEIGHT / 2),
+            width,
+            HEIGHT,
+            boxstyle=BoxStyle("round", pad=0, rounding_size=min(radius, width / 2)),
+        )
+        for (x, y), width, (_, _, radius) in zip(centres, widths, styles, strict=True)
     ]
-    faces = PatchCollection(boxes, facecolors=_FACE, edgecolors=_RIM, linewidths=0.8 * scale, zorder=2)
+    faces = PatchCollection(
+        boxes,
+        facecolors=[face for face, _, _ in styles],
+        edgecolors=[rim for _, rim, _ in styles],
+        linewidths=0.8 * scale,
+        zorder=2,
+    )
     ax.add_collection(faces, autolim=False)
     if font < _UNREADABLE:
         return
@@ -131,3 +150,35 @@ def draw_nodes(ax, centres, widths, labels, font, scale):
         text = ax.text(*centres[at], label, fontsize=font, color=_INK, ha="center", va="center_baseline", zorder=3)
         text.set_parse_math(False)
         text.set_gid(f"label-{at}")
+
+
+def draw_kinds(ax, font, bottom):
+    """Draw the legend of the two kinds of nodes, `bottom` units above the lower edge."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o" if kind == "continuous" else "s",
+            markerfacecolor=face,
+            markeredgecolor=rim,
+        )
+        for kind, (face, rim, _) in _KINDS.items()
+    ]
+    low, high = ax.get_ylim()
+    legend = Legend(
+        ax,
+        handles,
+        [_MEANINGS[kind] for kind in _KINDS],
+        loc="lower center",
+        bbox_to_anchor=(0.5, bottom / (high - low)),
+        bbox_transform=ax.transAxes,
+        ncols=2,
+        frameon=False,
+        fontsize=font,
+    )
+    legend.set_gid("kinds")
+    ax.add_artist(legend)

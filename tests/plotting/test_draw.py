@@ -7,9 +7,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pgmpy.base import DAG, PDAG
+from pgmpy.factors.discrete import TabularCPD
 
 from helpers.interpreter import run_python
 from pgmx.datasets import load_network
+from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
 from pgmx.plotting import plot_graph, save_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -156,3 +158,39 @@ def test_heads_touch_the_box_of_the_child():
     box = ax.collections[-1].get_paths()[1].get_extents()
     assert box.x0 <= tip[0] <= box.x1
     assert np.isclose(tip[1], box.y1)
+
+
+def mixed_network():
+    cpds = [
+        ConditionalGaussianCPD("x", [0.0], 1.0),
+        TabularCPD("d", 2, [[0.5], [0.5]]),
+        ConditionalGaussianCPD("y", [[0.0, 1.0], [1.0, 1.0]], [1.0, 1.0], ["d"], ["x"]),
+    ]
+    return ConditionalGaussianNetwork.from_cpds(cpds)
+
+
+def test_the_two_kinds_of_nodes_are_told_apart():
+    ax = plot_graph(mixed_network())
+    boxes = ax.collections[-1]
+    faces = [tuple(face) for face in boxes.get_facecolor()]
+    assert faces[0] == faces[2] != faces[1]
+    radii = [np.sort(np.unique(path.vertices[:, 1]))[1] - path.vertices[:, 1].min() for path in boxes.get_paths()]
+    assert radii[0] == pytest.approx(radii[2]) and radii[0] > 2.0 * radii[1]
+    legend = next(artist for artist in ax.artists if artist.get_gid() == "kinds")
+    assert [text.get_text() for text in legend.get_texts()] == ["states", "numbers"]
+    named = plot_graph(nx.DiGraph(mixed_network()), continuous=["x", "y"]).collections[-1]
+    assert [tuple(face) for face in named.get_facecolor()] == faces
+    alike = plot_graph(nx.DiGraph(mixed_network()))
+    assert len({tuple(face) for face in alike.collections[-1].get_facecolor()}) == 1 and not alike.artists
+    with pytest.raises(ValueError, match="continuous has 'z'"):
+        plot_graph(mixed_network(), continuous=["z"])
+
+
+def test_legends_stand_above_each_other():
+    network = mixed_network()
+    ax = plot_graph(network, reference=nx.DiGraph(network), strengths={("x", "y"): 1.0, ("d", "y"): 2.0})
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    legends = [*(artist for artist in ax.artists if hasattr(artist, "get_texts")), ax.get_legend()]
+    boxes = [legend.get_window_extent(renderer) for legend in dict.fromkeys(legends)]
+    assert len(boxes) == 3
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

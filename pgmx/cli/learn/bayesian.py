@@ -101,8 +101,15 @@ def _write(data: Data, learner, targets: report.Targets) -> None:
     reference, note = None, ""
     if data.truth is not None and targets.plot is not None:
         reference, note = _true_class(data), " (edges coloured by whether the true graph has them)"
+    drawing = {"continuous": data.table.float_columns} if data.network == "mixed" else {}
     report.write_results(
-        targets, model, learner.graph_, note, lambda path: report.save_history(learner, path), reference=reference
+        targets,
+        model,
+        learner.graph_,
+        note,
+        lambda path: report.save_history(learner, path),
+        reference=reference,
+        **drawing,
     )
 
 

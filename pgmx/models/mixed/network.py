@@ -259,14 +259,12 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
     @property
     def states(self) -> dict:
-        """States of the discrete variables, by name."""
-        self._require_families()
+        """States of the discrete variables, by name; none without parameters."""
         return {name: own for name, own in zip(self._names, self._states, strict=True) if own is not None}
 
     @property
     def continuous(self) -> list:
-        """Names of the continuous variables, in order."""
-        self._require_families()
+        """Names of the continuous variables, in order; none without parameters."""
         return [name for name, own in zip(self._names, self._states, strict=True) if own is None]
 
     @property
