@@ -11,7 +11,7 @@ References: Prim (1957), Bell System Technical Journal 36, 1389-1401; Chow & Liu
 Information Theory 14, 462-467.
 """
 
-from libc.math cimport INFINITY, rint
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -107,7 +107,7 @@ cdef class PairWeights:
         self,
         const int64_t[::1] block,       # in: variables whose rows are wanted
         const int64_t[::1] others,      # in: the columns of the rows
-        double[:, ::1] weights,         # out: (block, others)
+        double[:, :] weights,           # out: (block, others)
     ):
         """Write ``weights[i, j]``, the weight of the pair ``block[i]``, ``others[j]``; -inf for a pair without."""
         if block.shape[0] == 0 or others.shape[0] == 0:
@@ -117,7 +117,7 @@ cdef class PairWeights:
 
     cdef int fill(
         self, const int64_t *block, Py_ssize_t n_block, const int64_t *others, Py_ssize_t n_others,
-        double[:, ::1] weights,
+        double[:, :] weights,
     ) except -1 nogil:
         cdef Py_ssize_t n_cells = 0, i, k, first = 0, last, n_planes, at
         cdef const uint64_t **cells
@@ -218,49 +218,66 @@ cdef inline bint comes_first(const int64_t *priority, int64_t a, int64_t b, int6
     return max(priority[a], priority[b]) < max(priority[c], priority[d])
 
 
+cdef inline double round_to_whole(double x) noexcept nogil:
+    # As rint does, which is a call of a function on many processors; |x| is below 2^51, or infinite.
+    return (x + 6755399441055744.0) - 6755399441055744.0
+
+
+cdef inline bint joins_first(
+    const int64_t *priority, const double *keys, const int64_t *nearest, int64_t v, int64_t best
+) noexcept nogil:
+    # Whether v, outside the forest, joins it before `best`, -1 for none.
+    if best < 0 or keys[v] != keys[best]:
+        return best < 0 or keys[v] > keys[best]
+    if keys[v] > 0:
+        return comes_first(priority, nearest[v], v, nearest[best], best)
+    return priority[v] < priority[best]
+
+
 def relax(
     Py_ssize_t node,                # in: a variable that has joined the forest
-    const int64_t[::1] others,      # in: the columns of its row
+    const int64_t[::1] others,      # in: the columns of its row, all variables outside that it may be joined to
     const double[::1] weights,      # in: its row
     const uint8_t[::1] allowed,     # in: (n,) which variables it may be joined to, or None
     const uint8_t[::1] in_forest,   # in: (n,) variables of the forest
     const int64_t[::1] priority,    # in: (n,) decides between edges of equal keys
-    double resolution,              # in: a key is a weight in whole multiples of this
+    double resolution,              # in: a key is a weight in whole multiples of this, a power of two
     double[::1] keys,               # in and out: (n,) of the best edge from the forest to each variable, 0 without one
     int64_t[::1] nearest,           # in and out: (n,) the end of that edge in the forest, -1 without one
     double[::1] best,               # in and out: (n,) its weight
-):
-    """Update the best edges of the variables outside the forest by a row. Cost: the length of the row."""
+) -> int:
+    """Update the best edges of the variables outside the forest by a row; return which of `others` joins next.
+
+    That is -1 where none of them is outside. Cost: the length of the row.
+    """
     cdef Py_ssize_t i
-    cdef int64_t v
-    cdef double key
+    cdef int64_t v, first = -1
+    cdef double key, inverse = 1.0 / resolution
     with nogil:
         for i in range(others.shape[0]):
             v = others[i]
-            if in_forest[v] or (allowed is not None and not allowed[v]):
+            if in_forest[v]:
                 continue
-            key = rint(weights[i] / resolution)
-            if key > keys[v] or (key > 0 and key == keys[v]
-                                 and comes_first(&priority[0], node, v, nearest[v], v)):
-                keys[v] = key
-                nearest[v] = node
-                best[v] = weights[i]
+            key = weights[i] * inverse
+            if key >= keys[v] - 0.5 and (allowed is None or allowed[v]):    # most edges are no better than the best one
+                key = round_to_whole(key)
+                if key > keys[v] or (key > 0 and key == keys[v]
+                                     and comes_first(&priority[0], node, v, nearest[v], v)):
+                    keys[v] = key
+                    nearest[v] = node
+                    best[v] = weights[i]
+            if joins_first(&priority[0], &keys[0], &nearest[0], v, first):
+                first = v
+    return first
 
 
 def next_to_join(
     const uint8_t[::1] in_forest, const int64_t[::1] priority, const double[::1] keys, const int64_t[::1] nearest
 ) -> int:
     """Return the variable at the best edge from the forest; without an edge the first by priority, -1 without any."""
-    cdef Py_ssize_t v, best = -1
+    cdef int64_t v, best = -1
     with nogil:
         for v in range(in_forest.shape[0]):
-            if in_forest[v] or (best >= 0 and keys[v] < keys[best]):
-                continue
-            if best < 0 or keys[v] > keys[best]:
-                best = v
-            elif keys[v] > 0:
-                if comes_first(&priority[0], nearest[v], v, nearest[best], best):
-                    best = v
-            elif priority[v] < priority[best]:
+            if not in_forest[v] and joins_first(&priority[0], &keys[0], &nearest[0], v, best):
                 best = v
     return best

@@ -5,11 +5,13 @@ and a thread is there within 0.1 ms. What the first tasks cost decides whether o
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, TypeVar, cast
 
 from joblib import parallel_config
@@ -29,8 +31,8 @@ MANY_TASKS, GRACE = 8, 2e-3
 #: Seconds that a thread works before it takes the next tasks: shorter tasks are taken several at a time.
 TURN = 2e-3
 
-#: Seconds, and tasks, after which the threads are judged by what they finish; and what they must finish more.
-TRIAL_SECONDS, TRIAL_TASKS, LEAST_GAIN = 0.05, 8, 1.05
+#: Seconds of tasks after which threads are judged by the processor time that they get; and how much more it must be.
+TRIAL_SECONDS, LEAST_GAIN = 0.1, 1.1
 
 Numbered = tuple[int, Any]
 
@@ -54,13 +56,44 @@ def count_threads(n_jobs: int | None) -> int:
     return cast(Any, backend).effective_n_jobs(usual if n_jobs is None else n_jobs)
 
 
+@dataclass(frozen=True)
+class Usage:
+    """Processor seconds, and seconds in which a thread was on a processor or waited for anything but a processor."""
+
+    cpu: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The part of the time in which a thread ran; threads that wait for Python's lock do not."""
+        return self.cpu / max(self.seconds, self.cpu, 1e-9)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.cpu + other.cpu, self.seconds + other.seconds)
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(self.cpu - other.cpu, self.seconds - other.seconds)
+
+
+def read_usage() -> Usage:
+    """Return readings of the clocks of this thread; without time in the queue for a processor where Linux knows it."""
+    try:
+        queued = int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1]) * 1e-9
+    except (OSError, ValueError, IndexError):
+        queued = 0.0
+    return Usage(thread_time(), perf_counter() - queued)
+
+
 class _Tasks:
     """Tasks by number, taken by threads in order; as many at a time as their measured cost says."""
 
-    def __init__(self, make: Callable[[], Callable[[int], Any]], first: int, stop: int, n_threads: int, allowed):
+    def __init__(
+        self, make: Callable[[], Callable[[int], Any]], first: int, stop: int, n_threads: int, allowed, compiled
+    ):
         self.make, self.group = make, TaskGroup()
         self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
         self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
+        self.usage, self.read_usage = Usage(), Usage if compiled else read_usage
         self.alone = False  # whether the other threads are to end
         self.started = Event()  # that it is known whether they are to begin
         self._allowed, self._next, self._stop, self._lock = allowed, first, stop, Lock()
@@ -84,7 +117,7 @@ class _Tasks:
 
     def run(self, task: Callable[[int], Any], numbers: range) -> list[Numbered]:
         """Run some tasks; nothing goes parallel in them once more."""
-        began, results = perf_counter(), []
+        began, usage, results = perf_counter(), self.read_usage(), []
         with self.group.running(), parallel_config("sequential"):
             for number in numbers:
                 if number > numbers.start and not self._allowed(number):
@@ -93,6 +126,7 @@ class _Tasks:
         with self._lock:
             self.n_finished += len(numbers)
             self.seconds += perf_counter() - began
+            self.usage += self.read_usage() - usage
         return results
 
     def work(self) -> None:
@@ -125,12 +159,11 @@ def run_on_threads(
 
     Each thread has a task of its own, which `make` returns, the calling one `here` where given: what they need is
     allocated once. Where `allowed(i)` is False no task is begun any more. Tasks that are not all `compiled` may hold
-    Python's lock: where threads finish no more than one did, the calling one goes on alone.
+    Python's lock: where all threads get little more processor time than one, the calling one goes on alone.
     """
-    tasks = _Tasks(make, first, n, n_threads, allowed)
+    tasks = _Tasks(make, first, n, n_threads, allowed, compiled)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
-    n_running = before = 0
-    began, alone_rate = 0.0, inf
+    n_running, alone = 0, Usage()
     if at_once or n - first < MANY_TASKS * n_threads:
         n_running = _start(threads, tasks)
     if at_once:
@@ -144,14 +177,14 @@ def run_on_threads(
             if not tasks.started.is_set():
                 n_more = int(tasks.seconds_left / THREAD_PAYS)
                 if n_running == 0 and n_more > 0:
-                    alone_rate, threads = tasks.n_finished / max(tasks.seconds, 1e-9), threads[:n_more]
-                    began, before, n_running = perf_counter(), tasks.n_finished, _start(threads, tasks)
+                    alone, threads = tasks.usage, threads[:n_more]
+                    n_running = _start(threads, tasks)
                 tasks.alone = n_more == 0
                 tasks.started.set()
-            elif not compiled and alone_rate < inf:
-                seconds, n_finished = perf_counter() - began, tasks.n_finished - before
-                if seconds > TRIAL_SECONDS and n_finished > TRIAL_TASKS * n_threads:
-                    tasks.alone = n_finished < LEAST_GAIN * alone_rate * seconds
+            elif not compiled and alone.seconds:
+                together = tasks.usage - alone
+                if together.seconds > TRIAL_SECONDS * n_threads:
+                    tasks.alone = n_threads * together.share < LEAST_GAIN * alone.share
         while n_running:
             n_running -= yield from _results_of(tasks.done.get())
     finally:

@@ -1,20 +1,23 @@
 """Where a forest search gets the weights of pairs from."""
 
+from functools import partial
 from itertools import pairwise
 from math import log
 from typing import Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmx._ext import _counts, _spanning
-from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
+from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.scores import ScoreTerms
 from pgmx.statistics import marginal_counts
 
 #: Planes of a block: they fill about half of a first-level cache at 10,000 rows.
 _BLOCK_PLANES = 32
+
+#: Seconds that a processor takes for a word of two planes, and their share of a weight: it decides whether threads pay.
+_WORD_PAIR_SECONDS = 1.5e-10
 
 
 class PairWeightSource(Protocol):
@@ -71,7 +74,10 @@ class CountedWeights:
             offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
-        self.block = max(1, _BLOCK_PLANES * self.n // max(int(offsets[-1]) - self.n, 1))
+        n_planes = max(int(offsets[-1]) - self.n, 1)  # without the last of each variable
+        self.block = max(1, _BLOCK_PLANES * self.n // n_planes)
+        #: What a thread takes for a row of all pairs.
+        self._row_seconds = _WORD_PAIR_SECONDS * (n_planes / self.n) * n_planes * planes.shape[1]
         self._counters = [
             _spanning.PairWeights(
                 planes,
@@ -83,23 +89,21 @@ class CountedWeights:
                 prior=terms.prior,
                 penalty=terms.penalty,
             )
-            for _ in range(min(count_workers(n_jobs), self.n))  # one per thread
+            for _ in range(min(count_threads(n_jobs), self.n))  # one per thread
         ]
 
     def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Count the rows, the columns shared among the threads."""
         block, others = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (block, others))
         weights = np.empty((len(block), len(others)))
-        if len(self._counters) == 1:
-            self._counters[0].rows(block, others, weights)
-            return weights
         cuts = np.linspace(0, len(others), len(self._counters) + 1).astype(int)
-        parts = [np.empty((len(block), last - first)) for first, last in pairwise(cuts)]
-        Parallel(n_jobs=len(self._counters), prefer="threads", require="sharedmem")(
-            delayed(counter.rows)(block, others[first:last], part)
-            for counter, (first, last), part in zip(self._counters, pairwise(cuts), parts, strict=True)
-        )
-        return np.concatenate(parts, axis=1, out=weights)
+        calls = [
+            partial(counter.rows, block, others[first:last], weights[:, first:last])
+            for counter, (first, last) in zip(self._counters, pairwise(cuts), strict=True)
+        ]
+        seconds = self._row_seconds * len(block) * len(others) / self.n
+        call_on_threads(calls, len(calls), seconds)
+        return weights
 
 
 def can_be_counted(table: DiscreteTable) -> bool:

@@ -89,10 +89,13 @@ def _grow_by_prim(
     keys, best = np.zeros(n), np.zeros(n)
     nearest = np.full(n, -1, dtype=np.int64)
     pending: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    waiting = np.ones(n, dtype=bool)  # for their rows
     edges: list[tuple[int, int, float]] = []
+    node = -1
     with run.catch_interrupt():
         for _ in range(n):
-            node = _spanning.next_to_join(in_forest, priority, keys, nearest)
+            if node < 0 or allowed is not None:
+                node = _spanning.next_to_join(in_forest, priority, keys, nearest)
             if nearest[node] >= 0:
                 edges.append((int(nearest[node]), node, best[node]))
                 score += best[node]
@@ -100,24 +103,25 @@ def _grow_by_prim(
                 break
             in_forest[node] = 1
             if node not in pending:
-                _fetch_rows(source, node, in_forest, keys, allowed, pending)
+                _fetch_rows(source, node, in_forest, keys, allowed, pending, waiting)
             others, row = pending.pop(node)
             mask = None if allowed is None else allowed[node]
-            _spanning.relax(node, others, row, mask, in_forest, priority, resolution, keys, nearest, best)
+            node = _spanning.relax(node, others, row, mask, in_forest, priority, resolution, keys, nearest, best)
     pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
     return pairs, np.array([weight for *_, weight in edges])
 
 
-def _fetch_rows(source: PairWeightSource, node: int, in_forest, keys, allowed, pending) -> None:
+def _fetch_rows(source: PairWeightSource, node: int, in_forest, keys, allowed, pending, waiting) -> None:
     """Fetch the row of `node` and those of the variables likely to join next: a block costs little more than a row."""
     outside = np.flatnonzero(in_forest == 0)
     block = np.array([node])
     if source.block > 1:
-        waiting = outside[~np.isin(outside, list(pending))]
-        extra = min(source.block - 1, len(waiting))
-        if extra < len(waiting):
-            waiting = waiting[np.argpartition(-keys[waiting], extra)[:extra]]
-        block = np.concatenate((block, waiting))
+        following = outside[waiting[outside]]
+        extra = min(source.block - 1, len(following))
+        if extra < len(following):
+            following = following[np.argpartition(-keys[following], extra)[:extra]]
+        block = np.concatenate((block, following))
+    waiting[block] = False
     if allowed is not None:
         outside = outside[allowed[np.ix_(block, outside)].any(axis=0)]
     rows = source.rows(block, outside)

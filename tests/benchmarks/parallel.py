@@ -1,0 +1,137 @@
+"""What a second job gives, and more of them on machines that have the cores.
+
+    python tests/benchmarks/parallel.py --out parallel.json     # everything, 1 and 2 jobs (4, 8, 16 with cores)
+    python tests/benchmarks/parallel.py --problems restarts-link --repeat 3
+    python tests/benchmarks/parallel.py --report parallel.json         # only the table
+
+Fits with one job and with more alternate over data that are coded already; the table has medians. Beside wall and CPU
+seconds stands what the calling thread would have taken on idle cores: its wall seconds without those in the queue for
+a processor that others use (Linux; a lower bound of the gain on a busy machine, since the other threads queue too).
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+from pathlib import Path
+from statistics import median
+
+from forest import make_binary
+from gaussian_data import sample
+from hill_climb import machine
+
+import data
+from pgmx.data import encode
+from pgmx.estimators import CLIME, BootstrapStructure, ChowLiuForest, GraphicalLasso, HillClimbSearch
+
+FOLDER = Path(__file__).resolve().parents[2] / "build" / "benchmarks"
+JOBS = (1, 2, 4, 8, 16)
+
+
+def network_table(folder, network, n_rows):
+    return encode(data.load(data.make(folder, network, n_rows), 0).frame())
+
+
+def binary_table(folder, n):
+    return encode(data.load(make_binary(folder, n, 10_000), 0).frame())
+
+
+def search(**options):
+    return HillClimbSearch(scoring_method="bic", show_progress=False, **options)
+
+
+def bootstrap(n_resamples, n_jobs):
+    return BootstrapStructure(search(), n_resamples=n_resamples, n_jobs=n_jobs, show_progress=False)
+
+
+def gaussian(p, n):
+    return sample("er", p, n).rows
+
+
+#: For each problem what makes its data in a folder, and what is fitted to them with so many jobs.
+PROBLEMS = {
+    "restarts-andes": (lambda f: network_table(f, "andes", 10_000), lambda j: search(n_restarts=100, n_jobs=j)),
+    "restarts-link": (lambda f: network_table(f, "link", 10_000), lambda j: search(n_restarts=400, n_jobs=j)),
+    "bootstrap-andes": (lambda f: network_table(f, "andes", 10_000), lambda j: bootstrap(200, j)),
+    "bootstrap-alarm": (lambda f: network_table(f, "alarm", 100_000), lambda j: bootstrap(40, j)),
+    "forest-4000": (lambda f: binary_table(f, 4000), lambda j: ChowLiuForest(show_progress=False, n_jobs=j)),
+    "forest-8000": (lambda f: binary_table(f, 8000), lambda j: ChowLiuForest(show_progress=False, n_jobs=j)),
+    "clime-1000": (lambda f: gaussian(1000, 2000), lambda j: CLIME(lam=0.15, show_progress=False, n_jobs=j)),
+    "glasso-path": (lambda f: gaussian(500, 1000), lambda j: GraphicalLasso(show_progress=False, n_jobs=j)),
+    "thorough-link": (
+        lambda f: network_table(f, "link", 10_000),
+        lambda j: search(strategy="thorough", n_jobs=j),
+    ),
+    "climb-link": (lambda f: network_table(f, "link", 10_000), lambda j: search(n_jobs=j)),
+    "climb-andes-100k": (lambda f: network_table(f, "andes", 100_000), lambda j: search(n_jobs=j)),
+}
+
+
+def queued_seconds():
+    """Return how long this thread has waited for a processor; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
+def cpu_seconds():
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in usage)
+
+
+def fit(name, make, rows, n_jobs):
+    """Return wall seconds, CPU seconds and wall seconds outside of the queue of a fit."""
+    learner = make(n_jobs)
+    wall, cpu, queued = time.perf_counter(), cpu_seconds(), queued_seconds()
+    if name == "glasso-path":
+        learner.path(rows)
+    else:
+        learner.fit(rows)
+    wall = time.perf_counter() - wall
+    return wall, cpu_seconds() - cpu, wall - (queued_seconds() - queued)
+
+
+def measure(name, folder, jobs, repeat):
+    load, make = PROBLEMS[name]
+    rows = load(folder)
+    fit(name, make, rows, 1)
+    runs = [{j: fit(name, make, rows, j) for j in jobs} for _ in range(repeat)]
+    return {j: [median(run[j][k] for run in runs) for k in range(3)] for j in jobs}
+
+
+def report(results):
+    lines = ["| problem | jobs | wall s | gain | CPU s | unqueued s | gain |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for name, found in results["problems"].items():
+        one = found["1"]
+        for jobs, (wall, cpu, unqueued) in found.items():
+            figures = f"{wall:.2f} | {one[0] / wall:.2f} | {cpu:.2f} | {unqueued:.2f} | {one[2] / unqueued:.2f}"
+            lines.append(f"| {name} | {jobs} | {figures} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
+    parser.add_argument("--repeat", type=int, default=9)
+    parser.add_argument("--jobs", nargs="+", type=int)
+    parser.add_argument("--data", type=Path, default=FOLDER)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--report", type=Path)
+    args = parser.parse_args()
+    if args.report:
+        print(report(json.loads(args.report.read_text())))
+        return
+    jobs = args.jobs or [j for j in JOBS if j <= max(2, len(os.sched_getaffinity(0)))]
+    results = {"machine": machine(), "load": os.getloadavg()[0], "problems": {}}
+    for name in args.problems:
+        found = measure(name, args.data, [1, *(j for j in jobs if j > 1)], args.repeat)
+        results["problems"][name] = {str(j): figures for j, figures in found.items()}
+        if args.out:
+            args.out.write_text(json.dumps(results, indent=1) + "\n")
+        print(report({"problems": {name: results["problems"][name]}}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
