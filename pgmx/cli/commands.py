@@ -100,6 +100,7 @@ def learn(source, **options):
       pgmx learn survey.csv --score bdeu --max-indegree 3 --out survey.bif --plot survey.png
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
       pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
+      pgmx learn cells.csv --sep ";" --decimal , --drop id --discretize quantile:5
       pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
       pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
       pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
@@ -178,6 +179,7 @@ def bootstrap(source, **options):
     "Default: bic or bic-g, as the columns are.",
 )
 @shared.missing_option
+@shared.reading_options
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
@@ -300,6 +302,7 @@ def infer(model, **options):
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
     help="Add the bounds of intervals, each of which holds its value with this probability.",
 )
+@shared.reading_options
 @shared.file_option("--out", "Write the table there instead of printing it: .csv.")
 def forecast(model, source, **options):
     """Forecast the rows that follow a time series.
@@ -355,6 +358,7 @@ def forecast(model, source, **options):
     show_default=True,
     help="Rows of a point of the picture.",
 )
+@shared.reading_options
 @shared.file_option("--resume", "Continue with the learner of this file, which --out has written: .npz.")
 @shared.file_option("--out", "Write the learner: .npz.")
 @shared.file_option("--report", "Write a picture of the errors window by window: .svg or .png.")

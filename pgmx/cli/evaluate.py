@@ -10,6 +10,7 @@ import click
 from pgmx.checks import check_same_names
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
+from pgmx.cli.inputs.tables import open_input
 from pgmx.cli.report import line
 
 
@@ -78,17 +79,17 @@ def _list_differences(differences, reference: str, other: str) -> None:
                 click.echo(f"  {' '.join(edge)}")
 
 
-def score_model(model: str, source: str, *, scores: Sequence[str], missing: str) -> None:
+def score_model(model: str, source: str, *, scores: Sequence[str], missing: str, **reading: Any) -> None:
     """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
     from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
     network = read_network(model)
     if hasattr(network, "potentials"):
-        _score_markov(network, model, source, names, missing)
+        _score_markov(network, model, source, names, missing, reading)
         return
     if hasattr(network, "sparse_precision"):
-        _score_gaussian(network, model, source, names, missing)
+        _score_gaussian(network, model, source, names, missing, reading)
         return
     if hasattr(network, "lagged_edges"):
         raise ValueError(
@@ -98,7 +99,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
     title, path = _find_table(source)
-    table = _match_columns(_open(path, names, missing), network)
+    table = _match_columns(_open(path, names, missing, reading), network)
 
     values = _structure_scores(network, table, names, missing)
     likelihood = _likelihood(network, table, missing)
@@ -109,11 +110,11 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str)
     _report_likelihood(likelihood)
 
 
-def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
+def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
     """Print how well a Markov network predicts rows."""
     _refuse_scores(names, model, "a Markov network")
     title, path = _find_table(source)
-    table = _match_columns(_open(path, names, missing), network)
+    table = _match_columns(_open(path, names, missing, reading), network)
     if hasattr(table, "float_columns"):
         raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
     for name, states in zip(table.columns, table.states, strict=True):
@@ -128,13 +129,13 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     line("pseudo", f"{pseudo.sum():.4f} nats, {pseudo.mean():.4f} per row (log pseudolikelihood)")
 
 
-def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str) -> None:
+def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
     """Print how well a Gaussian graph predicts rows."""
     from pgmx.cli.learn.gaussian import of_scores, read_numbers, with_names_of
 
     _refuse_scores(names, model, "a Gaussian graph")
     title, path = _find_table(source)
-    rows = with_names_of(network, read_numbers(path, missing))
+    rows = with_names_of(network, read_numbers(open_input(path, reading), missing))
     likelihood = network.log_likelihood(rows)
 
     _report_sizes(title, len(rows), network)
@@ -158,12 +159,15 @@ def _find_table(source: str) -> tuple[str, Path]:
     return where.name, where.path
 
 
-def _open(path, names: Sequence[str], missing: str):
-    from pgmx.data import open_any, open_frame
+def _open(path: Path, names: Sequence[str], missing: str, reading: dict):
+    from pgmx.data import Frame, encode, open_any, open_frame
 
+    source = open_input(path, reading)
     if any(name.endswith(("-g", "-cg")) for name in names) and path.suffix.lower() != ".pgmx":
-        return open_frame(path)
-    return open_any(path, missing=missing)
+        return open_frame(source)
+    table = open_any(source, missing=missing)
+    has_states = isinstance(table, Frame) and not table.list_known_floats()
+    return encode(table, missing=missing) if has_states else table
 
 
 def _match_columns(opened, network) -> Any:

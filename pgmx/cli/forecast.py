@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pgmx.cli.inputs.paths import check_writable
+from pgmx.cli.inputs.tables import read_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,7 @@ def forecast(
     exogenous: Path | None,
     coverage: float | None,
     out: Path | None,
+    **reading: Any,
 ) -> None:
     """Forecast the rows after those of a file, and print or write them as CSV."""
     if out is not None:
@@ -28,7 +30,7 @@ def forecast(
             raise ValueError(f"--out {out}: the suffix must be .csv")
         check_writable(out, "--out")
     system = _read_system(Path(model))
-    history = _read_history(Path(source), system, time_column)
+    history = _read_history(Path(source), system, time_column, reading)
     later = _read_exogenous(exogenous, system, model, history, steps)
     table = _forecast(system, history, steps, coverage, model, later)
     text = table.to_csv(index_label=table.index.name, lineterminator="\n")
@@ -91,17 +93,16 @@ def _read_exogenous(
     return np.hstack(parts) if parts else None
 
 
-def _read_history(path: Path, system: Any, time_column: str | None) -> "pd.DataFrame":
+def _read_history(path: Path, system: Any, time_column: str | None, reading: dict) -> "pd.DataFrame":
     """Return the rows of the series of a system, labelled by their times, or by their numbers from 0."""
     import pandas as pd
 
     from pgmx.cli.learn.gaussian import with_names_of
-    from pgmx.data.files.readers import read_whole
     from pgmx.data.series.time_index import make_labels, read_times
 
     if not path.exists():
         raise ValueError(f"no such file or folder: {path}")
-    table = read_whole(path)
+    table = read_input(path, reading)
     rows = with_names_of(system, table)
     absent = [str(name) for name in system.names if name not in rows.columns]
     if absent:

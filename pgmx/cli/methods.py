@@ -85,6 +85,7 @@ LEARNER_OPTIONS = {
     "l2": [Parameter(MARKOV_METHODS, "l2", 0.001)],
     "loss": [Parameter(MARKOV_METHODS, "loss", "pseudolikelihood")],
     "max_edges": [Parameter(MARKOV_METHODS, "max_edges")],
+    "discretize": [Parameter([*BAYESIAN_METHODS, *MARKOV_METHODS])],
     "held_out": [Parameter(MARKOV_METHODS, "held_out"), Parameter(GAUSSIAN_METHODS)],
     "alpha": [
         Parameter(["best-choice", "online"], "alpha", 0.5),

@@ -45,8 +45,39 @@ def _learner_option(name: str, metavar: str | None, kind, help: str):
     return click.option(name, metavar=metavar, type=kind, help=help + default_text(name[2:].replace("-", "_")))
 
 
+#: How the table in a file is read.
+reading_options = join_options(
+    click.option(
+        "--sep",
+        metavar="C",
+        help="CSV files: what separates the columns, a character, tab or space. Default: a comma, or a semicolon, tab "
+        "or bar where the file has these.",
+    ),
+    click.option(
+        "--decimal",
+        metavar="C",
+        type=click.Choice([".", ","]),
+        help="CSV files: the decimal point. Default: a comma where numbers have one and no comma separates columns.",
+    ),
+    click.option("--columns", metavar="A,B,...", type=split_names, help="Columns to read. Default: all."),
+    click.option("--drop", metavar="A,B,...", type=split_names, help="Columns to leave out."),
+    click.option(
+        "--index-column",
+        metavar="NAME",
+        help="The column that names the rows, which is left out; one without a name that counts the rows is so anyway.",
+    ),
+)
+
 #: What the data are, and how they are read.
 data_options = join_options(
+    reading_options,
+    _learner_option(
+        "--discretize",
+        "METHOD:BINS",
+        None,
+        "Discrete networks: make bins of the columns of floats, as in quantile:5; METHOD is quantile, interval "
+        "(equal widths), kmeans or hartemink (mutual information).",
+    ),
     click.option(
         "--missing",
         type=click.Choice(["error", "drop", "category", "pairwise"]),

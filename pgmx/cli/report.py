@@ -52,6 +52,14 @@ def data_line(where, n_rows: int, n_variables: int, truth, random_state: int, wi
     line("data", f"{where.name}: {n_rows} rows, {n_variables} variables{sampled}", width)
 
 
+def bins_line(data, width: int = 8) -> None:
+    """Print how numbers became categories, where they did."""
+    if data.discretizer is not None:
+        counts = [len(names) for names in data.discretizer.categories_.values()]
+        sizes = " to ".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
+        line("bins", f"{len(counts)} columns of numbers in {sizes} bins, by {data.discretizer.method}", width)
+
+
 def answer_lines(answer, how: str = "", width: int = 8) -> None:
     """Print the answer to a query, and in what way it was found."""
     condition = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"

@@ -10,7 +10,7 @@ from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
-from pgmx.cli.report import data_line, edge_count, edges_of, fit_timed, line, strength_lines
+from pgmx.cli.report import bins_line, data_line, edge_count, edges_of, fit_timed, line, strength_lines
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
     check_targets(out, plot, (".csv", *GRAPH_SUFFIXES))
     check_method(options)
     markov = options["method"] in MARKOV_METHODS
-    where = open_source(source, options["rows"])
+    where = open_source(source, options)
     data, knowledge = load(where, options)
 
     from pgmx.estimators import BootstrapStructure
@@ -46,6 +46,7 @@ def run(
     graph = bootstrap.consensus_graph(share)
 
     data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
+    bins_line(data)
     stopped = "" if bootstrap.converged_ else f" of {resamples} (stopped by --max-time)"
     line("method", f"{options['method']} ({data.score}), {bootstrap.n_resamples_} resamples{stopped}")
     edges = edges_of(graph)

@@ -13,6 +13,7 @@ import click
 
 from pgmx.cli.console import note_interrupt
 from pgmx.cli.inputs.paths import check_writable
+from pgmx.cli.inputs.tables import choose_columns, list_layout
 from pgmx.cli.methods import STREAM_METHODS
 
 _CHUNK_ROWS = 2048
@@ -29,18 +30,20 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
 
     from pgmx.metrics.prequential import PrequentialErrors
 
+    if options["columns"] is not None and target not in options["columns"]:
+        options["columns"] = [*options["columns"], target]
     learner, resumed = _make_learner(options)
     has_labels = is_classifier(learner)
     if options["classes"] is not None and not has_labels:
         remedy = "--loss logistic or hinge learns labels" if options["resume"] is None else "leave it out"
         raise ValueError(f"--classes {options['classes']}: {type(learner).__name__} predicts numbers; {remedy}")
     with _name_in_errors(source):
-        classes = _list_classes(learner, source, target, options["classes"]) if has_labels else None
+        classes = _list_classes(learner, source, target, options) if has_labels else None
     errors = PrequentialErrors(learner, options["window"], classes)
     start = time.perf_counter()
     try:
         with _name_in_errors(source):
-            _learn(errors, _iterate(source, target, has_labels), quiet)
+            _learn(errors, _iterate(source, target, has_labels, options), quiet)
     except KeyboardInterrupt:
         if not errors.n_rows:
             raise
@@ -100,8 +103,9 @@ def _make_learner(options: dict) -> tuple[Any, int]:
     return getattr(streaming, classifier)(loss=loss, **numbers), 0
 
 
-def _list_classes(learner: Any, source: str, target: str, text: str | None) -> list[str] | None:
+def _list_classes(learner: Any, source: str, target: str, options: dict) -> list[str] | None:
     """Return all labels: those of the learner, of the option, or of a pass over the file."""
+    text = options["classes"]
     if hasattr(learner, "classes_"):
         if text is not None:
             raise ValueError(f"--classes {text}: a learner that is resumed has its own")
@@ -110,13 +114,17 @@ def _list_classes(learner: Any, source: str, target: str, text: str | None) -> l
         return text.split(",")
     if source == "-":
         raise ValueError("labels from standard input need --classes, all of them separated by commas")
-    return sorted({label for _, labels in _iterate(source, target, True) for label in labels})
+    return sorted({label for _, labels in _iterate(source, target, True, options) for label in labels})
 
 
-def _iterate(source: str, target: str, has_labels: bool) -> Iterator[tuple[Any, Any]]:
+def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Iterator[tuple[Any, Any]]:
     from pgmx.data.numbers.targets import iterate_pieces
 
-    yield from iterate_pieces(sys.stdin if source == "-" else Path(source), target, _CHUNK_ROWS, has_labels)
+    opened: Any = sys.stdin if source == "-" else Path(source)
+    layout = list_layout(Path("-.csv") if source == "-" else opened, options)
+    yield from iterate_pieces(
+        opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options)
+    )
 
 
 @contextmanager

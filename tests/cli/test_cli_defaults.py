@@ -7,6 +7,7 @@ import pytest
 from helpers.command_line import pgmx
 from pgmx import estimators
 from pgmx.cli.commands import bootstrap, learn
+from pgmx.cli.inputs.tables import READING
 from pgmx.cli.learners import make_learner
 from pgmx.cli.methods import LAM_MIN_RATIO, LEARNER_OPTIONS, METHODS, N_RESAMPLES, default_text
 
@@ -19,7 +20,7 @@ PARAMETERS = [
 ]
 
 #: Options of ``pgmx learn`` that all methods share, or that no learner takes.
-COMMON = {"method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "quiet"}
+COMMON = {*READING, "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "quiet"}
 
 #: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and inputs of
 #: which no file tells are unknown.

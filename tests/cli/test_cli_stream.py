@@ -113,6 +113,6 @@ def test_the_bar_of_a_terminal_shows_the_error_so_far(frame, monkeypatch):
     for quiet in (False, True):
         errors = PrequentialErrors(AdaRakerRegressor(n_components=4), 500)
         monkeypatch.setattr("sys.stderr", Terminal())
-        stream._learn(errors, stream._iterate("rows.csv", "y", False), quiet)
+        stream._learn(errors, stream._iterate("rows.csv", "y", False, {}), quiet)
         shown = sys.stderr.getvalue()
         assert ("AdaRakerRegressor: 300 rows" in shown, f"error={errors.mean:.4g}" in shown) == (not quiet, not quiet)

@@ -29,7 +29,7 @@ ORDER = {
         "evaluate forecast infer resample stream",
         "commands",
     ],
-    "pgmx/cli/inputs": ["knowledge paths", "networks sources"],
+    "pgmx/cli/inputs": ["knowledge paths", "networks tables", "sources"],
     "pgmx/cli/learn": ["query", "bayesian gaussian markov series", "command"],
     "pgmx/data": [
         "errors table",

@@ -19,10 +19,10 @@ def learner_knowledge(options: dict, columns: Sequence) -> dict:
     if options["tiers"] is not None:
         arguments["tiers"] = read_tiers(options["tiers"], columns)
     if options["roots"] is not None:
-        arguments["root_nodes"] = [_column(name, columns, "--roots") for name in options["roots"]]
+        arguments["root_nodes"] = [choose_column(name, columns, "--roots") for name in options["roots"]]
     for option in ("root", "class_node"):
         if options[option] is not None:
-            arguments[option] = _column(options[option], columns, f"--{option.replace('_', '-')}")
+            arguments[option] = choose_column(options[option], columns, f"--{option.replace('_', '-')}")
     return arguments
 
 
@@ -48,7 +48,7 @@ def read_edges(path: Path, columns: Sequence | Mapping) -> list[tuple]:
     for line, row in rows:
         if len(row) != 2:
             raise ValueError(f"{path}, line {line}: expected two names 'from,to', got {len(row)}: {','.join(row)!r}")
-        edges.append(tuple(_column(name, columns, f"{path}, line {line}") for name in row))
+        edges.append(tuple(choose_column(name, columns, f"{path}, line {line}") for name in row))
     return edges
 
 
@@ -59,12 +59,12 @@ def read_tiers(path: Path, columns: Sequence) -> list[list]:
     if not rows:
         raise ValueError(f"tier file {path} is empty")
     if not has_header and not all(len(row) == 2 and _is_integer(row[1]) and row[1] not in known for _, row in rows):
-        return [[_column(name, columns, f"{path}, line {line}") for name in row if name] for line, row in rows]
+        return [[choose_column(name, columns, f"{path}, line {line}") for name in row if name] for line, row in rows]
     tiers: dict[int, list] = {}
     for line, row in rows:
         if len(row) != 2 or not _is_integer(row[1]):
             raise ValueError(f"{path}, line {line}: expected 'variable,tier' with an integer, got {','.join(row)!r}")
-        tiers.setdefault(int(row[1]), []).append(_column(row[0], columns, f"{path}, line {line}"))
+        tiers.setdefault(int(row[1]), []).append(choose_column(row[0], columns, f"{path}, line {line}"))
     return [tiers[number] for number in sorted(tiers)]
 
 
@@ -88,7 +88,7 @@ def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
-def _column(name: str, columns: Sequence | Mapping, where: str):
+def choose_column(name: str, columns: Sequence | Mapping, where: str):
     """Return the column of a name, or raise and say where the name stands."""
     known = columns if isinstance(columns, Mapping) else {str(column): column for column in columns}
     if name not in known:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pgmx.cli.inputs.knowledge import learner_knowledge
 from pgmx.cli.inputs.paths import Source, find_source
+from pgmx.cli.inputs.tables import discretize_input, open_input, peek_columns, read_input, refuse_reading
 from pgmx.cli.learners import default_score
 from pgmx.cli.methods import MARKOV_METHODS
 
@@ -16,7 +17,7 @@ class Data(NamedTuple):
 
     `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network` is
     the kind of fitted network there will be ("discrete", "gaussian", "mixed", "markov", or none); `truth` is the
-    bundled network.
+    bundled network; `discretizer` puts other rows into the same bins.
     """
 
     table: Any
@@ -25,6 +26,7 @@ class Data(NamedTuple):
     score: str
     network: str | None
     truth: Any
+    discretizer: Any = None
 
     @property
     def discrete(self) -> bool:
@@ -32,16 +34,19 @@ class Data(NamedTuple):
         return self.network == "discrete"
 
 
-def open_source(text: str, rows: int | None) -> Source:
-    """Find the source, and refuse rows to sample where there is a file."""
+def open_source(text: str, options: dict) -> Source:
+    """Find the source, and refuse rows to sample where there is a file, and options of files where there is none."""
     where = find_source(text)
-    if where.path is not None and rows is not None:
+    if where.path is None:
+        refuse_reading(where.name, options)
+    elif options["rows"] is not None:
         raise ValueError("--rows is for bundled networks, which are sampled; a file is used whole")
     return where
 
 
 def load(where: Source, options: dict) -> tuple[Data, dict]:
     """Return the data and what the learner is given about their columns; names in the options are checked first."""
+    discretizer = None
     if where.path is None:
         from pgmx.data import encode
         from pgmx.datasets import load_network, sample
@@ -51,38 +56,53 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
         table = encode(sample(truth, options["rows"] or DEFAULT_ROWS, random_state=options["random_state"]))
     else:
         truth = None
-        columns = peek_columns(where.path)
+        columns = peek_columns(where.path, options)
         if columns is not None:
             learner_knowledge(options, columns)
-        table = _open_file(where.path, options)
-    data = _describe(table, truth, options)
+        table, discretizer = _open_file(where.path, options)
+    data = _describe(table, truth, options)._replace(discretizer=discretizer)
     return data, learner_knowledge(options, data.columns)
 
 
-def peek_columns(path: Path) -> list | None:
-    """Return the names of the columns without reading the rows; None where reading them will say what is wrong."""
-    from pyarrow import parquet
+def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
+    """Open a file as a coded table, or as columns where some are floats or the score is for numbers.
 
-    from pgmx.data import open_table
-    from pgmx.data.files.readers import csv_header, explain_unreadable, is_csv, table_files
+    With it comes what puts other rows into the same bins, None where nothing was discretised.
+    """
+    from pgmx.data import encode, open_frame
+    from pgmx.data.few_values import warn_of_few_values
 
-    try:
-        if path.suffix.lower() == ".pgmx":
-            return list(open_table(path).columns)
-        first = table_files(path)[0]
-        with explain_unreadable(first):
-            return list(csv_header(first)) if is_csv(first) else list(parquet.read_schema(first).names)
-    except (OSError, ValueError):
-        return None
-
-
-def _open_file(path: Path, options: dict):
-    """Open a file as a coded table, or as columns where some are floats or the score is for numbers."""
-    from pgmx.data import open_any, open_frame
-
+    if options["discretize"] is not None:
+        rows, discretizer = discretize_input(path, options)
+        return encode(rows, missing=options["missing"], n_jobs=options["n_jobs"]), discretizer
+    source = open_input(path, options)
     if _is_for_numbers(options["score"]) and path.suffix.lower() != ".pgmx":
-        return open_frame(path)
-    return open_any(path, missing=options["missing"], n_jobs=options["n_jobs"])
+        table = open_frame(source)
+    else:
+        table = _open_states(source, options)
+    if hasattr(table, "float_columns") and options["method"] not in MARKOV_METHODS:
+        warn_of_few_values(table)
+    return table, None
+
+
+def _open_states(source: Any, options: dict) -> Any:
+    """Open a table, coded where all columns are states."""
+    from pgmx.data import Frame, encode, open_any
+
+    table = open_any(source, missing=options["missing"], n_jobs=options["n_jobs"])
+    if isinstance(table, Frame) and not table.list_known_floats():
+        return encode(table, missing=options["missing"], n_jobs=options["n_jobs"])
+    return table
+
+
+def open_held_out(path: Path, options: dict, discretizer: Any) -> Any:
+    """Open the rows of --held-out, read as the others, in the bins of the others."""
+    if discretizer is None:
+        return _open_states(open_input(path, options), options)
+    from pgmx.data import encode
+
+    rows = discretizer.transform(read_input(path, options))
+    return encode(rows, missing=options["missing"], n_jobs=options["n_jobs"])
 
 
 def _is_for_numbers(score: str | None) -> bool:
@@ -110,6 +130,6 @@ def _describe(table, truth, options: dict) -> Data:
 def _refuse_floats(floats, method: str) -> None:
     if floats:
         raise ValueError(
-            f"column {floats[0]!r} holds floats, but --method {method} is for discrete columns: make bins of it, or "
-            "integers where it holds codes"
+            f"column {floats[0]!r} holds floats, but --method {method} is for discrete columns: make bins of it by "
+            "--discretize quantile:5, or integers where it holds codes"
         )

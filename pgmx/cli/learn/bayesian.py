@@ -37,6 +37,7 @@ def _check_format(data: Data, out: Path | None) -> None:
 
 def _report(where: Source, data: Data, learner, seconds: float, options: dict, quiet: bool) -> None:
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
+    report.bins_line(data)
     report.line("score", f"{learner.score_:.4f} ({data.score})")
     edges = report.edges_of(learner.graph_)
     report.line("edges", report.edge_count(edges))

@@ -29,7 +29,7 @@ def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **opti
     check_method(options)
     if options["checkpoint"] is not None:
         check_writable(options["checkpoint"], "--checkpoint")
-    where = open_source(source, options["rows"])
+    where = open_source(source, options)
     if where.path is None and out is None and plot is None:
         targets = targets._replace(out=Path(f"{where.name}{first}"), plot=Path(f"{where.name}.svg"))
         check_targets(targets.out, targets.plot, suffixes, targets.history)
@@ -56,7 +56,7 @@ def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> N
             )
     check_targets(targets.out, targets.plot, suffixes, targets.history)
     check_method(options)
-    where = open_source(source, options["rows"])
+    where = open_source(source, options)
     if where.path is None:
         raise ValueError(
             f"--method {method} learns from columns of numbers, and {where.name} is a bundled network of states: give "

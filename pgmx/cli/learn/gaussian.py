@@ -3,11 +3,13 @@
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pgmx.cli import report
 from pgmx.cli.inputs.paths import Source
+from pgmx.cli.inputs.tables import open_input
 from pgmx.cli.learn.query import Prediction, target_and_neighbour
 from pgmx.cli.learners import make_learner
 
@@ -26,13 +28,13 @@ _OBJECTIVES = {
 def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
     """Learn a Gaussian graph from a file, and report and write what was learned."""
     path, complete = report.check_held_out(options), "error" if options["missing"] == "error" else "drop"
-    held_out = None if path is None else read_numbers(path, complete)
+    held_out = None if path is None else read_numbers(open_input(path, options), complete)
     learner = make_learner(options, {})
     with warnings.catch_warnings():
         # The report says both in words of this command.
         warnings.filterwarnings("ignore", ".* ended before its tolerance", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
-        seconds = report.fit_timed(learner, where.path)
+        seconds = report.fit_timed(learner, open_input(where.path, options))
     model, graph = learner.model_, learner.graph_
 
     _report(where, learner, options, seconds)
@@ -48,13 +50,13 @@ def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet:
     report.write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
 
 
-def read_numbers(path: Path, missing: str):
-    """Read rows of numbers from a file or folder as a DataFrame of floats; `missing` is "error" or "drop"."""
+def read_numbers(source: Any, missing: str):
+    """Read rows of numbers from a file, folder or table as a DataFrame of floats; `missing` is "error" or "drop"."""
     import pandas as pd
 
     from pgmx.data import open_numeric
 
-    table = open_numeric(path, missing=missing)
+    table = open_numeric(source, missing=missing)
     return pd.DataFrame(table.rows(), columns=pd.Index(table.names, tupleize_cols=False))
 
 

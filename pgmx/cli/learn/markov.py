@@ -7,7 +7,7 @@ import click
 
 from pgmx.cli import report
 from pgmx.cli.inputs.paths import Source
-from pgmx.cli.inputs.sources import Data
+from pgmx.cli.inputs.sources import Data, open_held_out
 from pgmx.cli.learn.query import Answer, target_and_neighbour
 from pgmx.cli.learners import make_learner
 
@@ -21,20 +21,19 @@ def learn_markov(
     where: Source, data: Data, knowledge: dict, options: dict, targets: report.Targets, quiet: bool
 ) -> None:
     """Learn a Markov network, and report and write what was learned."""
-    from pgmx.data import open_any
-
     arguments, held_out = dict(knowledge), None
     truth = None if data.truth is None else moral_graph(data.truth)
     if truth is not None:
         arguments["true_graph"] = truth
     path = report.check_held_out(options)
     if path is not None:
-        held_out = open_any(path, missing=options["missing"], n_jobs=options["n_jobs"])
+        held_out = open_held_out(path, options, data.discretizer)
         arguments["held_out"] = held_out
     learner = make_learner(options, arguments)
     seconds = report.fit_timed(learner, data.table)
 
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], report.LABEL_WIDTH)
+    report.bins_line(data, report.LABEL_WIDTH)
     _report(learner, data, options, seconds)
     if truth is not None:
         _report_truth(learner, truth)

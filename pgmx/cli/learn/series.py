@@ -13,7 +13,7 @@ import click
 from pgmx.cli import report
 from pgmx.cli.inputs.knowledge import lagged_knowledge, lagged_name
 from pgmx.cli.inputs.paths import Source
-from pgmx.cli.inputs.sources import peek_columns
+from pgmx.cli.inputs.tables import open_input, peek_columns
 from pgmx.cli.learners import make_learner
 from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS
 
@@ -46,7 +46,7 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
         # The report says these in words of this command.
         warnings.filterwarnings("ignore", ".* (stopped at a duality gap|was ended by|did not reach tol)", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
-        seconds = report.fit_timed(chosen, where.path, **known)
+        seconds = report.fit_timed(chosen, open_input(where.path, options), **known)
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     _report(where, chosen, options, seconds)
     # The two coefficients of an edge without a direction differ, its strength is one number.
@@ -62,7 +62,7 @@ def _read_knowledge(path: Path | None, options: dict) -> dict:
     if path is None or (options["required"] is None and options["forbidden"] is None):
         return {}
     others = {options["time_column"], options["groups"], *(options["exogenous_columns"] or ())}
-    names = [name for name in peek_columns(path) or [] if name not in others]
+    names = [name for name in peek_columns(path, options) or [] if name not in others]
     return lagged_knowledge(options, names, options["lags"] or 1)
 
 

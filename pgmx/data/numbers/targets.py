@@ -1,6 +1,7 @@
 """Rows of numbers and the column to predict from them, of tables in memory, files and streams of text."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 
 from pgmx.checks import join_names
 from pgmx.data.columns.kinds import column_kind
+from pgmx.data.files.csv_layout import find_layout
 from pgmx.data.files.readers import is_path, read_csv_pieces
 from pgmx.data.frame import Frame
 from pgmx.data.numbers.cells import float_rows, kinds_of_states, raise_of_states
@@ -47,12 +49,21 @@ def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
     return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
 
 
-def iterate_pieces(source: Any, target: Hashable, chunk_rows: int, labels: bool = False) -> Iterator[tuple]:
+def iterate_pieces(
+    source: Any,
+    target: Hashable,
+    chunk_rows: int,
+    labels: bool = False,
+    layout: Mapping[str, str] | None = None,
+    choose: Callable[[Sequence], Sequence] | None = None,
+) -> Iterator[tuple]:
     """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text.
 
-    ValueError where there is no row.
+    `layout` gives sep and decimal of CSV, `choose` the columns to read. ValueError where there is no row.
     """
-    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None):
+    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}):
+        if choose is not None:
+            piece = _take_columns(piece, choose(piece.names))
         rows, targets = split_target(piece, target)
         yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
 
@@ -68,17 +79,24 @@ def read_rows(path: Any, chunk_rows: int) -> pd.DataFrame:
     return pd.concat(list(iterate_rows(path, chunk_rows)), ignore_index=True)
 
 
-def _iterate_frames(source: Any, chunk_rows: int, types: dict | None = None) -> Iterator[Frame]:
+def _take_columns(frame: Frame, names: Sequence) -> Frame:
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    return Frame(tuple(names), [columns[name] for name in names], frame.n_rows)
+
+
+def _iterate_frames(
+    source: Any, chunk_rows: int, types: dict | None = None, layout: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Frame]:
     """Yield the pieces that have rows; ValueError where there is none."""
     pieces: Iterable[Any]
     if is_path(source):
         pieces, are_texts = open_chunks(source, chunk_rows, fewest=0)
         if are_texts:  # numbers are parsed from each piece, the labels of all pieces are of one type
-            pieces = align_columns(_parse(source, chunk_rows, types))
+            pieces = align_columns(_parse(source, chunk_rows, types, layout))
     elif is_iterator(source) and not hasattr(source, "read"):
         pieces = align_columns(source)
     else:
-        pieces = align_columns(_parse(source, chunk_rows, types))
+        pieces = align_columns(_parse(source, chunk_rows, types, layout))
     empty = True
     for piece in pieces:
         if piece.n_rows:
@@ -89,5 +107,5 @@ def _iterate_frames(source: Any, chunk_rows: int, types: dict | None = None) -> 
         raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
 
 
-def _parse(source: Any, chunk_rows: int, types: dict | None) -> Iterator[pd.DataFrame]:
-    yield from read_csv_pieces(source, chunk_rows, dtype=types)
+def _parse(source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str]) -> Iterator[pd.DataFrame]:
+    yield from read_csv_pieces(source, chunk_rows, dtype=types, layout=find_layout(source, **layout))

@@ -1,0 +1,147 @@
+"""Tables as people have them: separators, columns to read, numbers made into bins; the same in all commands."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.command_line import done, pgmx, refused
+from pgmx.data import discretize, encode, write_table
+from pgmx.models import read_model
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 300)
+    b = np.where(rng.random(300) < 0.9, a, 1 - a)
+    return pd.DataFrame({"id": [f"k{k}" for k in range(300)], "a": a, "b": b, "c": rng.integers(0, 3, 300)})
+
+
+@pytest.fixture
+def numbers():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300)
+    return pd.DataFrame({"x": x, "y": x + rng.normal(size=300) / 2, "z": rng.normal(size=300)})
+
+
+def section(text):
+    """Return what was printed without the seconds."""
+    return [line for line in text.splitlines() if not line.startswith("seconds")]
+
+
+@pytest.mark.parametrize("options", [("--drop", "id"), ("--columns", "c,b,a"), ("--index-column", "id")])
+def test_columns_are_chosen(rows, options, tmp_path):
+    plain, other, coded = tmp_path / "t.csv", tmp_path / "u" / "t.csv", tmp_path / "u" / "t.pgmx"
+    (tmp_path / "u").mkdir()
+    rows.drop(columns="id").to_csv(plain, index=False)
+    rows.to_csv(other, index=False)
+    expected = section(done("learn", plain))
+    assert section(done("learn", other, *options)) == expected
+    other.with_suffix(".parquet").write_bytes(rows.to_parquet())
+    assert section(done("learn", other.with_suffix(".parquet"), *options)) == expected
+    with pytest.warns(UserWarning, match="implausibly many"):
+        write_table(rows, coded)
+    assert section(done("learn", coded, *options)) == expected
+    for method in ("group-lasso", "chow-liu"):
+        assert section(done("learn", other, "--method", method, *options)) == section(
+            done("learn", plain, "--method", method)
+        )
+    strengths = section(done("bootstrap", plain, "--resamples", 3))
+    assert section(done("bootstrap", other, "--resamples", 3, *options)) == strengths
+
+
+def test_layout_is_recognised_and_stated(numbers, tmp_path):
+    plain, other = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
+    other.parent.mkdir()
+    numbers.to_csv(plain, index=False)
+    expected = {method: section(done("learn", plain, "--method", method)) for method in ("hill-climb", "glasso", "lds")}
+    for sep, decimal, options in [
+        (";", ",", ()),
+        ("\t", ".", ()),
+        (";", ",", ("--sep", ";", "--decimal", ",")),
+        ("\t", ",", ("--sep", "tab")),
+        (" ", ".", ("--sep", "space")),
+    ]:
+        numbers.to_csv(other, index=False, sep=sep, decimal=decimal)
+        for method, text in expected.items():
+            assert section(done("learn", other, "--method", method, *options)) == text
+    numbers.to_csv(other, index=False, sep=" ")
+    assert "--sep ' '" in refused("learn", other)
+
+
+def test_a_column_that_counts_rows_is_left_out_with_a_word(rows, tmp_path):
+    path = tmp_path / "t.csv"
+    rows[["a", "b", "c"]].to_csv(path)
+    result = pgmx("learn", path)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: the first column of t.csv has no name and counts the rows")
+    assert "3 variables" in result.stdout
+
+
+def test_other_commands_read_alike(rows, numbers, tmp_path):
+    plain, other = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
+    other.parent.mkdir()
+    rows.drop(columns="id").to_csv(plain, index=False)
+    rows.to_csv(other, index=False, sep="|")
+    reading = ("--drop", "id", "--sep", "|")
+    done("learn", plain, "--out", tmp_path / "m.bif")
+    assert done("score", tmp_path / "m.bif", other, *reading) == done("score", tmp_path / "m.bif", plain)
+    numbers.to_csv(plain, index=False)
+    numbers.assign(name="p").to_csv(other, index=False, sep=";", decimal=",")
+    done("learn", plain, "--method", "lds", "--out", tmp_path / "s.npz")
+    forecast = done("forecast", tmp_path / "s.npz", plain, "--steps", 3)
+    assert done("forecast", tmp_path / "s.npz", other, "--steps", 3, "--drop", "name") == forecast
+    streamed = done("stream", plain, "--target", "z", "-q").split("mean")[1]
+    assert done("stream", other, "--target", "z", "-q", "--columns", "x,y").split("mean")[1] == streamed
+
+
+def test_numbers_become_bins(numbers, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "m.json"
+    numbers.to_csv(path, index=False)
+    text = done("learn", path, "--discretize", "quantile:3", "--out", out)
+    assert "x -- y" in text
+    categories, discretizer = discretize(numbers, n_bins=3)
+    assert list(read_model(out).states["x"]) == discretizer.categories_["x"]
+    states = tmp_path / "u" / "t.csv"
+    states.parent.mkdir()
+    categories.to_csv(states, index=False)
+    table = encode(categories)
+    assert f"bins     {table.n_variables} columns of numbers in 3 bins, by quantile" in text
+    learned = done("learn", path, "--discretize", "hartemink", "--method", "group-lasso", "--held-out", path)
+    assert "x -- y" in learned
+    assert "held-out" in learned
+
+
+def test_floats_with_few_values_are_told_once(numbers, tmp_path):
+    path = tmp_path / "t.csv"
+    numbers.round().clip(-1, 1).to_csv(path, index=False)
+    for options in ((), ("--method", "glasso")):
+        result = pgmx("learn", path, *options)
+        assert (result.exit_code, result.stderr.count("Warning: column(s) 'x', 'y', 'z' hold floats")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--columns", "x,w"), "--columns: 'w' is no column of the table"),
+        (("--drop", "xx"), "--drop: 'xx' is no column of the table, did you mean 'x'?"),
+        (("--index-column", "w"), "--index-column: 'w' is no column"),
+        (("--drop", "x,y,z"), "leave no column"),
+        (("--sep", "ab"), "--sep 'ab' must be one character"),
+        (("--discretize", "quantil:5"), "--discretize quantil:5: give one of quantile, interval, kmeans, hartemink"),
+        (("--discretize", "quantile:1"), "2 to 255 bins"),
+        (("--discretize", "quantile:5", "--method", "glasso"), "--discretize is for --method hill-climb"),
+        (("--method", "group-lasso"), "--discretize quantile:5"),
+    ],
+)
+def test_what_is_refused(numbers, options, message, tmp_path):
+    path = tmp_path / "t.csv"
+    numbers.to_csv(path, index=False)
+    assert message in refused("learn", path, *options)
+
+
+def test_options_of_files_are_refused_elsewhere(numbers, tmp_path):
+    assert "--sep is for files, and alarm is a network" in refused("learn", "alarm", "--sep", ";")
+    path = tmp_path / "t.parquet"
+    numbers.to_parquet(path)
+    assert "--decimal ',' is for CSV files" in refused("learn", path, "--decimal", ",")
