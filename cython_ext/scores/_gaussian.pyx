@@ -13,6 +13,11 @@ whatever the course of the search, so that a row of gains depends on nothing but
 the same parents tie exactly. A variable whose residual variance
 given the parents is less than SMALLEST of its variance cannot be added.
 
+With constants a_k and weights b_k for k parents it is the score of a marginal likelihood instead, R and s those of the
+posterior matrix T:
+
+    score(x | P) = a_k - b_k ln(s_x^2 v_x) - ln det(T_PP) / 2,     b_k = b_0 + k / 2.
+
 Cost of a row: n (k - d) (k + d) / 2 multiplications where the first d of k parents are those of the row before, n
 logarithms, and k^3 / 6.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
@@ -71,10 +76,16 @@ cdef class GaussianScorer(Scorer):
         Bytes of rows of Z that may be kept.
     names : sequence, optional
         Names of the variables, for messages.
+    constants, weights : float64 (n,), optional
+        a and b of a marginal likelihood, for 0 to n - 1 parents; `n_rows` and `cost` do not count then.
     """
 
     cdef const double *correlation
     cdef double half_rows, cost
+    cdef const double *constants            # NULL for a maximised likelihood
+    cdef const double *weights
+    cdef double *log_variances
+    cdef object arrays
     cdef Memo *memos
     cdef size_t memory, memory_used
     cdef Buffer[N_SCRATCH] scratch
@@ -90,6 +101,8 @@ cdef class GaussianScorer(Scorer):
         Py_ssize_t max_indegree=1 << 30,
         size_t memory=1 << 26,
         names=None,
+        const double[::1] constants=None,
+        const double[::1] weights=None,
     ):
         cdef Py_ssize_t v
         self.set_up(correlation.shape[0], allowed, max_indegree, names)
@@ -101,8 +114,18 @@ cdef class GaussianScorer(Scorer):
         self.memos = <Memo *>calloc(self.n, sizeof(Memo))
         if not self.memos:
             raise MemoryError("cannot allocate the Gaussian scorer")
+        self.log_variances = <double *>calloc(self.n + 1, sizeof(double))
+        if not self.log_variances:
+            raise MemoryError("cannot allocate the Gaussian scorer")
+        if constants is not None and self.n > 0:
+            self.constants, self.weights = &constants[0], &weights[0]
+            self.arrays = constants, weights
         for v in range(self.n):
-            self.alone[v] = -self.half_rows * (LOG_2_PI + pgmx_log(variances[v]) + 1) - 2 * cost
+            self.log_variances[v] = pgmx_log(variances[v])
+            if self.constants == NULL:
+                self.alone[v] = -self.half_rows * (LOG_2_PI + self.log_variances[v] + 1) - 2 * cost
+            else:
+                self.alone[v] = self.constants[0] - self.weights[0] * self.log_variances[v]
         self.choose_unit(1e10)
         reserve(&self.scratch[COVARIANCES], self.n * sizeof(double))
         reserve(&self.scratch[RESIDUAL], self.n * sizeof(double))
@@ -114,21 +137,41 @@ cdef class GaussianScorer(Scorer):
                 free(self.memos[i].parents)
                 free(self.memos[i].rows)
         free(self.memos)
+        free(self.log_variances)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
     # ---- formulas ----
 
-    cdef double combine_score(self, Py_ssize_t child, Py_ssize_t k, double residual) noexcept nogil:
+    cdef double combine_score(
+        self, Py_ssize_t child, Py_ssize_t k, double residual, double log_determinant
+    ) noexcept nogil:
+        # log_determinant: of the matrix T of the parents; it counts for a marginal likelihood only.
+        if self.constants != NULL:
+            return self.constants[k] - self.weights[k] * (self.log_variances[child] + pgmx_log(residual)) \
+                - log_determinant / 2
         return self.alone[child] - (self.half_rows * pgmx_log(residual) + self.cost * k if k > 0 else 0.0)
 
-    cdef double gain_of_adding(self, double covariance, double residual, double residual_of_parent) noexcept nogil:
+    cdef double gain_of_adding(
+        self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, double covariance, double residual,
+        double residual_of_parent
+    ) noexcept nogil:
         # Symmetric in child and parent.
         cdef double share = covariance * covariance / (residual * residual_of_parent)
         if residual_of_parent < SMALLEST or residual < SMALLEST or not (1.0 - share) * residual >= SMALLEST \
                 or not (1.0 - share) * residual_of_parent >= SMALLEST:
             return -INFINITY
+        if self.constants != NULL:
+            return self.round_gain(self.evidence_gain(child, u, k, residual, residual_of_parent, 1.0 - share))
         return self.round_gain(-self.half_rows * pgmx_log(1.0 - share) - self.cost)
+
+    cdef double evidence_gain(
+        self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, double residual, double residual_of_parent, double rest
+    ) noexcept nogil:
+        # What adding u to k parents gains, where the residual variance of the child becomes `rest` times what it was.
+        cdef double logs = (self.log_variances[child] + pgmx_log(residual)) \
+            + (self.log_variances[u] + pgmx_log(residual_of_parent))
+        return self.constants[k + 1] - self.constants[k] - self.weights[k + 1] * pgmx_log(rest) - logs / 2
 
     cdef bint can_add(self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k) noexcept nogil:
         return u != child and k < self.max_indegree and self.is_allowed(child, u)
@@ -142,17 +185,21 @@ cdef class GaussianScorer(Scorer):
         )
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        return self.combine_score(child, k, self.residual_variance(child, parents, k))
+        cdef double log_determinant = 0.0
+        cdef double residual = self.residual_variance(child, parents, k, &log_determinant)
+        return self.combine_score(child, k, residual, log_determinant)
 
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
-        cdef double gain = self.gain_of_adding(self.correlation[a * self.n + b], 1.0, 1.0)
+        cdef double gain = self.gain_of_adding(a, b, 0, self.correlation[a * self.n + b], 1.0, 1.0)
         of_a[0] = gain if self.can_add(a, b, 0) else -INFINITY
         of_b[0] = gain if self.can_add(b, a, 0) else -INFINITY
         return 0
 
     # ---- factors ----
 
-    cdef double residual_variance(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double residual_variance(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *log_determinant
+    ) except? -1 nogil:
         # v of the child from the columns of its family alone, by the same operations as for a row.
         cdef double *z = <double *>reserve(&self.scratch[SMALL], (k + 1) * (k + 1) * sizeof(double))
         cdef Py_ssize_t i, j, u, column
@@ -169,10 +216,14 @@ cdef class GaussianScorer(Scorer):
             pivot = sqrt(pivot)
             for u in range(i, k + 1):
                 z[i * (k + 1) + u] /= pivot
+            log_determinant[0] += self.log_pivot(parents[i], z[i * (k + 1) + i])
             residual -= z[i * (k + 1) + k] * z[i * (k + 1) + k]
         if not residual >= SMALLEST:
             self.refuse(child, parents, k, child)
         return residual
+
+    cdef double log_pivot(self, Py_ssize_t parent, double root) noexcept nogil:
+        return self.log_variances[parent] + pgmx_log(root * root) if self.constants != NULL else 0.0
 
     cdef double *find_rows(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except NULL nogil:
         # The rows of Z for all variables, those of the parents in common with the last call reused.
@@ -234,7 +285,7 @@ cdef class GaussianScorer(Scorer):
         cdef double *covariances = <double *>self.scratch[COVARIANCES].data     # c: covariances with the child
         cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v
         cdef double *rows = NULL
-        cdef double factor
+        cdef double factor, log_determinant = 0.0
         memcpy(covariances, self.correlation + child * n, n * sizeof(double))
         for u in range(n):
             residual[u] = 1.0
@@ -245,14 +296,15 @@ cdef class GaussianScorer(Scorer):
             for u in range(n):
                 covariances[u] -= factor * rows[i * n + u]
                 residual[u] -= rows[i * n + u] * rows[i * n + u]
+            log_determinant += self.log_pivot(parents[i], rows[i * n + parents[i]])
         if not residual[child] >= SMALLEST:
             self.refuse(child, parents, k, child)
         for u in range(n):
             gains[u] = -INFINITY
             if self.can_add(child, u, k):
-                gains[u] = self.gain_of_adding(covariances[u], residual[child], residual[u])
+                gains[u] = self.gain_of_adding(child, u, k, covariances[u], residual[child], residual[u])
         self.fill_deletions(rows, child, parents, k, residual[child], gains)
-        return self.combine_score(child, k, residual[child])
+        return self.combine_score(child, k, residual[child], log_determinant)
 
     cdef int fill_deletions(
         self, const double *rows, Py_ssize_t child, const int *parents, Py_ssize_t k, double residual, double *gains
@@ -271,5 +323,10 @@ cdef class GaussianScorer(Scorer):
                 slope += column[i] * rows[i * n + child]
                 precision += column[i] * column[i]
             total = slope * slope / (precision * residual)
-            gains[parents[d]] = self.round_gain(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
+            if self.constants != NULL:
+                gains[parents[d]] = -self.round_gain(self.evidence_gain(
+                    child, parents[d], k - 1, residual * (1.0 + total), 1.0 / precision, 1.0 / (1.0 + total)
+                ))
+            else:
+                gains[parents[d]] = self.round_gain(-self.half_rows * pgmx_log(1.0 + total) + self.cost)
         return 0

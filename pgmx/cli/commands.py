@@ -175,7 +175,7 @@ def bootstrap(source, **options):
     "scores",
     metavar="NAME",
     multiple=True,
-    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g. "
+    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge. "
     "Default: bic or bic-g, as the columns are.",
 )
 @shared.missing_option

@@ -250,7 +250,9 @@ def _structure_scores(network, table, names: Sequence[str], missing: str) -> lis
 
 def _check_numbers(score: str, frame) -> None:
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
-    if score.endswith("-g") and states:
+    from pgmx.scores.binding.resolve import GAUSSIAN_SCORES
+
+    if score in GAUSSIAN_SCORES and states:
         raise ValueError(
             f"--score {score} is for numbers, but column {states[0]!r} holds states: choose bic or bic-clg"
         )

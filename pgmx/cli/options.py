@@ -118,7 +118,7 @@ learner_options = join_options(
     click.option(
         "--score",
         metavar="NAME",
-        help="bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g; for both kinds of columns bic-clg, "
+        help="bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge; for both kinds of columns bic-clg, "
         "bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the columns are; ll for forests.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),

@@ -20,6 +20,7 @@ from pgmx.scores.discrete.k2 import K2
 from pgmx.scores.discrete.log_likelihood import LogLikelihood
 from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
+from pgmx.scores.gaussian.bge import BGe
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
@@ -36,6 +37,7 @@ __all__ = [
     "BDe",
     "BDeu",
     "BDs",
+    "BGe",
     "BICCondGauss",
     "BICCondLinearGauss",
     "BICGauss",

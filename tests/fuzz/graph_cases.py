@@ -17,6 +17,7 @@ from tests.fuzz.cases import Case, chance, entry, fault, pick
 from tests.fuzz.frames import draw_names, draw_numbers, draw_table, hold_names, punch_holes
 from tests.fuzz.oracles import is_close, make_gaussian_score, make_local_score
 from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood
+from tests.oracles.other_scores import bge_score
 
 # ---- metrics of graphs ----
 
@@ -194,7 +195,7 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
     """Return a score of a family of numbers."""
     frame = draw_numbers(rng)
     n = frame.shape[1]
-    name = pick(rng, ["AICGauss", "BICGauss", "LogLikelihoodGauss"])
+    name = pick(rng, ["AICGauss", "BICGauss", "LogLikelihoodGauss", "BGe"])
     child = int(rng.integers(n))
     parents = [v for v in range(n) if v != child and chance(rng, 0.4)]
     is_unknown = chance(rng, 0.2)
@@ -204,6 +205,9 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
         return getattr(scores, name)(frame).local_score(variable, tuple(frame.columns[v] for v in parents))
 
     def check(result: Any) -> None:
+        if name == "BGe":
+            assert is_close(result, bge_score(frame.to_numpy(float), child, parents), rtol=1e-7, atol=1e-5)
+            return
         score = {"AICGauss": "aic-g", "BICGauss": "bic-g", "LogLikelihoodGauss": "ll-g"}[name]
         expected = make_gaussian_score(frame.to_numpy(), score, None)(child, parents)
         assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)

@@ -164,7 +164,7 @@ class HillClimbSearch(SearchLearner):
     Notes
     -----
     Discrete scores: ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"``, ``"bds"`` (pgmpy's ``"bic-d"``, ``"aic-d"``
-    and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``. Mixed: ``"bic-clg"``, see
+    and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``, ``"bge"``. Mixed: ``"bic-clg"``, see
     :class:`pgmx.scores.BICCondLinearGauss`: no arcs lead from floats to states, which the PDAG knows; and pgmpy's
     ``"ll-cg"``, ``"aic-cg"``, ``"bic-cg"``, which reward such arcs. All these are compiled. Integers are states.
 

@@ -7,9 +7,9 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.models import fit_linear_gaussian, to_linear_gaussian
 from pgmx.scores.binding.scoring import PriorMixin, strip_data
-from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
+from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.gains import GainSource
-from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer, refuse_constant
+from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import Moments, moments
 
@@ -36,20 +36,20 @@ class GaussianScoring(PriorMixin):
         self.weights = weights
         self.names = list(frame.columns)
         self.moments = moments(frame, weights) if sample_moments is None else sample_moments
-        refuse_constant(self.moments, self.names)
+        score.check_moments(self.moments, self.names)
         self._set_prior(structure_prior)
 
     @property
     def bounds(self) -> FamilyBounds:
         """What the score proves of families that are not scored yet."""
-        return FamilyBounds(LIKELIHOOD, self.score.parameter_cost(self.moments.n) + self.parameter_cost)
+        return self.score.bounds(self.moments.n, self.parameter_cost)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer; `n_jobs` does not apply."""
-        return gaussian_scorer(
-            self.moments, self.bounds.cost, allowed=allowed, max_indegree=max_indegree, names=self.names
+        return self.score.make_scorer(
+            self.moments, self.parameter_cost, allowed=allowed, max_indegree=max_indegree, names=self.names
         )
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:

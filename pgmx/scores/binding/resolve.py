@@ -28,7 +28,8 @@ from pgmx.scores.discrete.k2 import K2
 from pgmx.scores.discrete.log_likelihood import LogLikelihood
 from pgmx.scores.discrete.node_average import NodeAverage
 from pgmx.scores.gaussian.aic import AICGauss
-from pgmx.scores.gaussian.base import GaussianScore, read_numbers, warn_of_copies
+from pgmx.scores.gaussian.base import GaussianScore, read_numbers
+from pgmx.scores.gaussian.bge import BGe
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
@@ -55,6 +56,7 @@ GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
     "ll-g": LogLikelihoodGauss,
     "aic-g": AICGauss,
     "bic-g": BICGauss,
+    "bge": BGe,
 }
 
 #: Names of pgmx's own scores of floats beside states.
@@ -102,7 +104,7 @@ def resolve_scoring(
     if name in GAUSSIAN_SCORES:
         frame = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
         score = GAUSSIAN_SCORES[name].from_moments(moments(frame, weights), list(frame.columns))
-        warn_of_copies(score.moments, score.variables)
+        score.warn_of_copies()
         return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
@@ -201,7 +203,7 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     if isinstance(score, GaussianScore) and score.is_compiled():
         frame = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
         _check_same_moments(score, list(frame.columns), moments(frame))
-        warn_of_copies(score.moments, score.variables)
+        score.warn_of_copies()
         return GaussianScoring(score, frame, structure_prior, weights=weights)
     if isinstance(score, MixedScore) and score.is_compiled():
         mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))

@@ -10,6 +10,7 @@ import numpy as np
 from pgmx._ext import _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, open_frame
+from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
 
@@ -93,6 +94,11 @@ def refuse_constant(sample_moments: Moments, names: list) -> None:
     constant = [names[v] for v in sample_moments.constant_columns]
     if constant:
         raise ValueError(f"columns {join_names(constant)} are constant, which a Gaussian score cannot take: drop them")
+    refuse_huge(sample_moments, names)
+
+
+def refuse_huge(sample_moments: Moments, names: list) -> None:
+    """Raise naming the columns that are too large to square."""
     beyond = [names[v] for v in np.flatnonzero(~np.isfinite(sample_moments.cross.diagonal()))]
     if beyond:
         raise ValueError(
@@ -146,7 +152,7 @@ class GaussianScore(CompiledScore):
         frame = read_numbers(data, purpose=type(self).__name__)
         self.variables = list(frame.columns)
         self.moments: Moments = moments(frame)
-        refuse_constant(self.moments, self.variables)
+        self.check_moments(self.moments, self.variables)
 
     @classmethod
     def from_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
@@ -155,7 +161,7 @@ class GaussianScore(CompiledScore):
         score.data = score.state_names = None
         score.variables = list(names)
         score.moments = sample_moments
-        refuse_constant(sample_moments, score.variables)
+        score.check_moments(sample_moments, score.variables)
         return score
 
     @classmethod
@@ -168,5 +174,23 @@ class GaussianScore(CompiledScore):
     def parameter_cost(self, n_rows: float) -> float:
         """Return what a free parameter costs, in nats, with `n_rows` rows or weights that add up to it."""
 
+    def check_moments(self, sample_moments: Moments, names: list) -> None:
+        """Raise naming the columns that the score cannot take."""
+        refuse_constant(sample_moments, names)
+
+    def warn_of_copies(self) -> None:
+        """Warn of pairs of columns that the score joins by no arc."""
+        warn_of_copies(self.moments, self.variables)
+
+    def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
+        """Return what the score proves of families that are not scored yet; a parameter costs `prior_cost` more."""
+        return FamilyBounds(LIKELIHOOD, self.parameter_cost(n_rows) + prior_cost)
+
+    def make_scorer(
+        self, sample_moments: Moments, prior_cost: float = 0.0, **options: Any
+    ) -> "_gaussian.GaussianScorer":
+        """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own."""
+        return gaussian_scorer(sample_moments, self.parameter_cost(sample_moments.n) + prior_cost, **options)
+
     def _make_scorer(self) -> _gaussian.GaussianScorer:
-        return gaussian_scorer(self.moments, self.parameter_cost(self.moments.n), memory=0, names=self.variables)
+        return self.make_scorer(self.moments, memory=0, names=self.variables)
