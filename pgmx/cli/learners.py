@@ -41,6 +41,8 @@ def check_method(options: dict) -> None:
         _check_gaussian(options)
     if method in SERIES_METHODS:
         _check_series(options)
+    if method in FORESTS:
+        _check_missing(options, "em", "error, drop, category, pairwise")
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options.get("equivalent_sample_size") is not None and options.get("pseudo_counts") is not None:
@@ -55,12 +57,14 @@ def check_method(options: dict) -> None:
 
 def _check_markov(options: dict) -> None:
     _check_penalty(options, "Markov")
-    _check_missing(options, "pairwise", "error, drop, category")
+    for choice in ("pairwise", "em"):
+        _check_missing(options, choice, "error, drop, category")
 
 
 def _check_gaussian(options: dict) -> None:
     _check_penalty(options, "Gaussian")
-    _check_missing(options, "category", "error, drop, pairwise")
+    for choice in ("category", "em"):
+        _check_missing(options, choice, "error, drop, pairwise")
     if options["missing"] == "pairwise" and options["nonparanormal"] in SCORE_TRANSFORMS:
         raise ValueError(
             f"--missing pairwise is not for --nonparanormal {options['nonparanormal']}: choose kendall or spearman, or "
@@ -96,7 +100,7 @@ def _check_series(options: dict) -> None:
     for kernel in options["kernels"] or ():
         if kernel not in NAMES:
             raise ValueError(f"--kernels {kernel}: choose of {', '.join(NAMES)}")
-    for choice in ("category", "pairwise"):
+    for choice in ("category", "pairwise", "em"):
         _check_missing(options, choice, "error, drop")
     method = options["method"]
     if options["n_jobs"] is not None:

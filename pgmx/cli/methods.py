@@ -130,4 +130,6 @@ def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
         return ("drop",)
     if method in GAUSSIAN_METHODS:
         return ("drop",) if nonparanormal in SCORE_TRANSFORMS else ("drop", "pairwise")
-    return ("drop", "category") if method in MARKOV_METHODS else ("drop", "category", "pairwise")
+    if method in MARKOV_METHODS:
+        return ("drop", "category")
+    return ("drop", "category", "pairwise") if method in FORESTS else ("drop", "category", "pairwise", "em")

@@ -80,11 +80,12 @@ data_options = join_options(
     ),
     click.option(
         "--missing",
-        type=click.Choice(["error", "drop", "category", "pairwise"]),
+        type=click.Choice(["error", "drop", "category", "pairwise", "em"]),
         default="error",
         show_default=True,
-        help="Missing cells: refuse the table, drop their rows, take them for a state of its own, or leave them out "
-        "family by family (of Gaussian graphs pair by pair).",
+        help="Missing cells: refuse the table, drop their rows, take them for a state of its own, leave them out "
+        "family by family (of Gaussian graphs pair by pair), or take their expected counts (structural EM; "
+        "searches alone).",
     ),
     click.option(
         "--rows",

@@ -20,6 +20,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import read_table
@@ -38,6 +39,7 @@ __all__ = [
     "Discretizer",
     "FewValuesWarning",
     "Frame",
+    "IncompleteRowsWarning",
     "MemoryEstimate",
     "NumericTable",
     "discretize",

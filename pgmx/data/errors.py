@@ -5,6 +5,10 @@ from pgmx.checks import join_names
 COMPLEX_REMEDY = "take .real or .abs() of each, or both parts as columns; as floats they would lose the imaginary part"
 
 
+class IncompleteRowsWarning(UserWarning):
+    """Rows with missing cells are left out, or too few are complete in the columns that a score compares."""
+
+
 class FloatColumnsError(ValueError):
     """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested."""
 
@@ -34,11 +38,14 @@ class MissingCellsError(ValueError):
         "drop": "to leave out the rows that have them",
         "category": "to make them a state",
         "pairwise": "to score families on their complete rows",
+        "em": "to take their expected counts",
     }
 
     def __init__(self, names, choices=None, option="missing={!r}"):
         self.names = names
-        self.choices = tuple(self.purposes if choices is None else choices)
+        self.choices = (
+            tuple(choice for choice in self.purposes if choice != "em") if choices is None else tuple(choices)
+        )
         self.option = option
         super().__init__(names, self.choices, option)
 
@@ -47,8 +54,10 @@ class MissingCellsError(ValueError):
         return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
 
     def among(self, choices):
-        """Return the error for a caller who has only some of the choices."""
-        return type(self)(self.names, [choice for choice in self.choices if choice in choices], self.option)
+        """Return the error for a caller who has only some of the choices; "em" where cells can be marked."""
+        marks = "pairwise" in self.choices and "em" in self.purposes
+        possible = (*self.choices, "em") if marks else self.choices
+        return type(self)(self.names, [choice for choice in possible if choice in choices], self.option)
 
     def with_option(self, option):
         """Return the error for a caller who writes the option in another way."""

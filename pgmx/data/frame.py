@@ -14,7 +14,7 @@ from pgmx.checks import FormerName, caller_level, check_known_names, count_worke
 from pgmx.data.columns.declared import check_state_names, recode_column
 from pgmx.data.columns.kinds import Coded, code_column, code_integers, column_kind, float_cells, is_float_column
 from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
-from pgmx.data.errors import FloatColumnsError, MissingCellsError
+from pgmx.data.errors import FloatColumnsError, IncompleteRowsWarning, MissingCellsError
 from pgmx.data.table import DiscreteTable
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
@@ -314,11 +314,26 @@ def check_rows(n_rows, n_columns, path=None):
 
 
 def check_rows_left(n_left, n_rows, missing_columns):
-    """Refuse a table of which fewer than two rows are complete; `missing_columns()` names the culprits."""
+    """Warn of rows that are left out; refuse a table of which fewer than two are complete.
+
+    `missing_columns()` names the culprits.
+    """
     if n_left < 2:
         raise ValueError(
             f"{n_left} of {n_rows} rows have no missing cell (NaN), at least 2 are needed: leave out columns that are "
             f"mostly missing, or fill them (columns with missing cells: {join_names(missing_columns())})"
+        )
+    warn_of_rows_left(n_left, n_rows)
+
+
+def warn_of_rows_left(n_left, n_rows):
+    """Warn the caller of pgmx of rows that missing="drop" leaves out."""
+    if n_left < n_rows:
+        warnings.warn(
+            f"missing='drop' leaves out {n_rows - n_left:,} of {n_rows:,} rows, which have missing cells (NaN): "
+            f"{n_left:,} rows ({n_left / n_rows:.0%}) are learned from",
+            IncompleteRowsWarning,
+            stacklevel=caller_level(),
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.command_line import done, refused
+from helpers.command_line import done, refused, warned
 from pgmx.cli.learn.gaussian import predict
 from pgmx.datasets import gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork, load_gaussian_network
@@ -195,14 +195,15 @@ def test_missing_cells_may_be_dropped_or_left_out_pairwise(table, rows):
     assert "missing cells (NaN) in column(s) 'b': pass --missing drop" in message
     assert "--missing pairwise" in message
     assert "pairwise" not in refused(*options, "--nonparanormal", "truncation")
-    assert "gaps: 360 rows, 5 variables" in done(*options, "--missing", "drop")
+    assert "gaps: 360 rows, 5 variables" in warned("leaves out 40 of 400 rows", *options, "--missing", "drop")
     for more in ((), ("--nonparanormal", "kendall")):
         text = done(*options, "--missing", "pairwise", *more)
         assert "gaps: 360 rows or more behind each pair, 5 variables" in text
         assert set(edges(text)) >= CHAIN
     assert "column(s) 'b': pass --missing drop" in refused("learn", table, *options[2:], "--held-out", "gaps.csv")
     assert "of 360 rows" in printed(
-        "held-out", done("learn", table, *options[2:], "--held-out", "gaps.csv", "--missing", "drop")
+        "held-out",
+        warned("leaves out 40 of 400", "learn", table, *options[2:], "--held-out", "gaps.csv", "--missing", "drop"),
     )
 
 

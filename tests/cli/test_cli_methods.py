@@ -130,7 +130,7 @@ def test_a_folder_of_parquet_files_and_a_coded_table_give_what_the_csv_gives(wea
     assert shown[0] == shown[1] == shown[2]
 
 
-@pytest.mark.parametrize("option", ["category", "pairwise"])
+@pytest.mark.parametrize("option", ["category", "pairwise", "em"])
 def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
     frame = pd.read_csv(weather)
     frame["rain"] = frame["rain"].where(np.arange(600) % 10 > 0)
@@ -138,6 +138,14 @@ def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
     text = done("learn", weather, "--missing", option)
     assert "weather: 600 rows" in text
     assert "rain -- wet" in text
+    assert bool(re.search(r"^observed -\d+\.\d{4} \(log-likelihood, \d+ iterations\)$", text, re.M)) == (option == "em")
+
+
+def test_expected_counts_are_for_searches(weather):
+    for method in ("chow-liu", "edge-grafting", "glasso", "svarm"):
+        assert f"--missing em is not for --method {method}: choose one of error, drop" in refused(
+            "learn", weather, "--method", method, "--missing", "em"
+        )
 
 
 def test_a_folder_without_tables_is_refused(workdir):

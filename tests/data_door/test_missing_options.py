@@ -1,6 +1,7 @@
 """Missing cells as states of their own."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from oracles.encoding import encode_incomplete_column
-from pgmx.data import MISSING, DiscreteTable, encode, open_frame
+from pgmx.data import MISSING, DiscreteTable, IncompleteRowsWarning, encode, open_frame, open_numeric
 from pgmx.data.errors import MissingCellsError
+from pgmx.data.mixed import read_mixed
 
 FRAME = pd.DataFrame(
     {
@@ -160,6 +162,38 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
     told = str(error.among(("drop", "category")).with_option("--missing {}"))
     assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state" in told
     assert "pairwise" not in told
+    assert "'em'" not in str(error)
+    assert "missing='em' to take their expected counts, or fill" in str(error.among(("drop", "em")))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     with pytest.raises(MissingCellsError, match="pass missing='drop' to leave out the rows that have them, or fill"):
         open_frame(pd.DataFrame({"a": [0.5, None, 1.5]})).to_pandas()
+
+
+# ---- rows that are left out ----
+
+LEFT_OUT = r"missing='drop' leaves out 3 of 5 rows, which have missing cells \(NaN\): 2 rows \(40%\) are learned from"
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_drop_tells_how_many_rows_are_left(carrier):
+    with pytest.warns(IncompleteRowsWarning, match=LEFT_OUT):
+        assert encode(CARRIERS[carrier], missing="drop").n_rows == 2
+
+
+def test_drop_tells_it_of_files_of_numbers_and_of_mixed_tables(tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    numbers = np.arange(10.0).reshape(5, 2)
+    numbers[[0, 1, 1, 4], [0, 0, 1, 1]] = np.nan
+    with pytest.warns(IncompleteRowsWarning, match=LEFT_OUT):
+        encode(tmp_path / "rows.csv", missing="drop")
+    with pytest.warns(IncompleteRowsWarning, match=LEFT_OUT):
+        open_numeric(numbers, missing="drop")
+    with pytest.warns(IncompleteRowsWarning, match=LEFT_OUT):
+        read_mixed(open_frame(FRAME.assign(x=np.arange(5.0))), state_names=None, missing="drop")
+
+
+def test_drop_tells_nothing_where_no_row_is_left_out():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encode(FRAME[["full"]], missing="drop").n_rows == 5
+        assert encode(FRAME, missing="category").n_rows == 5

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.learning_tables import dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.other_scores import node_average
-from pgmx.data import encode, open_frame
+from pgmx.data import IncompleteRowsWarning, encode, open_frame
 from pgmx.estimators import HillClimbSearch
 from pgmx.scores import BIC, ParameterPrior
 from pgmx.scores.binding.resolve import resolve_scoring
@@ -179,6 +179,19 @@ def test_columns_without_a_known_cell_are_named(rng):
     data = with_holes(dependent_frame(0), rng).assign(blank=pd.array([pd.NA] * 300, dtype="Int64"))
     with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
         learn(data)
+
+
+def test_few_complete_rows_are_told():
+    rng = np.random.default_rng(0)
+    u, w = rng.integers(0, 2, (2, 4000))
+    x = np.where(rng.random(4000) < 0.95, u ^ w, 1 - (u ^ w))
+    frame = pd.DataFrame({"x": np.where(rng.random(4000) < 0.3, u, x), "u": u, "w": w})
+    states = {name: [0, 1] for name in "xuw"}
+    known = {"state_names": states, "required_edges": [("u", "x"), ("w", "x")]}
+    learn(with_holes(frame, rng, 0.4), **known)  # 22 % of the rows: not a word
+    words = r"fewer than 10% of the rows are complete in the families of 'x' \(\d+ of 4,000 rows in that of 'x'\)"
+    with pytest.warns(IncompleteRowsWarning, match=words):
+        learn(with_holes(frame, rng, 0.6), **known)
 
 
 def test_category_makes_a_state_of_missing_cells(rng):

@@ -32,6 +32,7 @@ SOURCES = ("options", "model_files")
 RESULTS = {
     *(
         "ApproximationWarning",
+        "IncompleteRowsWarning",
         "BaseStructureLearner",
         "BeliefResult",
         "ColumnEstimates",

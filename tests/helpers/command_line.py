@@ -24,3 +24,12 @@ def refused(*arguments):
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert re.fullmatch(r"Error: [^\n]+\n", result.stderr), result.stderr
     return result.stderr
+
+
+def warned(words, *arguments):
+    """Run, expect exit status 0 and warnings on standard error, each with these words; return what was printed."""
+    result = pgmx(*arguments)
+    lines = result.stderr.splitlines()
+    assert result.exit_code == 0, result.output
+    assert lines and all(line.startswith("Warning: ") and words in line for line in lines), result.stderr
+    return result.stdout

@@ -89,9 +89,10 @@ def _open_states(source: Any, options: dict) -> Any:
     """Open a table, coded where all columns are states."""
     from pgmx.data import Frame, encode, open_any
 
-    table = open_any(source, missing=options["missing"], n_jobs=options["n_jobs"])
+    missing = "pairwise" if options["missing"] == "em" else options["missing"]  # marked here, completed by the learner
+    table = open_any(source, missing=missing, n_jobs=options["n_jobs"])
     if isinstance(table, Frame) and not table.list_known_floats():
-        return encode(table, missing=options["missing"], n_jobs=options["n_jobs"])
+        return encode(table, missing=missing, n_jobs=options["n_jobs"])
     return table
 
 

@@ -39,6 +39,10 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     report.bins_line(data)
     report.line("score", f"{learner.score_:.4f} ({data.score})")
+    if options["missing"] == "em":
+        report.line(
+            "observed", f"{learner.observed_log_likelihood_:.4f} (log-likelihood, {learner.n_em_iter_} iterations)"
+        )
     edges = report.edges_of(learner.graph_)
     report.line("edges", report.edge_count(edges))
     stopped = "" if getattr(learner, "converged_", True) else " (stopped before convergence)"

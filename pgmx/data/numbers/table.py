@@ -190,9 +190,11 @@ class NumericTable:
             n_complete += len(rows)
             if len(rows):
                 yield numbers, rows
+        is_first_pass = self._n_input_rows is None
         self._n_input_rows = n_input
         check_rows(n_input, self.n_columns)
-        check_rows_left(n_complete, n_input, lambda: select_names(self.names, incomplete))
+        if is_first_pass:
+            check_rows_left(n_complete, n_input, lambda: select_names(self.names, incomplete))
 
 
 class _Faults:

@@ -12,17 +12,21 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import DiscreteTable, Frame, encode, open_frame
+from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, encode, open_frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions, get_metrics
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
+from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
 
 #: The options of what is known of the edges; `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
 
+
+#: Families with a smaller share of complete rows are not to be trusted: from there on more arcs are missed.
+LEAST_SHARE = 0.1
 
 #: The options of the parameters of `model_`.
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
@@ -205,6 +209,7 @@ class DagLearner(NetworkResults):
         self.edges_ = edges
         self._scoring = StoredScoring(scoring)
         self._names = scoring.names
+        warn_of_few_complete_rows(scoring, edges)
         self._compelled = constraints.forces_direction([(tail, head) for tail, head in edges.tolist()])
         self._kind = self.return_type.lower()
         self._results = {}
@@ -221,6 +226,30 @@ class DagLearner(NetworkResults):
         """Return the directed and the undirected edges of the equivalence class, as ids."""
         edges = [(tail, head) for tail, head in self.edges_.tolist()]
         return cpdag(len(self._names), edges, compelled=self._compelled)
+
+
+def warn_of_few_complete_rows(scoring: Scoring, edges: np.ndarray) -> None:
+    """Warn of learned families in which few rows are complete, where these alone decide."""
+    if not isinstance(scoring, FormulaScoring):
+        return
+    table = scoring.table
+    n_complete = {}
+    for child in np.unique(edges[:, 1]).tolist():
+        family = [child, *edges[edges[:, 1] == child, 0].tolist()]
+        marked = [v for v in family if table.missing_codes[v] >= 0]
+        if marked:
+            known = (table.codes[v] != table.missing_codes[v] for v in marked)
+            n_complete[child] = int(np.count_nonzero(np.logical_and.reduce(list(known))))
+    few = [child for child, n in n_complete.items() if n < LEAST_SHARE * table.n_rows]
+    if few:
+        least = min(few, key=n_complete.__getitem__)
+        warnings.warn(
+            f"missing='pairwise': fewer than {LEAST_SHARE:.0%} of the rows are complete in the families of "
+            f"{join_names([scoring.names[child] for child in few])} ({n_complete[least]:,} of {table.n_rows:,} rows in "
+            f"that of {scoring.names[least]!r}), and these alone have chosen the parents: missing='em' takes all rows",
+            IncompleteRowsWarning,
+            stacklevel=caller_level(),
+        )
 
 
 def read_parameter_prior(learner: Any) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The base of the learners that search by moves: the first graph, the limits, the checkpoint, the results."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
+from pgmx.data.errors import MissingCellsError
 from pgmx.data.memory import MemoryEstimate
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
@@ -149,15 +151,16 @@ class SearchLearner(DagLearner):
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._check_return_type()
             self._read_prior(opened)
-            scoring = resolve_scoring(
-                self.scoring_method,
-                opened,
-                state_names=self.state_names,
-                missing=self.missing,
-                n_jobs=self.n_jobs,
-                sample_weight=sample_weight,
-                structure_prior=self.structure_prior,
-            )
+            with self._list_choices():
+                scoring = resolve_scoring(
+                    self.scoring_method,
+                    opened,
+                    state_names=self.state_names,
+                    missing=self.missing,
+                    n_jobs=self.n_jobs,
+                    sample_weight=sample_weight,
+                    structure_prior=self.structure_prior,
+                )
             constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
             if isinstance(scoring, IncompleteScoring):
                 edges = self._maximise_expectations(scoring, constraints, run)
@@ -238,6 +241,18 @@ class SearchLearner(DagLearner):
     ) -> np.ndarray:
         with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
             return self._find_best_graph(sent, constraints, run, start)
+
+    def _open(self, X: Any) -> Any:
+        with self._list_choices():
+            return super()._open(X)
+
+    @contextmanager
+    def _list_choices(self) -> Iterator[None]:
+        """Let an error about missing cells name all ways that this learner has."""
+        try:
+            yield
+        except MissingCellsError as error:
+            raise error.among((*error.choices, "em")) from None
 
     def _find_best_graph(
         self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None

@@ -11,6 +11,7 @@ from pgmpy.base import PDAG
 from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.frame import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
 from pgmx.estimators.bayesian.dag_learner import DagLearner
@@ -93,6 +94,7 @@ def make_shared_table(
     if missing == "drop" and opened.missing_columns():
         keep = opened.complete_mask()
         if keep.sum() > 1:  # if not, the coding says so
+            warn_of_rows_left(int(keep.sum()), opened.n_rows)
             weights = None if weights is None else check_row_weights(weights[keep], int(keep.sum()))
             opened = opened.rows(keep)
     if not _works_on_states(method, opened):
