@@ -7,6 +7,7 @@ Run it from the checkout, with pgmx and the extra [bench] installed:
     python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # anew, the other records kept
     python tests/benchmarks/quality.py --report quality.json           # only the tables
     python tests/benchmarks/quality.py --best --tables FOLDER --out best.json   # the best strategy: an hour
+    python tests/benchmarks/quality.py --best --tetrad JAR --out best.json   # Tetrad's searches too, by Java
     python tests/benchmarks/quality.py --best --report best.json       # only its table
 
 The file is written after every run, and a run goes on where the file ends: what it holds is not measured again.
@@ -27,6 +28,7 @@ import quality_best_report
 import quality_cells
 import quality_report
 from hill_climb import HERE, ONE_THREAD, installed_version, machine
+from quality_report import TETRAD
 
 import data
 import objective
@@ -38,7 +40,7 @@ BEST_CELLS = (
     *("child", "insurance", "mildew", "alarm-1k", "alarm", "barley", "hailfinder", "hepar2", "win95pts", "munin1-1k"),
     *("plants", "jester", "mushrooms"),
 )
-BEST_SOLVERS = ("pgmx_thorough", "pgmx_best", "pgmx_exact", "pybnesian", "pyagrum", "pyagrum_tabu")
+BEST_SOLVERS = ("pgmx_thorough", "pgmx_best", "pgmx_exact", "pgmx_ges", "pybnesian", "pyagrum", "pyagrum_tabu")
 SOLVERS = ("pgmx", "pgmx_thorough", "pybnesian", "pyagrum", "pyagrum_tabu")
 #: Other searches of pgmx: what they cost and gain next to the plain climb.
 VARIANTS = {
@@ -81,7 +83,7 @@ class Results:
     def check_version(self, solver):
         """Records of a peer must come from one version; those of pgmx are measured anew on demand."""
         package = solver.split("_")[0]
-        version = installed_version(package)
+        version = Path(os.environ["TETRAD_JAR"]).stem if package == "tetrad" else installed_version(package)
         held = package != "pgmx" and any(r["solver"] == solver for r in self.content["records"])
         if held and self.content["versions"][package] != version:
             raise SystemExit(f"{self.path} holds {solver} of another version: measure it --again")
@@ -191,8 +193,13 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help=", ".join(NETWORKS))
     parser.add_argument(
-        "--solvers", nargs="+", default=SOLVERS, choices=sorted({*SOLVERS, *BEST_SOLVERS, *VARIANTS}), metavar="NAME"
+        "--solvers",
+        nargs="+",
+        default=SOLVERS,
+        choices=sorted({*SOLVERS, *BEST_SOLVERS, *VARIANTS, *TETRAD}),
+        metavar="NAME",
     )
+    parser.add_argument("--tetrad", type=Path, metavar="JAR", help="run BOSS and fGES of Tetrad from this file too")
     parser.add_argument("--variants", action="store_true", help="run the other searches of pgmx instead")
     parser.add_argument("--best", action="store_true", help="other defaults: the cells of the best strategy, BIC")
     parser.add_argument("--tables", type=Path, help="folder of the real tables; left out without it")
@@ -212,6 +219,11 @@ def parse(argv):
     if "--best" in (sys.argv[1:] if argv is None else argv):
         parser.set_defaults(networks=BEST_CELLS, solvers=BEST_SOLVERS, scores=["bic"], orders=list(range(5)))
     args = parser.parse_args(argv)
+    if args.tetrad:
+        os.environ["TETRAD_JAR"] = str(args.tetrad.resolve())
+        args.solvers = [*args.solvers, *(solver for solver in TETRAD if solver not in args.solvers)]
+    elif set(TETRAD) & set(args.solvers) and not os.environ.get("TETRAD_JAR"):
+        parser.error("the searches of Tetrad need --tetrad JAR, and Java with its compiler")
     args.argv = sys.argv[1:] if argv is None else argv
     return args
 

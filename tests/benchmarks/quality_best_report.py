@@ -2,11 +2,12 @@
 
 from statistics import median
 
-from quality_report import PEERS, SAME, SCORES, Group, footer, progress
+from quality_report import PEERS, SAME, SCORES, TETRAD, TITLES, Group, footer, progress
 
 from report import NONE, _digits, _table
 
-BEST, THOROUGH, EXACT = "pgmx_best", "pgmx_thorough", "pgmx_exact"
+BEST, THOROUGH, EXACT, CLASSES = "pgmx_best", "pgmx_thorough", "pgmx_exact", "pgmx_ges"
+OTHERS = (*PEERS, *TETRAD)
 __all__ = ["markdown", "progress"]
 
 
@@ -42,7 +43,7 @@ def _scores(groups, content):
     for group in groups:
         problem = content["problems"][group.network]
         scores = list(group.values(BEST, "score").values())
-        peers = _gaps(group, PEERS)
+        peers = _gaps(group, OTHERS)
         same = max(sum(abs(a - b) < 1e-4 for b in scores) for a in scores) if scores else 0
         rows.append(
             [
@@ -55,15 +56,17 @@ def _scores(groups, content):
                 f"{sum(gap >= -SAME for gap in peers.values())} of {len(peers)}" if peers else NONE,
                 f"{same} of {len(scores)}",
                 _signed(_gaps(group, [EXACT])),
-                *(_seconds(group, solver) for solver in (THOROUGH, *PEERS)),
+                *(_signed(_gaps(group, [solver])) for solver in (CLASSES, *TETRAD)),
+                *(_seconds(group, solver) for solver in (THOROUGH, CLASSES, *OTHERS)),
             ]
         )
-    header += ["orders of one score", "- optimum", "thorough, s", "pybnesian, s", "pyagrum, s", "its tabu search, s"]
+    header += ["orders of one score", "- optimum", *(f"- {TITLES[solver]}" for solver in (CLASSES, *TETRAD))]
+    header += [f"{TITLES.get(solver, solver)}, s" for solver in (THOROUGH, CLASSES, *OTHERS)]
     return _table(header, rows)
 
 
 def _distances(groups):
-    solvers = (BEST, THOROUGH, *PEERS)
+    solvers = (BEST, THOROUGH, CLASSES, *OTHERS)
     rows = []
     for group in groups:
         if group.truth is None:
@@ -76,7 +79,7 @@ def _distances(groups):
                 row.append(f"{median(known):g}" if known else NONE)
         above = [value - group.truth for value in group.values(BEST, "score").values()]
         rows.append([*row, f"{median(above):+,.1f}" if above else NONE])
-    names = ("best", "thorough", "pybnesian", "pyagrum", "its tabu search")
+    names = ["best", *(TITLES.get(solver, solver) for solver in solvers[1:])]
     header = ["cell", *(f"{kind}: {name}" for kind in ("classes", "interventions") for name in names)]
     return _table([*header, "best - true graph, nats"], rows)
 
@@ -84,7 +87,7 @@ def _distances(groups):
 def _details(groups):
     rows = []
     for group in groups:
-        thorough, peers = _gaps(group, [THOROUGH]), _gaps(group, PEERS)
+        thorough, peers = _gaps(group, [THOROUGH]), _gaps(group, OTHERS)
         for order in sorted(thorough):
             gap = f"{peers[order]:+,.1f}" if order in peers else NONE
             rows.append([group.network, str(order), f"{thorough[order]:+,.1f}", gap])

@@ -6,6 +6,8 @@ from report import NONE, _digits, _table
 
 OURS = "pgmx_thorough"
 PEERS = ("pybnesian", "pyagrum", "pyagrum_tabu")
+#: Run where Java and a jar are there.
+TETRAD = ("tetrad_boss", "tetrad_fges")
 TITLES = {
     "pgmx": "pgmx greedy",
     "pgmx_thorough": "pgmx thorough",
@@ -15,6 +17,9 @@ TITLES = {
     "pgmx_restarts": "20 restarts",
     "pgmx_annealing": "annealing",
     "pgmx_best_first": "best first",
+    "pgmx_ges": "pgmx equivalence search",
+    "tetrad_boss": "Tetrad BOSS",
+    "tetrad_fges": "Tetrad fGES",
 }
 SCORES = {"bic": "BIC", "bdeu": "BDeu, equivalent sample size 10"}
 SAME = 1e-6  # nats: scores of Markov equivalent graphs differ by rounding
