@@ -35,7 +35,7 @@ def test_progress_bars_are_no_complaints():
 
 
 def test_there_are_tutorials():
-    assert [path.stem for path in TUTORIALS][:7] == [
+    assert [path.stem for path in TUTORIALS][:8] == [
         "01_bayesian_network",
         "02_knowledge_and_confidence",
         "03_five_million_rows",
@@ -43,6 +43,7 @@ def test_there_are_tutorials():
         "05_gaussian_graphical_models",
         "06_time_series",
         "07_streams",
+        "08_floats_beside_states",
     ]
 
 
