@@ -33,13 +33,19 @@ FILES = {
     "gglasso": "gglasso",
     "skglm": "skglm",
     "HiGHS": "highs",
+    **dict.fromkeys(["glassoFast -O2", "glassoFast native", "glassoFast native tight", "QUIC"], "native"),
 }
+#: Compiled from sources that the user points to: the method's first word, and the variable that names their folder.
+SOURCES = {"glassoFast": "GLASSOFAST", "QUIC": "QUIC"}
+NATIVE = [method for method, file in FILES.items() if file == "native"]
 PGMX = ["pgmx", "pgmx from rows"]
 PEERS = ["scikit-learn", "scikit-learn tuned", "gglasso", "skglm"]
 ONE, PATH = [1.0], gaussian_data.descending(2.5, 0.75)
 CLIME_ONE, CLIME_PATH = [1.5], gaussian_data.descending(4.0, 1.0)
 DENSE = [1.5, 1.0, 0.7, 0.5, 0.35, 0.25]
 DENSE_COLUMNS = 32
+DENSE_GLASSO = [0.6]  # an edge for every tenth pair
+LARGE = [2.4]  # six neighbours a variable
 LONG, LONG_OF_THE_REST = 10.0, 3.0  # CPU seconds of a call above which it is made once
 PRODUCTS = ["pgmx auto", "pgmx homotopy", "pgmx auto, columns alone"]  # timed beside matrix products
 
@@ -67,8 +73,13 @@ def grid(sizes, graphs=gaussian_data.GRAPHS):
 def goals():
     """Yield what the goals are about, which comes first."""
     middle, large = ("er", 500, 1000), ("er", 1000, 2000)
-    yield cell("glasso", "glasso", middle, ONE, [*PGMX, *PEERS])
-    yield cell("glasso", "glasso", large, ONE, [*PGMX, *PEERS])
+    yield cell("glasso", "glasso", middle, ONE, [*PGMX, *PEERS, *NATIVE])
+    yield cell("glasso", "glasso", large, ONE, [*PGMX, *PEERS, *NATIVE])
+    for problem in (middle, large):
+        yield cell("glasso dense", "glasso", problem, DENSE_GLASSO, ["pgmx", *NATIVE])
+    yield cell(
+        "glasso large", "glasso", ("sequence", 5000, 5000), LARGE, ["pgmx", "glassoFast -O2", "glassoFast native"]
+    )
     every = ["pgmx auto", "pgmx auto, columns alone", "pgmx homotopy"]
     yield cell("clime path", "clime", large, CLIME_PATH, every)
     yield cell("clime", "clime", ("er", 100, 200), CLIME_ONE, [*every, "pgmx admm", "HiGHS"])
@@ -151,6 +162,8 @@ def parse(argv):
     parser.add_argument("--limit", type=float, default=100, help="CPU seconds of a call; default 100")
     parser.add_argument("--simd", choices=["avx512", "avx2", "popcnt", "plain"], help="PGMX_SIMD; default: the best")
     parser.add_argument("--out", type=Path, default=Path("gaussian.json"))
+    parser.add_argument("--glassofast", type=Path, metavar="DIR", help="folder of glassofast.f90; gfortran is needed")
+    parser.add_argument("--quic", type=Path, metavar="DIR", help="folder of QUIC.C and QUIC.h")
     parser.add_argument("--report", type=Path, help="only print the tables of this file")
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "build" / "benchmarks", help="sampled rows")
     return parser.parse_args(argv)
@@ -166,7 +179,8 @@ def opened(args, argv):
         for r in results["records"]
         if not (r["method"] in args.again and (not args.suites or r["suite"] in args.suites))
     ]
-    told = [Path(word).name if word == str(args.out) else word for word in argv]
+    private = {str(args.out), str(args.glassofast), str(args.quic)}
+    told = [Path(word).name if word in private else word for word in argv]
     results["commands"].append(shlex.join(["python", "tests/benchmarks/gaussian.py", *told]))
     results["machine"] = machine()
     packages = ("pgmx", "numpy", "scipy", "scikit-learn", "gglasso", "skglm", "numba")
@@ -192,6 +206,9 @@ def wanted(args):
         if (args.suites and one["suite"] not in args.suites) or (args.problems and name not in args.problems):
             continue
         for method in one["methods"]:
+            source = SOURCES.get(method.split()[0])
+            if source in SOURCES.values() and source not in os.environ:
+                continue  # nobody has pointed to its sources
             if not args.methods or method in args.methods:
                 yield one, name, method
 
@@ -207,6 +224,9 @@ def main(argv=None):
     if args.report:
         print(gaussian_report.markdown(json.loads(args.report.read_text())))
         return
+    for folder, name in ((args.glassofast, "GLASSOFAST"), (args.quic, "QUIC")):
+        if folder:
+            os.environ[name] = str(folder.resolve())
     results = opened(args, argv)
     here = {identity(record) for record in results["records"]}
     for one, name, method in wanted(args):

@@ -69,8 +69,22 @@ def network(graph, p):
     return makers[graph](p)
 
 
+def sample_sequence(p, n, seed=1):
+    """Return rows whose columns are an AR(5) sequence: each depends on the five before it."""
+    rows, coefficients = np.random.default_rng(seed).standard_normal((n, p)), (0.3, 0.2, 0.1, 0.1, 0.05)
+    for j in range(1, p):
+        for lag, coefficient in enumerate(coefficients[:j], start=1):
+            rows[:, j] += coefficient * rows[:, j - lag]
+    rows -= rows.mean(axis=0)
+    rows /= rows.std(axis=0)
+    edges = np.array([(i, j) for j in range(p) for i in range(max(0, j - 5), j)], dtype=np.int64)
+    return Problem(f"sequence-{p}-{n}", rows, edges)
+
+
 def sample(graph, p, n, seed=1):
     """Return a new problem."""
+    if graph == "sequence":
+        return sample_sequence(p, n, seed)
     made = network(graph, p)
     names = {name: v for v, name in enumerate(made.nodes)}
     edges = np.array(sorted(tuple(sorted((names[a], names[b]))) for a, b in made.edges), dtype=np.int64)

@@ -4,6 +4,8 @@ from markov_report import table
 
 TITLES = {
     "glasso": "Graphical lasso, one penalty: sqrt(log p / n)",
+    "glasso dense": "Graphical lasso, an edge for every tenth pair: .6 sqrt(log p / n)",
+    "glasso large": "Graphical lasso of columns of an AR(5) sequence, from the covariance: 2.4 sqrt(log p / n)",
     "glasso path": "Graphical lasso, path of 10 penalties: 2.5 to 0.75 sqrt(log p / n)",
     "clime": "CLIME, one penalty: 1.5 sqrt(log p / n), of S + I / sqrt(n)",
     "clime, 10 columns": "CLIME, the same, 10 columns alone",

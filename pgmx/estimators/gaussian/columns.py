@@ -17,7 +17,7 @@ from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Blocks per worker, and the fewest columns of a block.
-BLOCKS, LEAST_COLUMNS = 16, 64
+BLOCKS, LEAST_COLUMNS = 16, 128
 
 
 class ColumnSolver(Protocol):
@@ -107,6 +107,8 @@ def _save(store: Store, parts: dict[int, ColumnEstimates], n_rows: int) -> None:
 
 def _concatenate(parts: list[ColumnEstimates]) -> ColumnEstimates:
     """Put blocks side by side."""
+    if len(parts) == 1:
+        return parts[0]
     whole = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in COLUMN_FIGURES}
     coefficients = [csc_array(hstack([part.coefficients[k] for part in parts])) for k in range(len(parts[0].lams))]
     return replace(parts[0], coefficients=coefficients, **whole)

@@ -99,6 +99,9 @@ def follow_column(
 def _collect_unfinished(paths: Paths, n_variables: int) -> UnfinishedColumns:
     """Return the columns that used up their work."""
     positions = np.flatnonzero(paths.statuses == _SPENT)
+    if not len(positions):
+        nothing = csc_array((n_variables, 0))
+        return UnfinishedColumns(positions, paths.reached[:0], nothing, nothing)
     places, values = paths.pop_unfinished_entries()
     points, multipliers = assemble_columns(places, values, paths.unfinished_counts[positions], n_variables)
     return UnfinishedColumns(positions, paths.reached[positions], points, multipliers)
