@@ -242,6 +242,15 @@ def test_resamples_are_learned_by_it(rng):
     assert boot.model_.check_model()
 
 
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_restarts_are_never_worse(score, seed, rng):
+    data = with_holes(dependent_frame(seed), rng, 0.4)
+    plain, restarted = learn(data, scoring_method=score), learn(data, scoring_method=score, n_em_restarts=4)
+    assert restarted.score_ >= plain.score_ - 1e-6
+    assert restarted.n_em_iter_ > plain.n_em_iter_
+    assert (np.diff(restarted.history_["score"]) >= -1e-9).all()
+
+
 def test_a_callback_sees_each_graph_and_may_end_it(rng):
     data = with_holes(dependent_frame(0), rng)
     seen = []

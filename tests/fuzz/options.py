@@ -47,6 +47,7 @@ SEARCH = {
     **BAYESIAN,
     **CHECKPOINT,
     "missing": Option(("error", "drop", "category", "pairwise", "em"), ("x", None, 3)),
+    "n_em_restarts": Option((0, 1, 2), COUNT),
     "scoring_method": Option(
         (None, "bic", "aic", "k2", "bdeu", "bds", "ll", "BIC", "bic-d", "aic-d"), ("x", "", 3, "bde", b"bic")
     ),

@@ -74,7 +74,7 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
 
     if options["discretize"] is not None:
         rows, discretizer = discretize_input(path, options)
-        return encode(rows, missing=options["missing"], n_jobs=options["n_jobs"]), discretizer
+        return encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), discretizer
     source = open_input(path, options)
     if _is_for_numbers(options["score"]) and path.suffix.lower() != ".pgmx":
         table = open_frame(source)
@@ -85,11 +85,16 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
     return table, None
 
 
+def _coding_of(options: dict) -> str:
+    """Return how missing cells are coded: those that the learner completes are marked."""
+    return "pairwise" if options["missing"] == "em" else options["missing"]
+
+
 def _open_states(source: Any, options: dict) -> Any:
     """Open a table, coded where all columns are states."""
     from pgmx.data import Frame, encode, open_any
 
-    missing = "pairwise" if options["missing"] == "em" else options["missing"]  # marked here, completed by the learner
+    missing = _coding_of(options)
     table = open_any(source, missing=missing, n_jobs=options["n_jobs"])
     if isinstance(table, Frame) and not table.list_known_floats():
         return encode(table, missing=missing, n_jobs=options["n_jobs"])

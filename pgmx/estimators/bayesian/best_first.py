@@ -90,6 +90,9 @@ class BestFirstSearch(SearchLearner):
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
         or structural EM takes expected counts of what is missing (discrete scores by name), see the Notes of
         :class:`HillClimbSearch`.
+    n_em_restarts : int, default=0
+        With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
+        score is kept.
     n_jobs : int, default=None
         Threads that code the data and count the pairs of variables; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -189,6 +192,7 @@ class BestFirstSearch(SearchLearner):
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
+        n_em_restarts: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
@@ -219,6 +223,7 @@ class BestFirstSearch(SearchLearner):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.n_em_restarts = n_em_restarts
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -91,8 +91,8 @@ class NetworkResults(BaseStructureLearner):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path, optional
-            Rows with the columns and states that were learned from. With ``missing="pairwise"`` rows with missing cells
-            are left out.
+            Rows with the columns and states that were learned from. With ``missing="pairwise"`` and ``"em"`` rows with
+            missing cells are left out.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional

@@ -56,6 +56,7 @@ class SearchLearner(DagLearner):
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
         **DagLearner._parameter_constraints,
         "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
+        "n_em_restarts": [Interval(Integral, 0, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -70,6 +71,7 @@ class SearchLearner(DagLearner):
     start_dag: nx.DiGraph | str | None
     max_indegree: float | None
     max_candidates: int | None
+    n_em_restarts: int
     epsilon: float
     max_iter: float
     max_time: float | None
@@ -194,7 +196,8 @@ class SearchLearner(DagLearner):
             return edges
 
         _, seed = random_draws(len(scoring.names), self.random_state)
-        em = StructuralEM(scoring, search, run, seed=seed, least_gain=float(self.epsilon))
+        epsilon, n_restarts = float(self.epsilon), int(self.n_em_restarts)
+        em = StructuralEM(scoring, search, run, seed=seed, least_gain=epsilon, n_restarts=n_restarts)
         best = em.learn()
         scoring.fit = best.fit
         self.n_em_iter_, self.observed_log_likelihood_ = em.n_iter, best.fit.log_likelihood

@@ -19,7 +19,7 @@ from pgmx.scores.binding.scoring import Scoring
 
 #: Steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5
-#: Most graphs of one learner.
+#: Most graphs from one start.
 MOST_ITERATIONS = 50
 
 #: Searches from the learner's first graph, or from some arcs; returns arcs.
@@ -36,40 +36,69 @@ class Candidate(NamedTuple):
 
 
 class StructuralEM:
-    """Structural EM of one table; `run` records a row for each graph that was tried.
+    """Structural EM of one table; `run` records a row for each graph that is better than those before.
 
-    A graph that gains less than `least_gain` nats ends it.
+    A graph that gains less than `least_gain` nats ends a climb. Restart r begins at the graph that the search finds
+    where each missing cell is drawn from its column, by the seed (`seed`, r).
     """
 
-    def __init__(self, scoring: IncompleteScoring, search: Search, run: Run, *, seed: int, least_gain: float):
+    def __init__(
+        self,
+        scoring: IncompleteScoring,
+        search: Search,
+        run: Run,
+        *,
+        seed: int,
+        least_gain: float,
+        n_restarts: int = 0,
+    ):
         self.scoring, self.search, self.run = scoring, search, run
-        self.seed, self.least_gain = seed, least_gain
+        self.seed, self.least_gain, self.n_restarts = seed, least_gain, n_restarts
         self.n_iter = 0
+        self._best_score = -np.inf
 
     def learn(self) -> Candidate:
         """Return the best graph, its parameters at a maximum of the likelihood."""
-        rows = self.scoring.rows
-        first = self.search(self.scoring.available, None)
-        best = self._judge(rows.fit(first, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline))
-        self._record(best)
-        while not self.run.is_over():
-            if self.n_iter == MOST_ITERATIONS:
-                self.run.end("max_iter")
+        best = self._climb(self._fit(self.search(self.scoring.available, None)))
+        for restart in range(self.n_restarts):
+            if self.run.is_over():
                 break
-            self.n_iter += 1
-            better = self._improve(best)
-            if better is None:
-                self.run.conclude(not self.run.is_over())
-                break
-            best = better
-            self._record(best)
-        fit = rows.go_on(best.fit, deadline=self.run.deadline)
+            other = self._climb(self._start_at_random(restart))
+            best = other if other.score > best.score else best
+        self.run.conclude(not self.run.is_over())
+        fit = self.scoring.rows.go_on(best.fit, deadline=self.run.deadline)
         best = best._replace(fit=fit, score=best.score + fit.log_likelihood - best.fit.log_likelihood)
         self.run.add_row(score=best.score, n_edges=len(fit.edges))
         return best
 
-    def _record(self, best: Candidate) -> None:
-        self.run.record(n_iter=self.n_iter, score=best.score, n_edges=len(best.fit.edges))
+    def _climb(self, fit: ExpectedFit) -> Candidate:
+        """Go from graph to graph as long as one is better."""
+        best = self._judge(fit)
+        self._record(best)
+        for _ in range(MOST_ITERATIONS):
+            if self.run.is_over():
+                break
+            self.n_iter += 1
+            better = self._improve(best)
+            if better is None:
+                break
+            best = better
+            self._record(best)
+        return best
+
+    def _record(self, candidate: Candidate) -> None:
+        if candidate.score > self._best_score:
+            self._best_score = candidate.score
+            self.run.record(n_iter=self.n_iter, score=candidate.score, n_edges=len(candidate.fit.edges))
+
+    def _start_at_random(self, restart: int) -> ExpectedFit:
+        seed = int(np.random.default_rng([self.seed, restart]).integers(2**31))
+        table, weights = self.scoring.rows.complete_at_random(seed)
+        edges = self.search(self.scoring.bind(table, weights), None)
+        return self._fit(edges, self.scoring.rows.count(edges, table, weights))
+
+    def _fit(self, edges: np.ndarray, counts: list[np.ndarray] | None = None) -> ExpectedFit:
+        return self.scoring.rows.fit(edges, counts, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
 
     def _improve(self, best: Candidate) -> Candidate | None:
         """Return a better graph; None where neither the search nor one from the best graph finds any."""
@@ -80,9 +109,7 @@ class StructuralEM:
                 return None
             if same_edges(edges, best.fit.edges):
                 continue
-            counts = self.scoring.rows.count(edges, best.table, best.weights)
-            fit = self.scoring.rows.fit(edges, counts, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
-            candidate = self._judge(fit)
+            candidate = self._judge(self._fit(edges, self.scoring.rows.count(edges, best.table, best.weights)))
             if candidate.score > best.score + self.least_gain:
                 return candidate
         return None

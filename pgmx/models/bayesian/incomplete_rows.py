@@ -91,6 +91,12 @@ class IncompleteRows:
         completions = fit.completer.complete(fit.tables, seed)
         return self._to_table(completions), completions.weights
 
+    def complete_at_random(self, seed: int) -> tuple[DiscreteTable, np.ndarray]:
+        """Return the rows, each missing cell with a draw from the known cells of its column, and their weights."""
+        fit = self.fit(np.empty((0, 2), dtype=np.int64), max_steps=0)
+        completions = RowCompleter(self.cards, fit.families, self.codes, self.weights, 1).complete(fit.tables, seed)
+        return self._to_table(completions), completions.weights
+
     def count(self, edges: np.ndarray, table: DiscreteTable, weights: np.ndarray) -> list[np.ndarray]:
         """Return the counts of the families of a graph in weighted complete rows."""
         return [_count(self.cards, family, table.codes, weights) for family in self.families(edges)]
