@@ -75,7 +75,7 @@ def test_figures_of_a_run_without_time_are_finite(make):
 
 @every_leaf
 def test_callback_that_stops(make):
-    wide = random_rows(80, 60, seed=3)
+    wide = random_rows(140, 60, seed=3)
     calls = []
     learner = make(lam_ratio=0.05, tol=1e-10, callback=lambda progress: calls.append(progress) or True)
     assert early(learner, wide).stopped_by_ == "callback"
