@@ -154,7 +154,7 @@ def change_everything(learner, rows, path, fields, every):
 )
 def test_changed_checkpoints_are_refused_or_lead_to_a_certified_result(learner, fields, every, tmp_path):
     path = tmp_path / "run.ckpt"
-    rows = random_rows(9, 40, seed=1) if isinstance(learner, GraphicalLasso) else random_rows(70, 40, seed=1)
+    rows = random_rows(9, 40, seed=1) if isinstance(learner, GraphicalLasso) else random_rows(140, 40, seed=1)
     n_calls = 12 if isinstance(learner, GraphicalLasso) else 1
     begin(learner, path, lambda one: one.path(rows, **LAMS), n_calls)
     run_in_child(lambda: change_everything(learner, rows, path, fields, every))
