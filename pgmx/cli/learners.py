@@ -127,12 +127,11 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
     """Return the score in force where the user names none."""
     stem = "ll" if method in FORESTS else "bic"
-    of_both = "ll-cg" if method in FORESTS else "bic-clg"
-    return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else of_both
+    return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else f"{stem}-clg"
 
 
 def _plain(score: str) -> str:
-    return score.removesuffix("-d").removesuffix("-cg").removesuffix("-g")
+    return score.removesuffix("-d").removesuffix("-clg").removesuffix("-g")
 
 
 def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any:

@@ -25,7 +25,11 @@ from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
-from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
+from pgmx.scores.mixed.conditional_linear import (
+    AICCondLinearGauss,
+    BICCondLinearGauss,
+    LogLikelihoodCondLinearGauss,
+)
 from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "BIC",
     "K2",
     "AICCondGauss",
+    "AICCondLinearGauss",
     "AICGauss",
     "BDe",
     "BDeu",
@@ -46,6 +51,7 @@ __all__ = [
     "GaussianScore",
     "LogLikelihood",
     "LogLikelihoodCondGauss",
+    "LogLikelihoodCondLinearGauss",
     "LogLikelihoodGauss",
     "MixedScore",
     "ParameterPrior",

@@ -90,9 +90,10 @@ def test_gaussian_model(seed):
     assert edge_set(learner.model_) == edge_set(learner.dag_)
 
 
-def test_model_of_mixed_data_says_why_there_is_none():
-    with pytest.raises(AttributeError, match=r"BICCondLinearGauss.*discrete score"):
-        _ = learn(mixed_frame(0), None).model_
+def test_model_of_mixed_data():
+    learner = learn(mixed_frame(0), None)
+    assert type(learner.model_).__name__ == "ConditionalGaussianNetwork"
+    assert edge_set(learner.model_) == edge_set(learner.dag_)
 
 
 # ---- scores of a user's own ----

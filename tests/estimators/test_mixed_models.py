@@ -1,13 +1,16 @@
 """The network that learners return for tables of floats beside states."""
 
+import itertools
 import pickle
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
 from pgmx.estimators import (
     BestFirstSearch,
+    ChowLiuForest,
     GreedyEquivalenceSearch,
     HillClimbSearch,
     SimulatedAnnealing,
@@ -42,6 +45,34 @@ def test_models_are_at_the_maximum_of_likelihood(learner):
     assert set(network.edges()) == set(learner.dag_.edges()) and list(network.nodes()) == list(frame)
     assert network.log_likelihood(frame).sum() == pytest.approx(total(frame, network), rel=1e-10)
     assert learner.model_ is network
+
+
+@pytest.mark.parametrize(("weight", "cost"), [("bic", np.log(800) / 2), ("aic", 1.0), ("mutual_info", 0.0)])
+def test_forests_are_the_best_with_a_network(weight, cost):
+    frame = six_columns()[["R", "T", "X", "Y", "Z"]]
+    score = {
+        (child, parents): oracle.clg_log_likelihood(frame, child, parents)
+        - cost * oracle.n_parameters(frame, child, parents)
+        for child in frame
+        for parents in [(), *((name,) for name in frame if name != child)]
+        if parents == () or child in "XYZ" or parents[0] in "RT"
+    }
+    best = -np.inf
+    families = [[key for key in score if key[0] == child] for child in frame]
+    for choice in itertools.product(*families):
+        edges = [(parents[0], child) for child, parents in choice if parents]
+        if nx.is_directed_acyclic_graph(nx.DiGraph(edges)):
+            best = max(best, sum(score[key] for key in choice))
+    learner = ChowLiuForest(weight=weight).fit(frame)
+    assert learner.score_ == pytest.approx(best, rel=1e-10)
+    assert isinstance(learner.model_, ConditionalGaussianNetwork)
+
+
+def test_augmented_naive_bayes_has_a_network():
+    frame = iris()
+    learner = ChowLiuForest(class_node="K", weight="bic").fit(frame)
+    assert all(learner.dag_.has_edge("K", name) for name in frame if name != "K")
+    assert (learner.model_.predict(frame, ["K"])["K"] == frame["K"]).mean() > 0.95
 
 
 def test_variance_is_that_of_the_score():

@@ -223,9 +223,10 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
     frame, n_discrete = numbers.copy(), int(rng.integers(1, n))
     for v in range(n_discrete):
         frame[frame.columns[v]] = pd.Categorical(rng.integers(0, int(rng.integers(1, 4)), len(frame)).astype(str))
-    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", "BICCondLinearGauss"])
+    linear = ["AICCondLinearGauss", "BICCondLinearGauss", "LogLikelihoodCondLinearGauss"]
+    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", *linear])
     child = int(rng.integers(n))
-    floats_refused = name == "BICCondLinearGauss" and child < n_discrete
+    floats_refused = name.endswith("LinearGauss") and child < n_discrete
     parents = [v for v in range(n) if v != child and chance(rng, 0.4) and not (floats_refused and v >= n_discrete)]
     is_unknown = chance(rng, 0.2)
     variable = "no such column" if is_unknown else frame.columns[child]
@@ -237,11 +238,11 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
 
     def check(result: Any) -> None:
         plain = frame.set_axis([f"c{v}" for v in range(n)], axis=1)
-        compute = clg_log_likelihood if name == "BICCondLinearGauss" else cg_log_likelihood
+        compute = clg_log_likelihood if name.endswith("LinearGauss") else cg_log_likelihood
         expected = compute(plain, f"c{child}", [f"c{v}" for v in parents])
         if expected == -np.inf:
             assert result == -np.inf, result
-        elif name == "LogLikelihoodCondGauss":
+        elif name.startswith("LogLikelihood"):
             assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
         else:  # a whole number of parameters is charged
             price = expected - result if name.startswith("AIC") else (expected - result) / (0.5 * np.log(len(frame)))

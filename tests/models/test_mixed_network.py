@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from pgmpy.base import DAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import LinearGaussianBayesianNetwork
 
-from pgmx.datasets import load_network
+from pgmx.datasets import load_network, sample
+from pgmx.metrics import kl_divergence
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork, read_model, save_model
 from tests.helpers.mixed_networks import mixed_networks, name_network
 from tests.helpers.mixed_tables import IRIS_ARCS, MIXED_ARCS, iris, keep_few, parents_of, six_columns
@@ -175,6 +177,11 @@ def test_copies_are_equal_and_fixed():
         network.parts().families.families[3].std[0] = 1.0
     other = fitted(equivalent_sample_size=1)
     assert other != network and network != "six"
+    plain = DAG(network.edges())
+    assert network != plain and plain != network
+    for function in (sample, kl_divergence):
+        with pytest.raises(TypeError, match="must be a fitted pgmpy DiscreteBayesianNetwork, got ConditionalGaussian"):
+            function(network, 3)
     assert "X" in network.copy() and type(nx.DiGraph(network)) is nx.DiGraph
     assert fitted(six_columns()[["S", "R", "T", "X", "Y", "Z"]]) != network  # another order
     assert network.to_networkx().nodes["X"]["kind"] == "continuous"

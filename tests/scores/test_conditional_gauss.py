@@ -11,7 +11,7 @@ from helpers.mixed_tables import iris, keep_few, parents_of, six_columns
 from oracles.conditional_gaussian import cg_log_likelihood, cg_score
 from pgmx.data import encode
 from pgmx.estimators import ChowLiuForest, HillClimbSearch
-from pgmx.scores import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
+from pgmx.scores import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss, LogLikelihoodCondLinearGauss
 
 OURS = {"ll-cg": LogLikelihoodCondGauss, "aic-cg": AICCondGauss, "bic-cg": BICCondGauss}
 THEIRS = {"ll-cg": pgmpy.LogLikelihoodCondGauss, "aic-cg": pgmpy.AICCondGauss, "bic-cg": pgmpy.BICCondGauss}
@@ -128,11 +128,11 @@ def test_columns_of_one_kind():
         assert learner.model_.check_model()
 
 
-def test_forests_weigh_pairs_of_both_kinds_alike():
+def test_forests_weigh_arcs_between_both_kinds():
     frame = six_columns()
-    forest = ChowLiuForest().fit(frame).forest_
-    score = LogLikelihoodCondGauss(frame)
-    assert forest.number_of_edges() == 5
-    for tail, head, weight in forest.edges(data="weight"):
-        for u, v in ((tail, head), (head, tail)):
-            assert weight == pytest.approx(score.local_score(v, (u,)) - score.local_score(v, ()), abs=1e-4)
+    learner = ChowLiuForest().fit(frame)
+    score = LogLikelihoodCondLinearGauss(frame)
+    assert learner.dag_.number_of_edges() == 5
+    for (tail, head), weight in zip(learner.edges_.tolist(), learner.edge_weights_, strict=True):
+        u, v = frame.columns[tail], frame.columns[head]
+        assert weight == pytest.approx(score.local_score(v, (u,)) - score.local_score(v, ()), abs=1e-4)

@@ -40,7 +40,8 @@ class ChowLiuForest(DagLearner):
         class where there is one. ``"bic"``, ``"aic"`` take :math:`\tfrac12 \ln N`, 1 for each of the
         :math:`(r_i - 1)(r_j - 1)` parameters. ``"bdeu"``, ``"bde"`` are Bayes factors; they need columns of states.
         Where all columns are floats the scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` less the
-        penalty; floats beside states take pgmpy's conditional Gaussian scores.
+        penalty; floats beside states take the conditional linear Gaussian scores, by which no arc leads from a float to
+        a state.
     root : hashable, default=None
         Variable without a parent (but the class). By default each tree is rooted at its variable of most neighbours,
         see the Notes.
@@ -92,7 +93,7 @@ class ChowLiuForest(DagLearner):
         The rooted forest, with the arcs from the class.
     forest_ : networkx.Graph
         The forest without directions and without the class, ``weight`` on its edges.
-    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+    model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
         not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
     edges_ : ndarray of shape (n_edges, 2), int64
@@ -123,7 +124,8 @@ class ChowLiuForest(DagLearner):
     compared in multiples of it. Among equal weights the edge whose smaller, then larger end stands first in a
     permutation drawn from `random_state` goes first. A tree is rooted at the variable of most neighbours, among equals
     at the first by the permutation. Where knowledge forbids some directions only, or requires an arc, the forest is a
-    maximum branching: the best under the directions, not a tree that is directed afterwards.
+    maximum branching: the best under the directions, not a tree that is directed afterwards; so it is for floats beside
+    states.
 
     Cost: n² / 2 pair tables, each :math:`(r_i - 1)(r_j - 1)` N / 512 vector operations with AVX-512, and memory for a
     block of rows beside the planes. Directed knowledge, and scores that are not counted from planes (Gaussian, BDe,
@@ -265,7 +267,7 @@ class ChowLiuForest(DagLearner):
                 priority=np.argsort(np.argsort(permutation[variables])),
                 constraints=inner,
                 root=inner_root,
-                symmetric=scoring.equivalent,
+                symmetric=scoring.equivalent and scoring.arc_mask is None,
                 run=run,
                 score=fsum(scores),
             )

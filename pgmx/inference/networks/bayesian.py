@@ -34,7 +34,7 @@ class BayesianArrays(NamedTuple):
         or for other states of a parent than the parent's own table has.
         """
         cpds: list[Any] | None = list(model.cpds) if callable(getattr(model, "get_cpds", None)) else None
-        if cpds is None or not all(hasattr(cpd, "state_names") for cpd in cpds):
+        if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
             raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
         table_of = {cpd.variable: cpd for cpd in cpds}
         names = list(model.nodes())

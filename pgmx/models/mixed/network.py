@@ -354,7 +354,7 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalGaussianNetwork):
-            return NotImplemented
+            return False  # a graph alone is no network
         if self._families is None or other._families is None:
             return self._families is other._families and bool(DAG.__eq__(self, other))
         if self._names != other._names or self._states != other._states:

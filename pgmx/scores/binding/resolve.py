@@ -34,7 +34,11 @@ from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
-from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
+from pgmx.scores.mixed.conditional_linear import (
+    AICCondLinearGauss,
+    BICCondLinearGauss,
+    LogLikelihoodCondLinearGauss,
+)
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.statistics import Moments, moments
 
@@ -62,6 +66,8 @@ GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
 #: Names of pgmx's own scores of floats beside states.
 MIXED_SCORES: dict[str, type[MixedScore]] = {
     "bic-clg": BICCondLinearGauss,
+    "aic-clg": AICCondLinearGauss,
+    "ll-clg": LogLikelihoodCondLinearGauss,
     "ll-cg": LogLikelihoodCondGauss,
     "aic-cg": AICCondGauss,
     "bic-cg": BICCondGauss,

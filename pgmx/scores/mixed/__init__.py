@@ -4,5 +4,5 @@
 - `source`: gains of families of both kinds
 - `base`: the scores over a mixed table
 - `conditional`: the conditional Gaussian scores of pgmpy
-- `conditional_linear`: the score of conditional linear Gaussian networks
+- `conditional_linear`: the scores of conditional linear Gaussian networks: BIC, AIC and log-likelihood
 """

@@ -1,4 +1,4 @@
-"""The Bayesian information criterion of conditional linear Gaussian networks."""
+"""The scores of conditional linear Gaussian networks: BIC, AIC and log-likelihood."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
@@ -97,6 +97,97 @@ class BICCondLinearGauss(MixedScore):
         """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
         return MixedTerms(
             divisor=_mixed.UNBIASED if self.variance == "unbiased" else _mixed.LIKELIHOOD,
-            penalty=0.5 * _families.natural_log(n_rows),
+            penalty=self.parameter_cost(n_rows),
             discrete_children=self.discrete_children == "allowed",
         )
+
+    def parameter_cost(self, n_rows: float) -> float:
+        """Return half of ln N."""
+        return 0.5 * _families.natural_log(n_rows)
+
+
+class AICCondLinearGauss(BICCondLinearGauss):
+    r"""AIC of conditional linear Gaussian networks: a regression per configuration of the discrete parents.
+
+    The log-likelihood of :class:`BICCondLinearGauss` less 1 for each free parameter, in nats: q (\|C\| + 2) of a float
+    with q configurations of its discrete parents and the floats C, q (r - 1) of a column of r states.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        Columns of finite floats, none constant, and columns of states; integers are states.
+    state_names : dict, optional
+        States of some or all columns of states, in order; may hold states that never occur.
+    variance : {"likelihood", "unbiased"}, default="likelihood"
+        Divisor of the residual sum of squares, as for :class:`BICCondLinearGauss`.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether floats may be parents of states, as there.
+
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    mixed : MixedTable
+        The columns by kind.
+
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"k": ["a"] * 4 + ["b"] * 4, "x": [0.0, 1.0, 0.0, 1.0, 5.0, 5.5, 5.0, 5.5]})
+    >>> round(AICCondLinearGauss(data).local_score("x", ("k",)), 3)
+    -7.034
+    """
+
+    _tags = {"name": "aic-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
+
+    def parameter_cost(self, n_rows: float) -> float:
+        """Return 1."""
+        return 1.0
+
+
+class LogLikelihoodCondLinearGauss(BICCondLinearGauss):
+    """Log-likelihood of conditional linear Gaussian networks: a regression per configuration of the discrete parents.
+
+    That of :class:`BICCondLinearGauss`, in nats, without a penalty.
+
+    Parameters
+    ----------
+    data : DataFrame, array or DiscreteTable
+        Columns of finite floats, none constant, and columns of states; integers are states.
+    state_names : dict, optional
+        States of some or all columns of states, in order; may hold states that never occur.
+    variance : {"likelihood", "unbiased"}, default="likelihood"
+        Divisor of the residual sum of squares, as for :class:`BICCondLinearGauss`.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether floats may be parents of states, as there.
+
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    mixed : MixedTable
+        The columns by kind.
+
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"k": ["a"] * 4 + ["b"] * 4, "x": [0.0, 1.0, 0.0, 1.0, 5.0, 5.5, 5.0, 5.5]})
+    >>> round(LogLikelihoodCondLinearGauss(data).local_score("x", ("k",)), 3)
+    -3.034
+    """
+
+    _tags = {"name": "ll-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
+
+    def parameter_cost(self, n_rows: float) -> float:
+        """Return no cost."""
+        return 0.0

@@ -14,9 +14,9 @@ from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, St
 
 #: The scores that a weight is the gain of: for states, for floats, and for floats beside states.
 SCORE_OF_WEIGHT = {
-    "mutual_info": ("ll", "ll-g", "ll-cg"),
-    "bic": ("bic", "bic-g", "bic-cg"),
-    "aic": ("aic", "aic-g", "aic-cg"),
+    "mutual_info": ("ll", "ll-g", "ll-clg"),
+    "bic": ("bic", "bic-g", "bic-clg"),
+    "aic": ("aic", "aic-g", "aic-clg"),
 }
 
 #: Scores whose terms the pair kernel sums; all of them are score-equivalent.
