@@ -279,14 +279,7 @@ cdef class DagMoves:
 
     def clear_tabu(self) -> bool:
         """Allow all barred moves again; return whether there were any."""
-        cdef bint any_barred = self.tabu_filled > 0
-        cdef Py_ssize_t v
-        if any_barred:
-            memset(self.barred, 0, 3 * self.n * self.dag.words * sizeof(uint64_t))
-            self.tabu_filled = self.tabu_next = 0
-            for v in range(self.n):
-                self.additions[v].first_legal = -1
-        return any_barred
+        return self.allow_all()
 
     def set_priority(self, const int64_t[::1] priority):
         """Decide equal gains by another permutation."""
@@ -390,6 +383,16 @@ cdef class DagMoves:
                 best.op, best.tail, best.head, best.gain = C_REVERSE, <int>tail, <int>head, gain
 
     # ---- legality ----
+
+    cdef bint allow_all(self) noexcept nogil:
+        cdef bint any_barred = self.tabu_filled > 0
+        cdef Py_ssize_t v
+        if any_barred:
+            memset(self.barred, 0, 3 * self.n * self.dag.words * sizeof(uint64_t))
+            self.tabu_filled = self.tabu_next = 0
+            for v in range(self.n):
+                self.additions[v].first_legal = -1
+        return any_barred
 
     cdef bint is_barred(self, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         return self.barred != NULL and bit(self.barred + (op * self.n + head) * self.dag.words, tail)

@@ -11,9 +11,11 @@ Thread-safety: an object serves one thread; over a compiled source it releases t
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from _additions cimport Additions
+from _dag cimport bit
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
 from pgmx._ext._row_cache cimport CachedScorer
@@ -104,14 +106,98 @@ cdef class ScoredMoves(DagMoves):
                 made += 1
         return made, is_optimum
 
+    def try_blocks(
+        self,
+        const int[::1] nodes,           # in: those of all blocks, one block after the other
+        const int64_t[::1] begins,      # in: (blocks + 1,) where each begins
+        Py_ssize_t first,               # in: number of the first block to try
+        Py_ssize_t step,                # in: to the next one
+        double least_gain,              # in: as for ``climb``
+        double better,                  # in: the score, without the prior of the empty graph, that is a success
+        Py_ssize_t most_rows,           # in: a trial is given up when so many rows were asked for in all
+        int64_t[::1] n_moves,           # out: by block, the moves of its trial
+        int64_t[::1] success,           # in and out: number of a block that succeeded; later ones are not tried
+    ) -> tuple:
+        """Take out all arcs at a block of nodes but required ones and climb, again and again, until a score is better.
+
+        Each trial begins at the graph as it is. Return ``(success, given up)``, numbers of blocks or -1: at a success
+        the graph stays, and the mark is that before; else it is as it was, no move barred. The source is compiled.
+        """
+        cdef Py_ssize_t k = first, rows = 0, winner = -1, given_up = -1, n_cut, i
+        cdef bint is_optimum
+        cdef double total
+        with nogil:
+            while k < begins.shape[0] - 1 and k < success[0]:
+                self.begin_mark()
+                n_cut = self.cut_block(&nodes[0] + begins[k], begins[k + 1] - begins[k], &rows)
+                n_moves[k] = 0
+                is_optimum = n_cut == 0
+                while not is_optimum and rows < most_rows:
+                    is_optimum = self.climb_once(least_gain, &rows, &n_moves[k])
+                self.allow_all()
+                if not is_optimum:
+                    given_up = k
+                    self.go_back()
+                    break
+                total = self.dag.n_edges * self.bonus[C_ADD]
+                for i in range(self.n):
+                    total += self.scores[i]
+                if n_cut > 0 and total > better:
+                    success[0] = min(success[0], k)
+                    winner = k
+                    break
+                self.go_back()
+                k += step
+        return winner, given_up
+
+    cdef bint climb_once(self, double least_gain, Py_ssize_t *rows, int64_t *n_moves) except -1 nogil:
+        # Makes the best move, one that was barred where no other gains; returns whether there is none.
+        cdef Move move
+        self.find_best(&move, least_gain)
+        if move.op < 0 or move.gain < least_gain:
+            return not self.allow_all()
+        rows[0] += self.make_scored(move.op, move.tail, move.head)
+        n_moves[0] += 1
+        return False
+
+    cdef Py_ssize_t cut_block(self, const int *block, Py_ssize_t size, Py_ssize_t *rows) except -1 nogil:
+        # Deletes the arcs at some nodes, but required ones; returns how many.
+        cdef Py_ssize_t v, i, j, n_cut = 0, n_of_v, k
+        cdef bint is_in, is_cut
+        for v in range(self.n):
+            is_in = False
+            for j in range(size):
+                is_in |= block[j] == v
+            n_of_v, i = 0, 0
+            while i < self.dag.n_parents[v]:
+                k = self.dag.parents[v][i]
+                is_cut = is_in
+                for j in range(size):
+                    is_cut |= block[j] == k
+                if is_cut and not (self.required != NULL and bit(self.required + v * self.dag.words, k)):
+                    self.remove(k, v)
+                    self.log_move(C_DELETE, k, v)
+                    n_of_v += 1
+                else:
+                    i += 1
+            if n_of_v > 0:
+                rows[0] += self.rescore_child(v)
+                n_cut += n_of_v
+        return n_cut
+
     # ---- the way back ----
 
     def mark(self):
         """Remember the graph as it is."""
+        self.begin_mark()
+
+    cdef int begin_mark(self) except -1 nogil:
         self.forget_mark()
         self.replaced = <Replaced *>calloc(self.n + 1, sizeof(Replaced))
         if self.replaced == NULL:
-            raise MemoryError(f"cannot remember a graph of {self.n} variables")
+            with gil:
+                raise MemoryError(f"cannot remember a graph of {self.n} variables")
+        return 0
 
     def accept(self):
         """Stay with the graph as it is now: the mark is forgotten."""
@@ -119,6 +205,9 @@ cdef class ScoredMoves(DagMoves):
 
     def undo(self):
         """Go back to the graph of the last ``mark``, without scoring anything."""
+        self.go_back()
+
+    cdef int go_back(self) except -1 nogil:
         cdef Move *move
         cdef Replaced *past
         cdef Py_ssize_t v
@@ -142,6 +231,7 @@ cdef class ScoredMoves(DagMoves):
                 past.additions.items = NULL
                 self.forget_most(v)
         self.forget_mark()
+        return 0
 
     def ends_since_mark(self):
         """Return the ends of all arcs touched since ``mark``, a set."""
@@ -152,7 +242,7 @@ cdef class ScoredMoves(DagMoves):
             ends.add(self.log[i].head)
         return ends
 
-    cdef void forget_mark(self) noexcept:
+    cdef void forget_mark(self) noexcept nogil:
         cdef Py_ssize_t v
         if self.replaced != NULL:
             for v in range(self.n):

@@ -37,6 +37,7 @@ cdef class DagMoves:
     cdef void find_best_into(self, Py_ssize_t head, Move *best) noexcept nogil
     cdef double most_into(self, Py_ssize_t head) noexcept nogil
     cdef void forget_most(self, Py_ssize_t child) noexcept nogil
+    cdef bint allow_all(self) noexcept nogil
     cdef bint is_barred(self, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil
     cdef bint can_add(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil
     cdef bint can_delete(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil

@@ -40,6 +40,7 @@ def estimate_memory(
     pair_memory: int = 1 << 28,
     kept_memory: int = 1 << 26,
     row_memory: int = 0,
+    n_threads: int = 1,
 ) -> MemoryEstimate:
     r"""Estimate the memory that hill climbing with a discrete score takes.
 
@@ -70,7 +71,9 @@ def estimate_memory(
     kept_memory : int, default=2**26
         Bound on what the scorer keeps of the counts of each child.
     row_memory : int, default=0
-        Bound on the rows of gains that are kept by a search which returns to earlier graphs.
+        Bound on the rows of gains that are kept by a search which returns to earlier graphs; threads share them.
+    n_threads : int, default=1
+        Threads that have a graph of their own, each with gains, kept counts and scratch; they share the other parts.
 
     Returns
     -------
@@ -108,5 +111,6 @@ def estimate_memory(
     pairs = 4 * int((packed - 1).sum()) ** 2
     kept = n * (n_rows * (4 * int((cards - 1).sum()) + 12) + 8 * n)
     pairs = pairs if pairs <= pair_memory else 0
-    parts = (codes, planes, gains, pairs, min(kept, kept_memory), row_memory, 24 * n_rows)
+    own = [check_natural(n_threads, "n_threads", 1) * part for part in (gains, min(kept, kept_memory), 24 * n_rows)]
+    parts = (codes, planes, own[0], pairs, own[1], row_memory, own[2])
     return MemoryEstimate(*parts, sum(parts))

@@ -168,6 +168,7 @@ def draw_sizes(rng: np.random.Generator) -> dict[str, Any]:
     return {
         "n_rows": int(rng.integers(1, 10**6)),
         "cardinalities": rng.integers(1, 300, int(rng.integers(1, 20))).tolist(),
+        "n_threads": int(rng.integers(1, 20)),
     }
 
 
@@ -185,6 +186,7 @@ enter_calls(
     {
         "n_rows": Wrong((0, -1, "x", None, np.nan)),
         "cardinalities": Wrong(([], [0], [70_000], "x", [[2]], 3, [2.5], None, [2**70])),
+        "n_threads": Wrong((0, -1, "x", None, 1.5)),
     },
 )
 

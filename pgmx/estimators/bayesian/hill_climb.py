@@ -115,9 +115,9 @@ class HillClimbSearch(SearchLearner):
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
     n_jobs : int, default=None
-        Threads that code the data and count the pairs of variables, and restarts that run at the same time, through
-        joblib and its backends; the result is the same for any number. Searches over orders share their rows of gains
-        and run one after the other.
+        Threads that code the data, count the pairs of variables, and make restarts and the trials of the thorough
+        strategy, as many as pay; restarts also run on joblib's backends. The result is the same for any number.
+        Searches over orders share their rows of gains and run one after the other.
     random_state : int, RandomState, Generator or None, default=0
         Draws the permutation of the variables that decides equal gains, see the Notes, restarts and reinsertions.
 
@@ -346,6 +346,9 @@ class HillClimbSearch(SearchLearner):
     def _uses_workers(self) -> bool:
         return self.n_restarts > 0
 
+    def _uses_threads(self) -> bool:
+        return self._uses_workers() or self.strategy != "greedy"
+
     def _last_stage(self) -> int:
         return {"thorough": 7, "exact": 7, "best": 9}.get(self.strategy, int(self.n_restarts > 0))
 
@@ -371,6 +374,6 @@ class HillClimbSearch(SearchLearner):
                 n_jobs=self.n_jobs,
             )
         if self.strategy == "thorough" or (self.strategy == "exact" and not search_exactly(problem, state, course)):
-            search_thoroughly(problem, state, course, seed=seed, first_stage=2)
+            search_thoroughly(problem, state, course, seed=seed, first_stage=2, n_jobs=self.n_jobs)
         elif self.strategy == "best":
-            search_for_best(problem, state, course, seed=seed, first_stage=2)
+            search_for_best(problem, state, course, seed=seed, first_stage=2, n_jobs=self.n_jobs)

@@ -24,6 +24,7 @@ from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.estimators.bayesian.structural_em import StructuralEM
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models.bayesian.incomplete_rows import IncompleteRows
+from pgmx.parallel.threads import count_threads
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -117,6 +118,10 @@ class SearchLearner(DagLearner):
         """Return whether the search sends its problem to other workers."""
         return False
 
+    def _uses_threads(self) -> bool:
+        """Return whether `n_jobs` threads search on graphs of their own."""
+        return self._uses_workers()
+
     def estimate_cost(
         self, X: Any = None, *, n_rows: int | None = None, cardinalities: ArrayLike | None = None
     ) -> MemoryEstimate:
@@ -146,7 +151,9 @@ class SearchLearner(DagLearner):
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or both n_rows=... and cardinalities=[...]")
-        return estimate_memory(n_rows, cardinalities, row_memory=ROW_MEMORY if self._revisits_graphs() else 0)
+        row_memory = ROW_MEMORY if self._revisits_graphs() else 0
+        n_threads = count_threads(self.n_jobs) if self._uses_threads() else 1
+        return estimate_memory(n_rows, cardinalities, row_memory=row_memory, n_threads=n_threads)
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:

@@ -7,6 +7,7 @@ evaluated on the counts of a family.
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
@@ -42,6 +43,8 @@ class TableMixin:
 class DiscreteScoring(TableMixin, PriorMixin):
     """One of pgmx's scores over a coded table."""
 
+    _pairs: Callable[[], np.ndarray | None] | None = None  # counted once for all sources that are in use
+
     def __init__(self, score: DiscreteScore, table: DiscreteTable, structure_prior: StructurePrior | None = None):
         self.score = score
         self.table = table
@@ -65,7 +68,10 @@ class DiscreteScoring(TableMixin, PriorMixin):
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer, pairs counted by `n_jobs` threads; `deadline` is not read, a row is short."""
-        pairs = pair_counts(self.table, n_jobs=n_jobs)
+        pairs = None if self._pairs is None else self._pairs()
+        if pairs is None:
+            pairs = pair_counts(self.table, n_jobs=n_jobs)
+            self._pairs = None if pairs is None else ref(pairs)
         return family_scorer(self.table, self.terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree)
 
     def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
@@ -77,7 +83,7 @@ class DiscreteScoring(TableMixin, PriorMixin):
 
     def __getstate__(self) -> dict[str, Any]:
         # the table is sent, the data of the score need not be
-        return {**self.__dict__, "score": strip_data(self.score)}
+        return {**self.__dict__, "score": strip_data(self.score), "_pairs": None}
 
 
 class WeightedScoring(DiscreteScoring):

@@ -11,6 +11,7 @@
 - `exact`: the network of highest score, and the proof
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `orders`: search over the orders of the variables
+- `trials`: trials of blocks of nodes in compiled code and on threads, which reinsertion makes
 - `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back
   better
 - `restarts`: random restarts: some random legal moves from an optimum, then a climb, many times over

@@ -23,14 +23,22 @@ KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 N_STAGES = N_THOROUGH_STAGES + 2
 
 
-def search_for_best(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
+def search_for_best(
+    problem: DagProblem,
+    state: DagState,
+    course: Course,
+    *,
+    seed: int,
+    first_stage: int = 1,
+    n_jobs: int | None = None,
+) -> None:
     """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`.
 
     First the thorough search; then climbs over orders with kicks, from random orders and from that of the best graph;
     then a climb from the best graph of all. `course` never loses the best graph, so that none of them ends below.
     """
     course.member = THOROUGH
-    search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage)
+    search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
     if course.enter(first_stage + N_THOROUGH_STAGES):
         _search_orders(problem, state, course, seed)
     course.member = LAST_CLIMB

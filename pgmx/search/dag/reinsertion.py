@@ -9,7 +9,7 @@ step, and with blocks of several nodes. Between rounds covered arcs are reversed
 inclusion-driven learning of Bayesian networks, JMLR 4, 2003, section 5).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,11 @@ import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
 from pgmx.runs.snapshot import Snapshot
+from pgmx.scores.gains import GainSource
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import DagState
+from pgmx.search.dag.trials import BlockTrials, End
 
 #: Nodes of the small blocks, which are tried at every node.
 BLOCK_SIZES = (1, 2)
@@ -39,11 +41,23 @@ class Reinsertion:
     gains should cache them.
     """
 
-    def __init__(self, state: DagState, course: Course, *, seed: int, required: np.ndarray | None = None):
+    def __init__(
+        self,
+        state: DagState,
+        course: Course,
+        *,
+        seed: int,
+        required: np.ndarray | None = None,
+        make_source: Callable[[], GainSource] | None = None,
+        n_jobs: int | None = None,
+    ):
         self.state = state
         self.course = course
         self.seed = seed
         self._required = set() if required is None else {(int(tail), int(head)) for tail, head in required}
+        self._trials: BlockTrials | None = None
+        if state.is_compiled and make_source is not None:
+            self._trials = BlockTrials(state, course, make_source, n_jobs)
         self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
         self._n_sweeps = self._position = 0
         self._size = 0  # of the sweep that is under way, as a position in BLOCK_SIZES
@@ -82,10 +96,10 @@ class Reinsertion:
             if idle >= self.state.n:
                 return
             self._mark_safe(n_tries=n_tries, idle_tries=idle)
-            rng = np.random.default_rng([self.seed, 2, n_tries])
-            size = int(rng.integers(REGION_SIZES[0], REGION_SIZES[1] + 1))
-            idle = 0 if self._try(self._detach(self._draw_region(rng, size))) else idle + 1
-            n_tries += 1
+            n_blocks = min(self._n_at_once, self.state.n - idle)
+            n_failed, is_better = self._try_blocks([self._draw_region(n_tries + i) for i in range(n_blocks)])
+            n_tries += n_failed + is_better
+            idle = 0 if is_better else idle + n_failed
 
     # ---- trials ----
 
@@ -100,14 +114,40 @@ class Reinsertion:
             order = rng.permutation(n).tolist()
             draws = rng.random((n, BLOCK_SIZES[size])).tolist()
             while self._position < n:
-                v = order[self._position]
-                if self._waiting[size, v]:
-                    self._mark_safe(**memo)
-                    self._waiting[size, v] = False
-                    self._try(self._detach(self._draw_block(v, draws[self._position])))
-                self._position += 1
+                places = [i for i in range(self._position, n) if self._waiting[size, order[i]]][: self._n_at_once]
+                if not places:
+                    break
+                self._position = places[0]
+                self._mark_safe(**memo)
+                blocks = [self._draw_block(order[i], draws[i]) for i in places]
+                n_failed, is_better = self._try_blocks(blocks, size, [order[i] for i in places])
+                self._position = places[n_failed + is_better - 1] + 1
             self._n_sweeps += 1
             self._position = 0
+
+    @property
+    def _n_at_once(self) -> int:
+        """How many blocks are drawn before the first of them is tried."""
+        return 1 if self._trials is None else self._trials.n_at_once
+
+    def _try_blocks(self, blocks: list[list[int]], size: int = 0, nodes: Sequence[int] = ()) -> tuple[int, bool]:
+        """Try blocks in order until one leads to a better graph; return how many failed, and whether one did.
+
+        The `nodes` of those that were tried no longer wait at `size`.
+        """
+        if self._trials is None:
+            n_failed, end = 0, End.UNKNOWN
+        else:
+            n_failed, end = self._trials.try_blocks(blocks)
+        n_tried = min(n_failed + 1, len(blocks))
+        self._waiting[size, list(nodes[:n_tried])] = False
+        if end is End.BETTER:
+            self._accept()
+        elif end is End.UNKNOWN and self._try(self._detach(blocks[n_failed])):
+            end = End.BETTER
+        if end is End.BETTER:
+            return n_failed, True
+        return n_tried, False
 
     def _try(self, change: Callable[[], int]) -> bool:
         """Change the graph and climb; stay there if the graph is better than the best one, else go back."""
@@ -122,13 +162,17 @@ class Reinsertion:
                 state.moves.clear_tabu()
                 raise
             if course.is_better(state.score):
-                variables = state.ends_since_mark()
-                state.accept()
-                self._enqueue_near(variables)
-                course.record_graph(state)
+                self._accept()
                 return True
         state.undo()
         return False
+
+    def _accept(self) -> None:
+        """Stay with the graph that a trial led to; the nodes near its changes are tried again."""
+        variables = self.state.ends_since_mark()
+        self.state.accept()
+        self._enqueue_near(variables)
+        self.course.record_graph(self.state)
 
     def _detach(self, block: list[int]) -> Callable[[], int]:
         return partial(self.state.detach, block, self._required)
@@ -160,8 +204,10 @@ class Reinsertion:
                 block.append(others.pop(int(draw * len(others))))
         return block
 
-    def _draw_region(self, rng: np.random.Generator, size: int) -> list[int]:
-        """Grow a block of `size` nodes from a drawn node along drawn arcs."""
+    def _draw_region(self, number: int) -> list[int]:
+        """Grow a block of a drawn size from a drawn node along drawn arcs."""
+        rng = np.random.default_rng([self.seed, 2, number])
+        size = int(rng.integers(REGION_SIZES[0], REGION_SIZES[1] + 1))
         block = [int(rng.integers(self.state.n))]
         rim = self._neighbours(block[0])
         while rim and len(block) < size:

@@ -1,5 +1,7 @@
 """The thorough search: climbs under two orders of ties, reinsertion into the optima they end in, and kicks."""
 
+from typing import Any
+
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.orders.first_orders import sort_topologically
@@ -14,7 +16,15 @@ N_STAGES = 6
 KICK_PATIENCE, MOST_VARIABLES_TO_KICK = 20, 24
 
 
-def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, seed: int, first_stage: int = 1) -> None:
+def search_thoroughly(
+    problem: DagProblem,
+    state: DagState,
+    course: Course,
+    *,
+    seed: int,
+    first_stage: int = 1,
+    n_jobs: int | None = None,
+) -> None:
     """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`; the source should cache rows.
 
     Small blocks are reinserted into the optimum; a second climb begins at the first graph, equal gains decided the
@@ -22,10 +32,11 @@ def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, s
     better of the two. The order of few variables is kicked besides (`OrderSearch`), and a climb ends the search.
     """
     required = problem.required
+    trials: dict[str, Any] = {"required": required, "make_source": problem.make_source, "n_jobs": n_jobs}
     if course.enter(first_stage):
         if not course.memo:
             course.return_to_best(state)
-        Reinsertion(state, course, seed=seed, required=required).reinsert_small_blocks()
+        Reinsertion(state, course, seed=seed, **trials).reinsert_small_blocks()
     elif course.stage > first_stage:
         state.reverse_ties()  # a resumed search is past the first climb
     if course.enter(first_stage + 1):
@@ -38,12 +49,12 @@ def search_thoroughly(problem: DagProblem, state: DagState, course: Course, *, s
             course.mark_safe(state, idle=0)
         climb(state, course)
     if course.enter(first_stage + 2):
-        Reinsertion(state, course, seed=seed + 1, required=required).reinsert_small_blocks()
+        Reinsertion(state, course, seed=seed + 1, **trials).reinsert_small_blocks()
     if course.enter(first_stage + 3):
         if not course.memo:
             course.recall()
             course.return_to_best(state)
-        Reinsertion(state, course, seed=seed, required=required).reinsert_regions()
+        Reinsertion(state, course, seed=seed, **trials).reinsert_regions()
     if course.enter(first_stage + 4):
         course.keep_best(state)
         if problem.n <= MOST_VARIABLES_TO_KICK:

@@ -1,0 +1,113 @@
+"""Trials of blocks of nodes, many in one call of compiled code and on threads: which one leads to a better graph."""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from time import perf_counter, thread_time
+
+import numpy as np
+
+from pgmx.parallel.threads import THREAD_PAYS, call_on_threads, count_threads
+from pgmx.scores.gains import GainSource
+from pgmx.search.dag.course import Course, Stopped
+from pgmx.search.dag.state import DagState
+
+#: Seconds that the trials of one call should take on a thread, and how many they may be.
+_CALL_SECONDS, _FEWEST, _MOST = 0.01, 2, 32
+
+#: Rows of gains that one call may ask for, first and at most; and its seconds from which they become fewer.
+_FIRST_ROWS, _MOST_ROWS, _LONG = 16, 1 << 10, 0.05
+
+
+class End(Enum):
+    """How the trials of a list ended: all failed, the next one succeeded, or the next one must be made by itself."""
+
+    FAILED, BETTER, UNKNOWN = range(3)
+
+
+class BlockTrials:
+    """Trials on a state whose source is compiled, and on copies of it, one per further thread.
+
+    In a trial all arcs at a block of nodes are taken out, but required ones, and a climb follows; it succeeds where the
+    score is better than the best one. Most trials fail, so that threads try later blocks before it is known.
+    """
+
+    def __init__(
+        self, state: DagState, course: Course, make_source: Callable[[], GainSource], n_jobs: int | None
+    ) -> None:
+        self.state, self.course = state, course
+        self._make_source, self._n_threads = make_source, count_threads(n_jobs)
+        self._copies: list[DagState] = []
+        self._seconds, self._most_rows = 1e-3, _FIRST_ROWS
+
+    @property
+    def n_at_once(self) -> int:
+        """How many blocks are best given at once."""
+        return self._count_threads() * self._n_per_thread
+
+    @property
+    def _n_per_thread(self) -> int:
+        return int(min(max(_CALL_SECONDS / self._seconds, _FEWEST), _MOST))
+
+    def _count_threads(self) -> int:
+        pays = self._seconds * self._n_per_thread > THREAD_PAYS
+        return self._n_threads if pays else 1
+
+    def try_blocks(self, blocks: Sequence[Sequence[int]]) -> tuple[int, End]:
+        """Try blocks in order until one succeeds, whose graph stays; return how many failed before, and how it ended.
+
+        The moves of all trials are counted, also of the one that succeeded.
+        """
+        state, course = self.state, self.course
+        if course.run.is_over():
+            raise Stopped
+        course.keep_best(state)
+        states = [state, *self._bring_up_to_date(min(self._count_threads(), len(blocks)) - 1)]
+        nodes = np.array([v for block in blocks for v in block], dtype=np.int32)
+        begins = np.cumsum([0, *map(len, blocks)], dtype=np.int64)
+        n_moves, success = np.zeros(len(blocks), dtype=np.int64), np.array([len(blocks)])
+        better = course.best_score + 0.5e-12 * abs(course.best_score) - state.offset
+        limits = (course.least_gain(), better, self._most_rows, n_moves, success)
+        calls = [
+            partial(one.moves.try_blocks, nodes, begins, first, len(states), *limits)
+            for first, one in enumerate(states)
+        ]
+        began, cpu = perf_counter(), thread_time()
+        ends = call_on_threads(calls, len(calls), self._seconds * len(blocks))
+        seconds = perf_counter() - began
+        stop = min((k for end in ends for k in end if k >= 0), default=len(blocks))
+        self._seconds = (thread_time() - cpu) / (stop // len(states) + 1)  # others may use the processors too
+        if seconds > _LONG:
+            self._most_rows = max(self._most_rows // 2, 1)
+        else:
+            self._most_rows = min(2 * self._most_rows, _MOST_ROWS)
+        return self._conclude(states, [winner for winner, _ in ends], n_moves, stop)
+
+    def _conclude(self, states: list[DagState], winners: list[int], n_moves: np.ndarray, stop: int) -> tuple[int, End]:
+        """Leave the graph of the first success in `state` where it came to it, and all others as they were."""
+        course = self.course
+        for one, winner in zip(states[1:], winners[1:], strict=True):
+            if winner >= 0:
+                one.undo()
+        left = course.limits.max_iter - course.n_iter
+        cut = int(np.searchsorted(np.cumsum(n_moves[: stop + 1]), left, side="right"))  # the trial that a limit ends
+        is_better = winners[0] == stop and cut > stop and course.is_better(states[0].score)
+        if winners[0] >= 0 and not is_better:
+            states[0].undo()
+        stop = min(stop, cut)
+        course.n_iter += int(n_moves[: stop + is_better].sum())
+        if is_better:
+            return stop, End.BETTER
+        return stop, End.FAILED if stop == len(n_moves) else End.UNKNOWN
+
+    def _bring_up_to_date(self, n_copies: int) -> list[DagState]:
+        """Return so many copies of the state."""
+        if len(self._copies) < n_copies:
+            make = self.state.copy_maker(self._make_source)
+            self._copies += [make() for _ in range(n_copies - len(self._copies))]
+        edges = self.state.edges()
+        for one in self._copies[:n_copies]:
+            if not np.array_equal(one.edges(), edges):
+                one.reset(edges)
+                one.moves.clear_tabu()
+        return self._copies[:n_copies]
