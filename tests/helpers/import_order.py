@@ -109,6 +109,7 @@ ORDER = {
         "elimination low_degree",
         "bucket_elimination family_marginals junction_tree",
         "conditioning exact row_posteriors",
+        "row_groups",
         "completions",
         "max_elimination",
     ],

@@ -7,8 +7,9 @@ from hypothesis import given
 from helpers.incomplete_tables import incomplete_cases, random_table
 from oracles import missing_cells as oracle
 from pgmx.inference import TreewidthError
-from pgmx.inference.exact import row_posteriors
+from pgmx.inference.exact import row_groups, row_posteriors
 from pgmx.inference.exact.completions import RowCompleter, list_completions
+from pgmx.inference.exact.row_groups import RowGroups
 from pgmx.inference.exact.row_posteriors import RowPosteriors
 
 
@@ -81,7 +82,6 @@ def test_chunks_change_nothing(monkeypatch):
     parts = RowPosteriors(cards, families, codes)
     assert parts._chunk < 10
     same_counts(parts.compute_expected_counts(tables, weights)[1], whole.compute_expected_counts(tables, weights)[1])
-    np.testing.assert_array_equal(parts.draw(tables, 4, 7)[1], whole.draw(tables, 4, 7)[1])
     np.testing.assert_array_equal(parts.modes(tables), whole.modes(tables))
 
 
@@ -89,7 +89,7 @@ def test_draws_follow_the_distribution():
     cards, families, tables, codes = draw_case(1, n_rows=6, share=0.6)
     codes[:, 0] = cards  # nothing is known
     n_draws = 4000
-    _, draws = RowPosteriors(cards, families, codes).draw(tables, n_draws, 5)
+    draws = RowPosteriors(cards, families, codes).draw(tables, n_draws, [5])
     for i in range(codes.shape[1]):
         weights = np.zeros(codes.shape[1])
         weights[i] = 1.0
@@ -104,7 +104,7 @@ def test_draws_of_one_cell_are_stratified():
     """Each state is drawn as often as its probability says, to one draw."""
     cards, families, tables, codes = draw_case(2, n_rows=30, share=0.0)
     codes[3] = cards[3]
-    _, draws = RowPosteriors(cards, families, codes).draw(tables, 20, 0)
+    draws = RowPosteriors(cards, families, codes).draw(tables, 20, [0])
     for i in range(30):
         share = oracle.marginals(cards, families, tables, codes[:, i])[3]
         assert np.abs(np.bincount(draws[3, i], minlength=2) - 20 * share).max() <= 1 + 1e-9
@@ -112,9 +112,9 @@ def test_draws_of_one_cell_are_stratified():
 
 def test_the_same_seed_draws_the_same_and_another_does_not():
     cards, families, tables, codes = draw_case(3)
-    posteriors = RowPosteriors(cards, families, codes)
-    np.testing.assert_array_equal(posteriors.draw(tables, 5, 1)[1], posteriors.draw(tables, 5, 1)[1])
-    assert (posteriors.draw(tables, 5, 1)[1] != posteriors.draw(tables, 5, 2)[1]).any()
+    groups = RowGroups(cards, families, codes)
+    np.testing.assert_array_equal(groups.draw(tables, 5, 1), groups.draw(tables, 5, 1))
+    assert (groups.draw(tables, 5, 1) != groups.draw(tables, 5, 2)).any()
 
 
 def test_an_impossible_row_has_no_probability_and_no_nan():
@@ -136,7 +136,42 @@ def test_all_completions_are_listed_once():
 
 
 def test_a_dense_network_is_refused_with_a_remedy(monkeypatch):
-    monkeypatch.setattr(row_posteriors, "ROW_BYTES", 100)
+    monkeypatch.setattr(row_groups, "ROW_BYTES", 100)
     cards, families, _, codes = draw_case(0)
+    codes[:, 3] = cards  # no other row shares its tree
+    monkeypatch.setattr(row_groups, "MOST_CELLS", 1)
     with pytest.raises(TreewidthError, match="limit the parents with max_indegree, or learn with missing='pairwise'"):
-        RowPosteriors(cards, families, codes)
+        RowGroups(cards, families, codes)
+
+
+def test_groups_of_narrow_trees_change_nothing(monkeypatch):
+    cards, families, tables, codes = draw_case(4, n_rows=60)
+    weights = np.linspace(0.5, 2, 60)
+    whole = RowPosteriors(cards, families, codes)
+    monkeypatch.setattr(row_groups, "MOST_CELLS", 300)
+    groups = RowGroups(cards, families, codes)
+    assert groups.n_groups > 3
+    logs, counts = groups.compute_expected_counts(tables, weights)
+    np.testing.assert_allclose(logs, whole.log_likelihoods(tables), rtol=1e-12)
+    np.testing.assert_allclose(groups.log_likelihoods(tables), logs, rtol=1e-12)
+    same_counts(counts, whole.compute_expected_counts(tables, weights)[1])
+    np.testing.assert_array_equal(groups.modes(tables), whole.modes(tables))
+    draws = groups.draw(tables, 3, 0)
+    assert (draws == codes[:, :, None])[codes != np.array(cards)[:, None]].all()
+    assert (draws < np.array(cards)[:, None, None]).all()
+
+
+def test_a_clique_that_no_row_fits_into_is_parted(monkeypatch):
+    """Eight causes of one effect: 3 ** 9 cells where all are missing, few where each row lacks two of them."""
+    monkeypatch.setattr(row_groups, "MOST_CELLS", 2**14)
+    monkeypatch.setattr(row_groups, "ROW_BYTES", 2**14)
+    rng = np.random.default_rng(0)
+    cards = [3] * 9
+    families = [(v,) for v in range(8)] + [(8, *range(8))]
+    tables = [random_table(rng, [3] * len(family)) for family in families]
+    codes = rng.integers(0, 3, (9, 80)).astype(np.uint8)
+    for row in range(80):
+        codes[rng.choice(9, 2, replace=False), row] = 3
+    logs, counts = RowGroups(cards, families, codes).compute_expected_counts(tables, np.ones(80))
+    np.testing.assert_allclose(logs, oracle.log_likelihoods(cards, families, tables, codes), rtol=1e-10)
+    same_counts(counts, oracle.expected_counts(cards, families, tables, codes, np.ones(80)))

@@ -10,6 +10,7 @@
 - `junction_tree`: sums, maxima, conditional tables and joint distributions over the cliques of a junction tree
 - `max_elimination`: most probable states by elimination, which keeps of its tables the states it chose
 - `row_posteriors`: the missing cells of many rows under one Bayesian network, by one junction tree
+- `row_groups`: such rows in groups of narrow junction trees
 - `completions`: rows with missing cells as weighted complete rows
 - `exact`: exact inference in discrete Markov networks of small treewidth, by a calibrated junction tree
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.row_posteriors import RowPosteriors
+from pgmx.inference.exact.row_groups import RowGroups
 from pgmx.inference.networks.log_tables import take_logs
 
 
@@ -20,7 +20,7 @@ class Completions(NamedTuple):
 
 
 class RowCompleter:
-    """The rows of a table under networks of one graph, as `RowPosteriors` takes them, each with a weight.
+    """The rows of a table under networks of one graph, as `RowGroups` takes them, each with a weight.
 
     A row with at most `n_draws` completions is replaced by all of them, weighted by their probabilities; any other by
     `n_draws` draws from its distribution.
@@ -41,7 +41,7 @@ class RowCompleter:
         n_completions = np.where(missing, np.asarray(cards, dtype=float)[:, None], 1.0).prod(axis=0)
         self._few = np.flatnonzero(n_completions <= n_draws)
         self._many = np.flatnonzero(n_completions > n_draws)
-        self._posteriors = RowPosteriors(cards, families, np.ascontiguousarray(codes[:, self._many]))
+        self._posteriors = RowGroups(cards, families, np.ascontiguousarray(codes[:, self._many]))
         self._filled, self._of = list_completions(cards, codes[:, self._few], missing[:, self._few])
 
     def log_likelihood(self, tables: Sequence[np.ndarray]) -> float:
@@ -61,7 +61,7 @@ class RowCompleter:
     def complete(self, tables: Sequence[np.ndarray], seed: int) -> Completions:
         """Return the weighted complete rows; the same for the same seed and tables."""
         _, weights = self._weigh(tables)
-        _, draws = self._posteriors.draw(tables, self.n_draws, seed)
+        draws = self._posteriors.draw(tables, self.n_draws, seed)
         n_draws = np.repeat(self.weights[self._many] / self.n_draws, self.n_draws)
         return Completions(
             np.concatenate([self._filled, draws.reshape(len(draws), -1)], axis=1),

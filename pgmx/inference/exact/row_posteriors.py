@@ -12,13 +12,11 @@ from math import prod
 
 import numpy as np
 
-from pgmx.inference.exact.elimination import CELL, TreewidthError, format_bytes, search_order
+from pgmx.inference.exact.elimination import CELL, search_order
 from pgmx.inference.exact.junction_tree import JunctionTree
 
 #: Bytes of the clique tables of one chunk of rows.
 CHUNK_BYTES = 2**25
-#: Bytes that the clique tables of one row may take.
-ROW_BYTES = 2**28
 
 #: For each chunk: its rows, and the conditional tables (rows, states of the sepset, states of the rest) of all cliques.
 Chunk = tuple[slice, list[np.ndarray]]
@@ -27,7 +25,7 @@ Chunk = tuple[slice, list[np.ndarray]]
 class RowPosteriors:
     """The rows of a table under networks of one graph, ``codes[v]`` being the number of states where v is missing.
 
-    `families[v]` is (v, parents...), of N rows. Raises a TreewidthError where a row would take more than `ROW_BYTES`.
+    `families[v]` is (v, parents...), of N rows. A row takes `row_cells` cells of clique tables.
     """
 
     def __init__(self, cards: Sequence[int], families: Sequence[Sequence[int]], codes: np.ndarray) -> None:
@@ -41,13 +39,6 @@ class RowPosteriors:
         self._scopes = [[place[u] for u in family if u in place] for family in self.families]
         cards_of_free = [self.cards[v] for v in self.free]
         plan = search_order(cards_of_free, [scope for scope in self._scopes if scope])
-        if CELL * plan.cells > ROW_BYTES:
-            raise TreewidthError(
-                f"the expected counts of a row with missing cells need {format_bytes(CELL * plan.cells)} "
-                f"(width {plan.width}), more than {format_bytes(ROW_BYTES)}",
-                "limit the parents with max_indegree, or {}",
-                "learn with missing='pairwise' or 'category'",
-            )
         self.tree = JunctionTree(plan, cards_of_free, [])
         self._evidence = [np.vstack([np.eye(card), np.ones(card)]) for card in cards_of_free]
         self._missing = missing[self.free]
@@ -57,6 +48,15 @@ class RowPosteriors:
             if scope:
                 homes[int(plan.homes[min(scope, key=self.tree.rank.__getitem__)])].append(v)
         self._homes = homes
+        self.row_cells = plan.cells
+
+    def find_split(self) -> int | None:
+        """Return the variable of the largest clique that splits the rows best by whether it is missing, if any does."""
+        largest = max(self.tree.plan.cliques, key=lambda clique: prod(self.tree.cards[k] for k in clique), default=())
+        n_missing = self._missing.sum(axis=1)
+        smaller = {k: int(min(n_missing[k], self.n_rows - n_missing[k])) for k in largest}
+        best = max(smaller, key=smaller.__getitem__, default=None)
+        return None if best is None or smaller[best] == 0 else self.free[best]
 
     # ---- passes over the rows ----
 
@@ -85,20 +85,20 @@ class RowPosteriors:
                     counts[v] += self._count(v, self._marginal(clique, belief, v), rows, weights)
         return logs, counts
 
-    def draw(self, tables: Sequence[np.ndarray], n_draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log-probabilities of the rows, and draws of all variables given each row, (n, N, n_draws).
+    def draw(self, tables: Sequence[np.ndarray], n_draws: int, seed: Sequence[int]) -> np.ndarray:
+        """Return draws of all variables given each row, (n, N, n_draws).
 
         The draws of a clique are stratified: one number in each of `n_draws` equal parts of (0, 1), in random order.
         """
-        logs = np.empty(self.n_rows)
         draws = np.repeat(self.codes[:, :, None], n_draws, axis=2)
-        uniforms = [self._draw_uniforms(n_draws, seed, clique) for clique in range(len(self.tree.shapes))]
-        for rows, conditionals in self._chunks(tables, logs):
+        for rows, conditionals in self._chunks(tables, np.empty(self.n_rows)):
             states = draws[self.free, rows]
+            rng = np.random.default_rng([*seed, rows.start])
             for clique, conditional in enumerate(conditionals):
-                self._draw_clique(clique, conditional, uniforms[clique][rows], self._missing[:, rows], states)
+                uniforms = draw_strata(rng, len(conditional), n_draws)
+                self._draw_clique(clique, conditional, uniforms, self._missing[:, rows], states)
             draws[self.free, rows] = states
-        return logs, draws
+        return draws
 
     def modes(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         """Return the rows, (n, N), each missing cell with its most probable state given its row."""
@@ -181,11 +181,6 @@ class RowPosteriors:
             cell, state = np.divmod(cell, self.tree.cards[k])
             states[k][rows] = state
 
-    def _draw_uniforms(self, n_draws: int, seed: int, clique: int) -> np.ndarray:
-        rng = np.random.default_rng([seed, clique])
-        part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (self.n_rows, n_draws)), axis=1)
-        return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)
-
     # ---- tables ----
 
     def _axes(self, v: int) -> tuple[list[int], list[int]]:
@@ -237,3 +232,9 @@ class RowPosteriors:
             counts = np.stack([np.bincount(at, column, n).astype(float) for column in weighted.T], axis=1)
         order = known + others
         return counts.reshape([sizes[axis] for axis in order]).transpose(np.argsort(order))
+
+
+def draw_strata(rng: np.random.Generator, n_rows: int, n_draws: int) -> np.ndarray:
+    """Return for each row one number in each of `n_draws` equal parts of [0, 1), in random order: (n_rows, n_draws)."""
+    part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
+    return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 from pgmx.inference.exact.completions import Completions, RowCompleter
-from pgmx.inference.exact.row_posteriors import RowPosteriors
+from pgmx.inference.exact.row_groups import RowGroups
 
 #: Steps that gain less than this share of the log-likelihood end the iteration, and the most steps.
 TOLERANCE, MOST_STEPS = 1e-7, 200
@@ -103,7 +103,7 @@ class IncompleteRows:
 
     def impute(self, fit: ExpectedFit) -> DiscreteTable:
         """Return the rows of the table, each missing cell with its most probable state given its row."""
-        codes = RowPosteriors(self.cards, fit.families, self.codes).modes(fit.tables)[:, self.places]
+        codes = RowGroups(self.cards, fit.families, self.codes).modes(fit.tables)[:, self.places]
         return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(codes))
 
     def _to_table(self, completions: Completions) -> DiscreteTable:
