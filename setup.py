@@ -15,7 +15,7 @@ SOURCE = Path("cython_ext")
 KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
     "statistics": ["_pair_tables", "_ranks"],
-    "scores": ["_scorer", "_families", "_gaussian", "_grams", "_mixed", "_row_cache", "_weighted"],
+    "scores": ["_scorer", "_blocks", "_families", "_gaussian", "_grams", "_mixed", "_row_cache", "_weighted"],
     "search": [
         "_dag_moves",
         "_spanning",

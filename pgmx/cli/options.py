@@ -120,7 +120,8 @@ learner_options = join_options(
         "--score",
         metavar="NAME",
         help="bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge; for both kinds of columns bic-clg, "
-        "aic-clg, ll-clg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the columns are; ll for forests.",
+        "aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the columns are; "
+        "ll for forests.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option(

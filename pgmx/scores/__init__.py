@@ -30,6 +30,7 @@ from pgmx.scores.mixed.conditional_linear import (
     BICCondLinearGauss,
     LogLikelihoodCondLinearGauss,
 )
+from pgmx.scores.mixed.degenerate import BICDegenerateGauss
 from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "BGe",
     "BICCondGauss",
     "BICCondLinearGauss",
+    "BICDegenerateGauss",
     "BICGauss",
     "DiscreteScore",
     "EdgePrior",

@@ -16,7 +16,7 @@ from tests.fuzz.calls import Arguments, InFolder, Wrong, enter_calls
 from tests.fuzz.cases import Case, chance, entry, fault, pick
 from tests.fuzz.frames import draw_names, draw_numbers, draw_table, hold_names, punch_holes
 from tests.fuzz.oracles import is_close, make_gaussian_score, make_local_score
-from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood
+from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood, dg_score
 from tests.oracles.other_scores import bge_score
 
 # ---- metrics of graphs ----
@@ -224,7 +224,7 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
     for v in range(n_discrete):
         frame[frame.columns[v]] = pd.Categorical(rng.integers(0, int(rng.integers(1, 4)), len(frame)).astype(str))
     linear = ["AICCondLinearGauss", "BICCondLinearGauss", "LogLikelihoodCondLinearGauss"]
-    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", *linear])
+    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", "BICDegenerateGauss", *linear])
     child = int(rng.integers(n))
     floats_refused = name.endswith("LinearGauss") and child < n_discrete
     parents = [v for v in range(n) if v != child and chance(rng, 0.4) and not (floats_refused and v >= n_discrete)]
@@ -238,6 +238,10 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
 
     def check(result: Any) -> None:
         plain = frame.set_axis([f"c{v}" for v in range(n)], axis=1)
+        if name == "BICDegenerateGauss":
+            expected = dg_score(plain, f"c{child}", [f"c{v}" for v in parents])
+            assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
+            return
         compute = clg_log_likelihood if name.endswith("LinearGauss") else cg_log_likelihood
         expected = compute(plain, f"c{child}", [f"c{v}" for v in parents])
         if expected == -np.inf:

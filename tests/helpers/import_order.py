@@ -147,7 +147,7 @@ ORDER = {
     "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],
     "pgmx/scores/binding": ["scoring", "discrete foreign gaussian mixed", "incomplete", "resolve"],
     "pgmx/scores/discrete": ["base", "observed_cells node_average", "aic bde bdeu bds bic k2 log_likelihood"],
-    "pgmx/scores/mixed": ["sums", "source", "base", "conditional conditional_linear"],
+    "pgmx/scores/mixed": ["sums", "source", "base", "conditional conditional_linear degenerate"],
     "pgmx/scores/gaussian": ["base", "aic bge bic log_likelihood"],
     "pgmx/search": ["edges knowledge", "forest", "dag"],
     "pgmx/search/dag": [

@@ -110,6 +110,29 @@ def clg_score(frame, child, parents, *, variance="likelihood", weights=None):
     return log_likelihood - n_parameters(frame, child, parents) * np.log(n) / 2
 
 
+def dg_score(frame, child, parents, *, weights=None):
+    """Return the degenerate Gaussian BIC of a family: a joint Gaussian of floats and of all states but the first."""
+    weights = np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float)
+
+    def embed(names):
+        columns = []
+        for name in names:
+            if not is_discrete(frame, name):
+                columns.append(frame[name].to_numpy(float))
+                continue
+            codes = frame[name].cat.codes.to_numpy()
+            columns += [(codes == state).astype(float) for state in np.unique(codes[weights > 0])[1:]]
+        rows = np.array(columns).reshape(len(columns), len(frame)).T
+        centred = rows - np.average(rows, axis=0, weights=weights)
+        return (centred * weights[:, None]).T @ centred / weights.sum()
+
+    n, given, both = weights.sum(), embed(parents), embed([*parents, child])
+    k, m = len(given), len(both) - len(given)
+    log_determinant = np.linalg.slogdet(both)[1] - np.linalg.slogdet(given)[1]
+    log_likelihood = -n / 2 * (log_determinant + m * LOG_2_PI + m)
+    return log_likelihood - np.log(n) / 2 * (m * k + m * (m + 1) / 2 + m)
+
+
 def cg_score(frame, child, parents, name, *, weights=None):
     """Return `ll-cg`, `aic-cg` or `bic-cg` of a family by its formula."""
     n = len(frame) if weights is None else float(np.sum(weights))

@@ -168,8 +168,9 @@ class HillClimbSearch(SearchLearner):
     -----
     Discrete scores: ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"``, ``"bds"`` (pgmpy's ``"bic-d"``, ``"aic-d"``
     and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``, ``"bge"``. Mixed: ``"bic-clg"``, see
-    :class:`pgmx.scores.BICCondLinearGauss`: no arcs lead from floats to states, which the PDAG knows; and pgmpy's
-    ``"ll-cg"``, ``"aic-cg"``, ``"bic-cg"``, which reward such arcs. All these are compiled. Integers are states.
+    :class:`pgmx.scores.BICCondLinearGauss`: no arcs lead from floats to states, which the PDAG knows; ``"bic-dg"``,
+    :class:`pgmx.scores.BICDegenerateGauss`, which takes arcs of all kinds; and pgmpy's ``"ll-cg"``, ``"aic-cg"``,
+    ``"bic-cg"``, which reward such arcs. All these are compiled. Integers are states.
 
     `max_candidates` makes thousands of variables feasible. The time that `callback` takes is not counted.
 

@@ -1,6 +1,5 @@
 """pgmx's scores of floats beside states bound to a mixed table."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian
 from pgmx.scores.binding.scoring import PriorMixin, make_mixed_model, strip_data
 from pgmx.scores.gains import GainSource
-from pgmx.scores.mixed.base import MixedScore, mixed_scorer
-from pgmx.scores.mixed.source import MixedTerms
+from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import moments
 
@@ -32,33 +30,25 @@ class MixedScoring(PriorMixin):
         self.mixed = mixed
         self.weights = weights
         self.names = list(mixed.columns)
-        #: a reversal between a float and a state would change the number of parameters
-        self.equivalent: bool = not score.terms(2.0).discrete_children
+        self.equivalent: bool = score.equivalent
         self._set_prior(structure_prior)
-
-    @property
-    def terms(self) -> MixedTerms:
-        """The score's terms, with what a parameter costs under the structure prior."""
-        total = self.mixed.n_rows if self.weights is None else float(self.weights.sum())
-        terms = self.score.terms(total)
-        return replace(terms, penalty=terms.penalty + self.parameter_cost) if self.parameter_cost else terms
 
     @property
     def arc_mask(self) -> np.ndarray | None:
         """The arcs that the score has, ``allowed[child, parent]``: none from floats to states."""
         is_float = self.mixed.is_float
-        if self.score.terms(2.0).discrete_children or is_float.all() or not is_float.any():
+        if self.score.scores_discrete_children or is_float.all() or not is_float.any():
             return None
         return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
-        """Return the source of gains over the moments of configurations."""
-        return mixed_scorer(
+        """Return the source of gains of the score."""
+        return self.score.make_source(
             self.mixed,
-            self.terms,
-            weights=self.weights,
+            self.weights,
+            self.parameter_cost,
             allowed=allowed,
             max_indegree=max_indegree,
             deadline=deadline,

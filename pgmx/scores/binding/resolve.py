@@ -39,6 +39,7 @@ from pgmx.scores.mixed.conditional_linear import (
     BICCondLinearGauss,
     LogLikelihoodCondLinearGauss,
 )
+from pgmx.scores.mixed.degenerate import BICDegenerateGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.statistics import Moments, moments
 
@@ -68,6 +69,7 @@ MIXED_SCORES: dict[str, type[MixedScore]] = {
     "bic-clg": BICCondLinearGauss,
     "aic-clg": AICCondLinearGauss,
     "ll-clg": LogLikelihoodCondLinearGauss,
+    "bic-dg": BICDegenerateGauss,
     "ll-cg": LogLikelihoodCondGauss,
     "aic-cg": AICCondGauss,
     "bic-cg": BICCondGauss,

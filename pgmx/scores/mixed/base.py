@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
+from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.source import MixedGains, MixedTerms
 from pgmx.scores.mixed.sums import MixedSums
 from pgmx.statistics import pair_counts
@@ -55,7 +57,7 @@ def mixed_scorer(
 class MixedScore(CompiledScore):
     """Base of the decomposable scores of networks of floats beside states.
 
-    A subclass defines :meth:`terms`. The data are read once.
+    A subclass defines :meth:`make_source`. The data are read once.
 
     Parameters
     ----------
@@ -99,9 +101,51 @@ class MixedScore(CompiledScore):
         """Return the table that is scored."""
         return mixed
 
+    @property
+    @abstractmethod
+    def scores_discrete_children(self) -> bool:
+        """Whether floats may be parents of states."""
+
+    @property
+    @abstractmethod
+    def equivalent(self) -> bool:
+        """Whether graphs that are Markov equivalent, and that it scores, have the same score."""
+
+    @abstractmethod
+    def make_source(
+        self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any
+    ) -> GainSource:
+        """Return a source of gains over a table; a parameter costs `prior_cost` more.
+
+        Options are those of :func:`mixed_scorer`: allowed, max_indegree, deadline and n_jobs.
+        """
+
+    def _make_scorer(self) -> FamilyScorer:
+        return self.make_source(self.mixed)
+
+
+class ConditionalScore(MixedScore):
+    """Base of the scores of conditional Gaussian families; a subclass defines `terms`."""
+
+    @property
+    def scores_discrete_children(self) -> bool:
+        """Whether floats may be parents of states."""
+        return self.terms(2.0).discrete_children
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether graphs that are Markov equivalent, and that it scores, have the same score."""
+        # a reversal between a float and a state would change the number of parameters
+        return not self.scores_discrete_children
+
     @abstractmethod
     def terms(self, n_rows: float) -> MixedTerms:
         """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
 
-    def _make_scorer(self) -> FamilyScorer:
-        return mixed_scorer(self.mixed, self.terms(self.mixed.n_rows))
+    def make_source(
+        self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any
+    ) -> GainSource:
+        """Return a source of gains over the moments of configurations."""
+        terms = self.terms(mixed.n_rows if weights is None else float(weights.sum()))
+        terms = replace(terms, penalty=terms.penalty + prior_cost) if prior_cost else terms
+        return mixed_scorer(mixed, terms, weights=weights, **options)

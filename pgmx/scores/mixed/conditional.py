@@ -2,11 +2,11 @@
 
 from pgmx._ext import _families, _mixed
 from pgmx.data.mixed import MixedTable
-from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.base import ConditionalScore
 from pgmx.scores.mixed.source import MixedTerms
 
 
-class LogLikelihoodCondGauss(MixedScore):
+class LogLikelihoodCondGauss(ConditionalScore):
     r"""Log-likelihood of conditional Gaussian families, floats among the parents of states too.
 
     .. math::

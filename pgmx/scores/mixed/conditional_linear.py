@@ -4,11 +4,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 from pgmx._ext import _families, _mixed
-from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.base import ConditionalScore
 from pgmx.scores.mixed.source import MixedTerms
 
 
-class BICCondLinearGauss(MixedScore):
+class BICCondLinearGauss(ConditionalScore):
     r"""BIC of conditional linear Gaussian networks: a regression per configuration of the discrete parents.
 
     .. math::
