@@ -151,6 +151,9 @@ def test_missing_cells_can_be_dropped():
     weights = np.arange(1.0, 801.0)
     assert fitted(holes, missing="drop") == fitted(frame.iloc[100:])
     assert fitted(holes, missing="drop", sample_weight=weights) == fitted(frame.iloc[100:], sample_weight=weights[100:])
+    states = holes[["R", "S"]].astype(object).mask(holes["X"].isna())
+    twin = fitted(states, [("R", "S")], missing="drop", sample_weight=weights)
+    assert twin == fitted(frame.iloc[100:][["R", "S"]].astype(object), [("R", "S")], sample_weight=weights[100:])
 
 
 # ---- forms ----

@@ -233,3 +233,33 @@ def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeyp
     small = [label for label in whole if label[0] in ("d0", "d1", "d2", "x0", "x1")]
     pd.testing.assert_frame_equal(single[small], whole[small])
     np.testing.assert_allclose(single["x3", "mean"], whole["x3", "mean"], atol=0.05)
+
+
+@settings(max_examples=40, deadline=None)
+@given(plain_networks(), st.integers(0, 99))
+def test_units_do_not_matter(pair, seed):
+    """Floats in units up to ten orders of magnitude larger or smaller have the same answers in these units."""
+    families, network = pair
+    rng = np.random.default_rng(seed)
+    units = 10.0 ** rng.integers(-10, 11, len(families))
+    scaled = []
+    for v, family in enumerate(families):
+        if family[0] == "states":
+            scaled.append(family)
+            continue
+        _, states, floats, coefficients, std = family
+        factors = units[v] / np.array([1.0, *units[floats]])
+        scaled.append(("floats", states, floats, coefficients * factors, std * units[v]))
+    other = name_network(scaled, labels=[[0, 1, 2]])
+    frame = network.simulate(4, seed)
+    rows, _ = punch(frame, 0.5, seed)
+    rows = rows.astype(dict.fromkeys(network.continuous, float))
+    scale = {name: units[v] for v, name in enumerate(network.names) if name in network.continuous}
+    moved = rows.copy()
+    for name, unit in scale.items():
+        moved[name] = rows[name] * unit
+    ours, theirs = network.predict_proba(rows), other.predict_proba(moved)
+    for name, figure in ours.columns:
+        unit = scale.get(name, 1.0)
+        size = np.abs(ours[name, "std"]).max() + 1.0 if name in scale else 1.0
+        np.testing.assert_allclose(theirs[name, figure] / unit, ours[name, figure], rtol=1e-6, atol=1e-7 * size)

@@ -127,7 +127,7 @@ class HillClimbSearch(SearchLearner):
         The learned graph, as `return_type` says.
     dag_ : pgmpy.base.DAG
         The learned DAG, whatever `return_type`.
-    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+    model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
         not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
     score_ : float

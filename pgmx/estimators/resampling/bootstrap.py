@@ -75,7 +75,7 @@ class BootstrapStructure(NetworkResults):
         ``consensus_graph()``, of the kind that the learner gives; `causal_graph_` is the same object.
     dag_ : pgmpy.base.DAG
         `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
-    model_ : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
+    model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
         prior that the learner's options give.
     threshold_ : float

@@ -12,7 +12,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data import open_any
+from pgmx.data import DiscreteTable, open_any, open_frame
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import check_row_weights
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies
@@ -201,12 +201,15 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         """
         if variance not in ("likelihood", "unbiased"):
             raise ValueError(f"variance must be 'likelihood' or 'unbiased', got {variance!r}")
-        opened = open_any(data, state_names=state_names, missing=missing)
-        weights = None
+        weights, mask = None, None
+        if sample_weight is not None and missing == "drop" and not isinstance(data, DiscreteTable):
+            opened: Any = open_frame(data)  # with all of its rows, of which the weights are
+            mask = opened.complete_mask()
+        else:
+            opened = open_any(data, state_names=state_names, missing=missing)
         if sample_weight is not None:
             weights = check_row_weights(sample_weight, opened.n_rows)
-            if weights is not None and missing == "drop" and not hasattr(opened, "codes"):
-                weights = weights[opened.complete_mask()]
+            weights = weights if weights is None or mask is None else weights[mask]
         mixed = read_mixed(opened, state_names=state_names, missing=missing)
         check_same_names(self.nodes(), mixed.columns, "the network", "the data")
         place = {name: v for v, name in enumerate(mixed.columns)}
