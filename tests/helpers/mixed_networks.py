@@ -14,6 +14,7 @@ def mixed_networks(draw, most_states=4, most_floats=4):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     kinds = ["states"] * draw(st.integers(0, most_states)) + ["floats"] * draw(st.integers(0, most_floats))
     kinds = kinds or ["floats"]
+    impossible = draw(st.sampled_from([0.0, 0.25]))
     density = draw(st.sampled_from([0.2, 0.5, 0.9]))
     kinds = [kinds[k] for k in rng.permutation(len(kinds))]
     rank, cards = rng.permutation(len(kinds)), rng.integers(1, 4, len(kinds))
@@ -24,6 +25,8 @@ def mixed_networks(draw, most_states=4, most_floats=4):
         shape = tuple(int(cards[u]) for u in states)
         if kind == "states":
             table = rng.dirichlet(np.ones(cards[v]), size=shape or None)
+            table[table < impossible] = 0.0  # never the largest of three
+            table /= table.sum(axis=-1, keepdims=True)
             families.append(("states", states, np.moveaxis(table, -1, 0)))
         else:
             floats = [u for u in earlier if kinds[u] == "floats"]

@@ -26,7 +26,7 @@ def check(network, families, rows, observed, answers, targets):
                 np.testing.assert_allclose(answers.variances[v][row], variance, rtol=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(mixed_networks(), st.data())
 def test_answers_are_those_of_enumeration(families, data):
     network = to_families(families)

@@ -40,7 +40,7 @@ def plain_networks(draw):
     return families, name_network(families, labels=[[0, 1, 2]])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99))
 def test_predictions_are_those_of_enumeration(pair, share, seed):
     families, network = pair
@@ -235,7 +235,7 @@ def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeyp
     np.testing.assert_allclose(single["x3", "mean"], whole["x3", "mean"], atol=0.05)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(plain_networks(), st.integers(0, 99))
 def test_units_do_not_matter(pair, seed):
     """Floats in units up to ten orders of magnitude larger or smaller have the same answers in these units."""
