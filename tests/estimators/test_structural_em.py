@@ -315,3 +315,25 @@ def test_a_table_coded_for_it_is_taken(rng):
     assert isinstance(table, DiscreteTable)
     assert learn(table).score_ == learn(data).score_
     assert open_frame(data).n_rows == 300
+
+
+def test_the_order_of_the_rows_does_not_matter(rng):
+    data = with_holes(dependent_frame(0), rng)
+    first, second = learn(data), learn(data.iloc[::-1].reset_index(drop=True))
+    assert first.score_ == second.score_
+    np.testing.assert_array_equal(first.edges_, second.edges_)
+
+
+@pytest.mark.parametrize("missing", ["drop", "category", "pairwise"])
+def test_the_network_is_fitted_to_what_the_graph_was_scored_by(missing, rng):
+    """Structural EM fits its network to the expected counts of its last graph, see the other tests."""
+    data = with_holes(dependent_frame(0), rng)
+    learner = learn(data, missing=missing, max_indegree=1)
+    table = encode(data, missing=missing)
+    for name in data:
+        v, parents = table.index(name), [table.index(parent) for parent in learner.dag_.predecessors(name)]
+        family = [v, *parents]
+        known = np.logical_and.reduce([table.codes[u] != table.missing_codes[u] for u in family])
+        counts = np.zeros([table.cardinalities[u] - (table.missing_codes[u] >= 0) for u in family])
+        np.add.at(counts, tuple(table.codes[family][:, known]), 1.0)
+        np.testing.assert_allclose(learner.model_.get_cpds(name).values, normalise(counts), atol=1e-12)
