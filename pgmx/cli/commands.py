@@ -175,8 +175,9 @@ def bootstrap(source, **options):
     "scores",
     metavar="NAME",
     multiple=True,
-    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge. "
-    "Default: bic or bic-g, as the columns are.",
+    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge; "
+    "for both kinds bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the "
+    "columns are.",
 )
 @shared.missing_option
 @shared.reading_options

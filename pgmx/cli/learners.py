@@ -49,6 +49,10 @@ def check_method(options: dict) -> None:
         raise ValueError("--equivalent-sample-size and --pseudo-counts are two priors: give one of them")
     if options["score"] is not None:
         options["score"] = check_score_name(options["score"])
+        if options.get("discrete_children") == "allowed" and not options["score"].endswith("-clg"):
+            raise ValueError(
+                f"--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, not for {options['score']}"
+            )
         if method in FORESTS and _plain(options["score"]) not in _WEIGHTS:
             raise ValueError(
                 f"--score {options['score']} is not for --method {method}: choose one of {', '.join(_WEIGHTS)}"

@@ -61,6 +61,7 @@ _LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SV
 #: Options that only some methods take.
 LEARNER_OPTIONS = {
     "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
+    "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],

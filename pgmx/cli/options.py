@@ -123,6 +123,12 @@ learner_options = join_options(
         "aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the columns are; "
         "ll for forests.",
     ),
+    _learner_option(
+        "--discrete-children",
+        None,
+        ["forbidden", "allowed"],
+        "Searches by bic-clg, aic-clg, ll-clg: whether arcs lead from floats to states.",
+    ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option(
         "--strategy",

@@ -62,6 +62,26 @@ def test_a_graph_without_network_is_written_as_a_graph(tmp_path):
     assert json.loads((tmp_path / "six.json").read_text())["type"] == "PDAG"
 
 
+def test_arcs_from_floats_to_states(tmp_path):
+    path = tmp_path / "six.csv"
+    six_columns().to_csv(path, index=False)
+    said = "excluded arcs from floats to states"
+    assert said in done("learn", str(path), "--quiet")
+    allowed = done("learn", str(path), "--discrete-children", "allowed", "--quiet")
+    assert said not in allowed and "query    left out: there is no network" in allowed
+    degenerate = done("learn", str(path), "--score", "bic-dg", "--quiet")
+    assert said not in degenerate and "(bic-dg)" in degenerate
+    message = "--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, not for bic-dg"
+    assert message in refused("learn", str(path), "--score", "bic-dg", "--discrete-children", "allowed")
+
+
+def test_numbers_are_scored_by_bge(tmp_path):
+    path = tmp_path / "numbers.csv"
+    iris().drop(columns="K").to_csv(path, index=False)
+    assert "(bge)" in done("learn", str(path), "--score", "bge", "--out", str(tmp_path / "g.json"), "--quiet")
+    assert "bge" in done("score", str(tmp_path / "g.json"), str(path), "--score", "bge")
+
+
 def test_the_tasks(network):
     model = read_model(network)
     row = {"PL": 1.4, "SW": 3.5}

@@ -51,6 +51,7 @@ SEARCH = {
     "scoring_method": Option(
         (None, "bic", "aic", "k2", "bdeu", "bds", "ll", "BIC", "bic-d", "aic-d"), ("x", "", 3, "bde", b"bic")
     ),
+    "discrete_children": Option(("forbidden",), ("no", 3, None)),
     "structure_prior": Option((None, UniformPrior(), EdgePrior(0.3), ParameterPrior(0.7)), (3, "x", 0.5)),
     "start_dag": Option((None, "tree", "random"), ("x", 3, [("a", "b")], nx.Graph())),
     "max_indegree": Option((None, 0, 1, 2, inf, 10**9), (-1, 1.5, "2", nan)),

@@ -166,6 +166,72 @@ def test_knowledge_bootstrap_and_start():
     assert len(boot.edges_) >= 6
 
 
+def test_excluded_arcs_are_said_once(caplog):
+    frame = six_columns()
+    with caplog.at_level("INFO", logger="pgmx"):
+        HillClimbSearch(**QUIET).fit(frame)
+    said = [record.getMessage() for record in caplog.records if "excluded" in record.getMessage()]
+    assert said == [
+        "9 arcs from floats to states are excluded: a conditional linear Gaussian network has none "
+        "(discrete_children='allowed' takes them)"
+    ]
+    caplog.clear()
+    with caplog.at_level("INFO", logger="pgmx"):
+        HillClimbSearch(tiers=[["R", "S", "T"], ["X", "Y", "Z"]], **QUIET).fit(frame)  # known already
+        HillClimbSearch(discrete_children="allowed", **QUIET).fit(frame)
+        HillClimbSearch(scoring_method="bic-cg", **QUIET).fit(frame)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("name", [None, "bic-clg", "aic-clg", "LL-CLG"])
+def test_arcs_from_floats_to_states_on_request(name):
+    frame = six_columns()
+    learner = HillClimbSearch(scoring_method=name, discrete_children="allowed", max_indegree=2, **QUIET).fit(frame)
+    is_state = [name in "RST" for name in frame]
+    assert [arc for arc in learner.edges_.tolist() if is_state[arc[1]] and not is_state[arc[0]]]
+    if name in (None, "bic-clg"):
+        score = BICCondLinearGauss(frame, discrete_children="allowed")
+        same = HillClimbSearch(scoring_method=score, max_indegree=2, **QUIET).fit(frame)
+        assert (learner.score_, learner.edges_.tolist()) == (same.score_, same.edges_.tolist())
+    with pytest.raises(AttributeError, match="arcs from floats to states"):
+        _ = learner.model_
+
+
+def test_arcs_from_floats_to_states_are_for_scores_that_exclude_them():
+    frame = six_columns()
+    with pytest.raises(ValueError, match="discrete_children='allowed' is for the scores bic-clg, .*not for .*'bic-dg'"):
+        HillClimbSearch(scoring_method="bic-dg", discrete_children="allowed").fit(frame)
+    with pytest.raises(ValueError, match="give it to the score"):
+        HillClimbSearch(scoring_method=BICCondLinearGauss(frame), discrete_children="allowed").fit(frame)
+    with pytest.raises(ValueError, match="'discrete_children'"):
+        HillClimbSearch(discrete_children="some").fit(frame)
+    assert HillClimbSearch(discrete_children="allowed", **QUIET).fit(frame[["X", "Y"]]).score_ < 0
+
+
+@pytest.mark.parametrize("name", ["bic-clg", "bic-cg"])
+def test_a_stopped_search_goes_on_where_it_was(name, tmp_path):
+    frame = six_columns()
+    path = tmp_path / "climb"
+    first = HillClimbSearch(scoring_method=name, max_iter=3, checkpoint=path, **QUIET).fit(frame)
+    assert (first.stopped_by_, first.n_iter_) == ("max_iter", 3)
+    second = HillClimbSearch(scoring_method=name, checkpoint=path, **QUIET).fit(frame)
+    whole = HillClimbSearch(scoring_method=name, **QUIET).fit(frame)
+    assert second.n_iter_ == whole.n_iter_ > 3
+    assert (second.score_, second.edges_.tolist()) == (whole.score_, whole.edges_.tolist())
+
+
+def test_files_and_chunks_are_tables(tmp_path):
+    frame = six_columns()
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    whole = HillClimbSearch(**QUIET).fit(frame.astype(dict.fromkeys("RST", int)))
+    from_file = HillClimbSearch(**QUIET).fit(tmp_path / "rows.csv")
+    parts = (part for part in np.array_split(frame, 3))
+    from_parts = HillClimbSearch(**QUIET).fit(parts)
+    for learner in (from_file, from_parts):
+        assert learner.score_ == pytest.approx(whole.score_, abs=1e-7)
+        assert learner.edges_.tolist() == whole.edges_.tolist()
+
+
 def test_max_time_leaves_a_graph():
     learner = HillClimbSearch(max_time=0.0, **QUIET)
     with pytest.warns(UserWarning, match="max_time=0.0 ended"):

@@ -39,6 +39,8 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     report.bins_line(data)
     report.line("score", f"{learner.score_:.4f} ({data.score})")
+    if data.network == "mixed" and data.score.endswith("-clg") and options["discrete_children"] != "allowed":
+        report.line("excluded", "arcs from floats to states, which a conditional linear Gaussian network has not")
     if options["missing"] == "em":
         report.line(
             "observed", f"{learner.observed_log_likelihood_:.4f} (log-likelihood, {learner.n_em_iter_} iterations)"

@@ -41,6 +41,9 @@ class SimulatedAnnealing(SearchLearner):
         BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
+        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
     n_draws : int, default=None
         Moves drawn in all; 10,000 for each variable by default.
     initial_temperature : float, default=None
@@ -175,6 +178,7 @@ class SimulatedAnnealing(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         structure_prior: StructurePrior | None = None,
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         n_draws: int | None = None,
         initial_temperature: float | None = None,
         final_temperature: float = 0.1,
@@ -206,6 +210,7 @@ class SimulatedAnnealing(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior
+        self.discrete_children = discrete_children
         self.n_draws = n_draws
         self.initial_temperature = initial_temperature
         self.final_temperature = final_temperature

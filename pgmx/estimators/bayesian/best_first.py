@@ -37,6 +37,9 @@ class BestFirstSearch(SearchLearner):
         BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
+        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
     width : int, default=10
         Moves of a graph that are followed.
     patience : int, default=100
@@ -168,6 +171,7 @@ class BestFirstSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         structure_prior: StructurePrior | None = None,
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         width: int = 10,
         patience: int = 100,
         max_open: int = 10_000,
@@ -199,6 +203,7 @@ class BestFirstSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior
+        self.discrete_children = discrete_children
         self.width = width
         self.patience = patience
         self.max_open = max_open

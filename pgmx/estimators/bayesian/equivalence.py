@@ -41,6 +41,9 @@ class GreedyEquivalenceSearch(SearchLearner):
         BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
+        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
     phases : sequence of {"forward", "backward", "turning"}, default=("forward", "backward", "turning")
         Phases in their order: insertions, deletions, turns. The first two are Chickering's search.
     repeat : bool, default=True
@@ -182,6 +185,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         structure_prior: StructurePrior | None = None,
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         phases: Sequence[Literal["forward", "backward", "turning"]] = ("forward", "backward", "turning"),
         repeat: bool = True,
         start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
@@ -212,6 +216,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior
+        self.discrete_children = discrete_children
         self.phases = phases
         self.repeat = repeat
         self.start_dag = start_dag

@@ -44,6 +44,9 @@ class HillClimbSearch(SearchLearner):
         BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+    discrete_children : {"forbidden", "allowed"}, default="forbidden"
+        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
+        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
     strategy : {"greedy", "thorough", "best", "exact"}, default="greedy"
         ``"greedy"`` ends at the first local optimum, as pgmpy's search does. ``"thorough"`` goes on by optimal
         reinsertion: nodes and small groups of neighbours are taken out with all their arcs and put back by a climb, as
@@ -269,6 +272,7 @@ class HillClimbSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         structure_prior: StructurePrior | None = None,
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         strategy: Literal["greedy", "thorough", "best", "exact"] = "greedy",
         start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
         max_indegree: float | None = None,
@@ -302,6 +306,7 @@ class HillClimbSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.structure_prior = structure_prior
+        self.discrete_children = discrete_children
         self.strategy = strategy
         self.start_dag = start_dag
         self.max_indegree = max_indegree

@@ -52,6 +52,7 @@ class SearchLearner(DagLearner):
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
         "structure_prior": "no_validation",  # judged by resolve_scoring
+        "discrete_children": [StrOptions({"forbidden", "allowed"})],
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
         "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
@@ -69,6 +70,7 @@ class SearchLearner(DagLearner):
 
     scoring_method: str | BaseStructureScore | None
     structure_prior: StructurePrior | None
+    discrete_children: str
     start_dag: nx.DiGraph | str | None
     max_indegree: float | None
     max_candidates: int | None
@@ -169,6 +171,7 @@ class SearchLearner(DagLearner):
                     n_jobs=self.n_jobs,
                     sample_weight=sample_weight,
                     structure_prior=self.structure_prior,
+                    discrete_children=self.discrete_children,
                 )
             constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
             if isinstance(scoring, IncompleteScoring):

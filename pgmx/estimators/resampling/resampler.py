@@ -132,6 +132,7 @@ def bind_score(
         missing=getattr(learner, "missing", "error"),
         n_jobs=n_jobs,
         sample_weight=weights,
+        discrete_children=getattr(learner, "discrete_children", "forbidden"),
     )
 
 

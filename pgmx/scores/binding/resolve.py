@@ -88,13 +88,15 @@ def resolve_scoring(
     n_jobs: int | None,
     sample_weight: ArrayLike | None = None,
     structure_prior: StructurePrior | None = None,
+    discrete_children: str = "forbidden",
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`.
 
     None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional linear Gaussian BIC
-    for floats beside states. `sample_weight` counts row i as that many rows; `structure_prior` replaces the prior of
-    the score itself.
+    for floats beside states, with arcs from floats to states where `discrete_children` is "allowed". `sample_weight`
+    counts row i as that many rows; `structure_prior` replaces the prior of the score itself.
     """
+    _check_discrete_children(scoring_method, discrete_children)
     if structure_prior is not None:
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
@@ -116,7 +118,27 @@ def resolve_scoring(
         return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
+    if isinstance(score_of_table, BICCondLinearGauss):
+        score_of_table.discrete_children = discrete_children
     return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
+
+
+def _check_discrete_children(method: Any, discrete_children: str) -> None:
+    """Refuse arcs from floats to states where the score says itself whether it takes them."""
+    if discrete_children == "forbidden" or method is None:
+        return
+    names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
+    if isinstance(method, str) and method.lower() not in names:
+        check_score_name(method)
+        raise ValueError(
+            f"discrete_children={discrete_children!r} is for the scores {', '.join(names)}, not for "
+            f"scoring_method={method!r}: leave it out, or choose one of these"
+        )
+    if not isinstance(method, str):
+        raise ValueError(
+            f"discrete_children={discrete_children!r} is for a score by name ({', '.join(names)}): give it to the "
+            f"score where scoring_method is an instance, as BICCondLinearGauss(data, discrete_children='allowed')"
+        )
 
 
 def check_score_name(name: str) -> str:

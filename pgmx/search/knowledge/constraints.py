@@ -5,6 +5,7 @@ keeps the name of the option that it came from, for messages. The names of varia
 search sees ids and one byte per ordered pair.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -15,6 +16,8 @@ import numpy as np
 from pgmx._ext._edge_ids import find_keys, is_pair, sort_keys
 from pgmx.checks import join_names
 from pgmx.graphs.cycles import find_cycle
+
+logger = logging.getLogger(__name__)
 
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 _EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
@@ -123,9 +126,16 @@ def restrict_to_score(constraints: EdgeConstraints, arcs: np.ndarray | None, nam
         if not arcs[head, tail]:
             raise ValueError(
                 f"{names[tail]!r} -> {names[head]!r} is required, but leads from floats to states, which a conditional "
-                "linear Gaussian network does not have: drop it, or give scoring_method='bic-cg'"
+                "linear Gaussian network does not have: drop it, or give discrete_children='allowed'"
             )
     allowed = arcs if constraints.allowed is None else arcs & constraints.allowed
+    n_excluded = np.count_nonzero(arcs == 0 if constraints.allowed is None else (arcs == 0) & constraints.allowed)
+    if n_excluded:
+        logger.info(
+            "%d arcs from floats to states are excluded: a conditional linear Gaussian network has none "
+            "(discrete_children='allowed' takes them)",
+            n_excluded,
+        )
     return EdgeConstraints(constraints.n, constraints.required, allowed)
 
 
