@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -257,6 +257,11 @@ class Frame:
     def rows(self, keep: np.ndarray) -> Frame:
         """Return the rows where `keep`, bool of shape (n_rows,), is True, maybe none."""
         return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
+
+    def take_columns(self, names: Sequence) -> Frame:
+        """Return some of the columns, in the order given."""
+        columns = dict(zip(self.names, self.columns, strict=True))
+        return Frame(tuple(names), [columns[name] for name in names], self.n_rows)
 
     def complete_rows(self) -> Frame:
         """Return the rows without missing cells, maybe none."""

@@ -15,6 +15,7 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.annealing import SimulatedAnnealing
 from pgmx.estimators.bayesian.best_first import BestFirstSearch
 from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
+from pgmx.estimators.bayesian.cost import LearningCost
 from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.gaussian.clime import CLIME
@@ -59,6 +60,7 @@ __all__ = [
     "HillClimbSearch",
     "IdentifiabilityWarning",
     "KernelSVARM",
+    "LearningCost",
     "LinearSVARM",
     "NeighborhoodLasso",
     "Nonparanormal",

@@ -54,6 +54,7 @@ RESULTS = {
     ),
     *(
         "InferenceCost",
+        "LearningCost",
         "MapAssignment",
         "LogPartition",
         "Marginals",

@@ -59,7 +59,7 @@ ORDER = {
     ],
     "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
-        "dag_learner",
+        "cost dag_learner",
         "chow_liu structural_em",
         "search_learner",
         "annealing best_first equivalence hill_climb",

@@ -63,7 +63,7 @@ def iterate_pieces(
     """
     for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}):
         if choose is not None:
-            piece = _take_columns(piece, choose(piece.names))
+            piece = piece.take_columns(choose(piece.names))
         rows, targets = split_target(piece, target)
         yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
 
@@ -77,11 +77,6 @@ def iterate_rows(path: Any, chunk_rows: int) -> Iterator[pd.DataFrame]:
 def read_rows(path: Any, chunk_rows: int) -> pd.DataFrame:
     """Return all rows that `iterate_rows` yields."""
     return pd.concat(list(iterate_rows(path, chunk_rows)), ignore_index=True)
-
-
-def _take_columns(frame: Frame, names: Sequence) -> Frame:
-    columns = dict(zip(frame.names, frame.columns, strict=True))
-    return Frame(tuple(names), [columns[name] for name in names], frame.n_rows)
 
 
 def _iterate_frames(

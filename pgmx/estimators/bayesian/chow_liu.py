@@ -12,8 +12,9 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame
+from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.bayesian.cost import LearningCost, estimate_forest, estimate_numbers
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -219,6 +220,26 @@ class ChowLiuForest(DagLearner):
         self.random_state = random_state
 
     # ---- learning ----
+
+    def estimate_cost(self, X: Any) -> LearningCost:
+        """Estimate the memory and the seconds that learning takes.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable or path
+            The data; an iterator would be used up.
+
+        Returns
+        -------
+        LearningCost
+            Bytes by part and their sum, at most three times the peak where that is some megabytes, and CPU seconds.
+        """
+        opened = self._open(X)
+        if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
+            return estimate_numbers(opened.n_rows, opened.n_columns)
+        missing = "category" if self.missing == "pairwise" else self.missing
+        table = encode(opened, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
+        return estimate_forest(table.n_rows, table.cardinalities)
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:

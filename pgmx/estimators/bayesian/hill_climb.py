@@ -355,6 +355,9 @@ class HillClimbSearch(SearchLearner):
     def _uses_threads(self) -> bool:
         return self._uses_workers() or self.strategy != "greedy"
 
+    def _count_climbs(self) -> float:
+        return {"greedy": 1.0, "thorough": 12.0}.get(self.strategy, 40.0) + self.n_restarts / 4
+
     def _last_stage(self) -> int:
         return {"thorough": 7, "exact": 7, "best": 9}.get(self.strategy, int(self.n_restarts > 0))
 

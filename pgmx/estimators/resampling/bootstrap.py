@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
+from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
+from pgmx.estimators.bayesian.cost import LearningCost, repeat_cost
 from pgmx.estimators.bayesian.dag_learner import NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
@@ -203,6 +205,30 @@ class BootstrapStructure(NetworkResults):
         return getattr(self.estimator, "missing", "error")
 
     # ---- learning ----
+
+    def estimate_cost(self, X: Any) -> LearningCost:
+        """Estimate the memory and the seconds that all resamples take.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable or path
+            The data; an iterator would be used up.
+
+        Returns
+        -------
+        LearningCost
+            Bytes of the table, which workers share, and of all workers at a time; CPU seconds per worker.
+
+        Raises
+        ------
+        TypeError
+            If the estimator tells no cost.
+        """
+        learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
+        if not hasattr(learner, "estimate_cost"):
+            raise TypeError(f"{type(learner).__name__} tells no cost: ask searches or ChowLiuForest")
+        workers = min(count_workers(self.n_jobs), self.n_resamples)
+        return repeat_cost(learner.estimate_cost(X), self.n_resamples, workers)
 
     def _holds_numbers(self, opened: Any) -> bool:
         return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)

@@ -12,7 +12,8 @@ from weakref import ref
 import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, estimate_memory
+from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
@@ -72,7 +73,11 @@ class DiscreteScoring(TableMixin, PriorMixin):
         if pairs is None:
             pairs = pair_counts(self.table, n_jobs=n_jobs)
             self._pairs = None if pairs is None else ref(pairs)
-        return family_scorer(self.table, self.terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree)
+        need = estimate_memory(self.table.n_rows, self.table.cardinalities, kept_memory=0)
+        memory = limit_kept_counts(need.codes + need.planes + need.gains + need.pair_counts)
+        return family_scorer(
+            self.table, self.terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree, memory=memory
+        )
 
     def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
         """Return the same score on the weighted rows, repeated where that is possible."""

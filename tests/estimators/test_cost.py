@@ -1,0 +1,118 @@
+"""What a run will take: bytes that bound the peak, seconds that grow as the work does, and a line of the commands."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.command_line import pgmx
+from pgmx.cli import report
+from pgmx.data import DiscreteTable, estimate_memory
+from pgmx.data.memory import limit_kept_counts
+from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch, SimulatedAnnealing
+
+SCRIPT = """
+import gc, sys
+from pathlib import Path
+import numpy as np
+from pgmx.data import DiscreteTable
+from pgmx.estimators import BootstrapStructure, ChowLiuForest, HillClimbSearch
+
+def read(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
+
+rng = np.random.default_rng(0)
+p, n = int(sys.argv[2]), int(sys.argv[3])
+codes = rng.integers(0, 3, (p, n)).astype(np.uint8)
+for v in range(1, p):
+    codes[v] = np.where(rng.random(n) < 0.6, codes[rng.integers(max(0, v - 5), v)], codes[v])
+learner = {"climb": HillClimbSearch(), "forest": ChowLiuForest(),
+           "thorough": HillClimbSearch(strategy="thorough", max_time=2)}[sys.argv[1]].set_params(show_progress=False)
+HillClimbSearch(show_progress=False).fit(codes[:4, :50].T)
+table = DiscreteTable(range(p), [range(3)] * p, codes)
+gc.collect()
+Path("/proc/self/clear_refs").write_text("5")
+start = read("VmRSS") - codes.nbytes
+learner.fit(table)
+print(learner.estimate_cost(table).total, read("VmHWM") - start)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
+@pytest.mark.parametrize(("kind", "p", "n"), [("climb", 300, 50_000), ("forest", 1500, 10_000), ("climb", 900, 5_000)])
+def test_the_bound_is_near_the_peak(kind, p, n):
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, kind, str(p), str(n)]
+    bound, peak = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert peak > 10e6
+    assert peak <= bound <= 3 * peak
+
+
+def test_parts_add_up_and_are_those_of_the_table():
+    cost = HillClimbSearch().estimate_cost(n_rows=10_000, cardinalities=[3] * 40)
+    memory = estimate_memory(10_000, [3] * 40)
+    assert cost[:7] == memory[:-1]
+    assert cost.total == sum(cost[:8]) == memory.total
+    assert cost.numbers == 0
+    weighted = HillClimbSearch().estimate_cost(n_rows=10_000, cardinalities=[3] * 40, weighted=True)
+    assert weighted.total == cost.total + 80_000
+
+
+def test_data_and_numbers_tell_the_same():
+    rng = np.random.default_rng(0)
+    states = pd.DataFrame(rng.integers(0, 3, (100, 4)))
+    floats = pd.DataFrame(rng.normal(size=(100, 2)), columns=["x", "y"])
+    learner = HillClimbSearch()
+    assert learner.estimate_cost(states) == learner.estimate_cost(n_rows=100, cardinalities=[3] * 4)
+    assert learner.estimate_cost(floats) == learner.estimate_cost(n_rows=100, n_floats=2)
+    mixed = learner.estimate_cost(states.join(floats))
+    assert mixed == learner.estimate_cost(n_rows=100, cardinalities=[3] * 4, n_floats=2)
+    assert mixed.numbers >= 2 * floats.to_numpy().nbytes
+    with pytest.raises(ValueError, match="needs the data"):
+        learner.estimate_cost(n_rows=100)
+
+
+def test_seconds_grow_with_the_work():
+    def seconds(learner=None, n_rows=10_000, n=50, **options):
+        return (learner or HillClimbSearch()).estimate_cost(n_rows=n_rows, cardinalities=[3] * n, **options).seconds
+
+    assert 0 < seconds() < 0.1
+    assert seconds(n_rows=1_000_000) == pytest.approx(100 * seconds(), rel=0.01)
+    assert seconds(n=100) > 3 * seconds()
+    assert seconds(HillClimbSearch(strategy="thorough")) > 5 * seconds()
+    assert seconds(HillClimbSearch(max_time=0.001)) == 0.001
+    assert seconds(SimulatedAnnealing()) > 0
+    assert seconds(weighted=True) > seconds()
+
+
+def test_resamples_share_the_table():
+    table = DiscreteTable(range(9), [range(3)] * 9, np.random.default_rng(0).integers(0, 3, (9, 5000)))
+    one = HillClimbSearch().estimate_cost(table)
+    for workers in (1, 2):
+        cost = BootstrapStructure(HillClimbSearch(), n_resamples=40, n_jobs=workers).estimate_cost(table)
+        assert cost.total == one.codes + one.planes + workers * one.total
+        assert cost.seconds == pytest.approx(40 * one.seconds / workers)
+    with pytest.raises(TypeError, match="EdgeGrafting tells no cost"):
+        BootstrapStructure(EdgeGrafting()).estimate_cost(table)
+    assert ChowLiuForest().estimate_cost(table).codes == one.codes
+
+
+def test_counts_that_are_kept_are_bounded_by_what_there_is():
+    assert limit_kept_counts(0) == 1 << 20
+    assert limit_kept_counts(1 << 40) == 1 << 26
+    assert estimate_memory(10_000, [3] * 40).kept_counts < 10e6
+
+
+def test_long_runs_are_announced(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    pd.DataFrame(np.random.default_rng(0).integers(0, 2, (100, 3)), columns=list("abc")).to_csv(path, index=False)
+    assert pgmx("learn", path).stderr == ""
+    monkeypatch.setattr(report, "LONG", 0.0)
+    told = pgmx("learn", path, "--strategy", "thorough").stderr
+    assert told.startswith("This will take about 0 minutes and at most 0.")
+    assert "100 rows x 3 columns, --strategy thorough; --max-time SECONDS ends it" in told
+    assert "--resamples 5;" in pgmx("bootstrap", path, "--resamples", 5).stderr
+    assert "about" not in pgmx("learn", path, "--method", "group-lasso").stderr
