@@ -1,6 +1,6 @@
-# The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of its last parents.
+# The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of earlier parents.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from _buffers cimport reserve
@@ -9,8 +9,8 @@ from _merge cimport merge_cells
 from _simd cimport pgmx_count_and
 from _workspace cimport (
     AFTER_ADDING, AFTER_DELETING, BIG_CELLS, BIG_COUNTS, BIG_INDEX, CANDIDATES, COUNTED, LARGEST, LIST_CELLS, LIST_ROWS,
-    OFFSETS, PAIR_TABLE, ROW_BITS, ROW_CELLS, TABLES, Memo, Row, Workspace, marginals_of, plane_pair, state_pair,
-    stride_of
+    MEMOS, OFFSETS, PAIR_TABLE, PLANE_ROWS, ROW_BITS, ROW_CELLS, TABLES, Memo, Row, Workspace, marginals_of,
+    plane_pair, state_pair, stride_of
 )
 
 
@@ -59,33 +59,55 @@ cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const in
     return extra if j == n_more - 1 else -1
 
 
-cdef inline int choose_inheritance(Workspace *work, Row *row, Py_ssize_t n_candidates) except -1 nogil:
-    # Compares the parents with those of the memo; the pair counts serve as the memo of a child without parents.
-    cdef Memo *memo = &work.memo[row.child]
-    cdef const int *candidates = <const int *>work.scratch[CANDIDATES].data
-    cdef Py_ssize_t i
-    row.how = COUNTED
-    row.changed_parent = -1
-    if row.k == 1 and work.pairs != NULL and has_planes(&work.table, row.child) \
-            and has_planes(&work.table, row.parents[0]):
-        row.how, row.changed_parent = AFTER_ADDING, row.parents[0]
-    elif memo.n_parents == row.k - 1 and memo.n_parents > 0:
-        row.changed_parent = extra_parent(row.parents, row.k, memo.parents)
-        row.how = AFTER_ADDING if row.changed_parent >= 0 else COUNTED
-    elif memo.n_parents == row.k + 1:
-        row.changed_parent = extra_parent(memo.parents, row.k + 1, row.parents)
-        row.how = AFTER_DELETING if row.changed_parent >= 0 else COUNTED
-    if row.how == AFTER_DELETING or (row.how == AFTER_ADDING and row.k > 1):
-        for i in range(n_candidates):
-            if memo.offsets[candidates[i]] < 0 and candidates[i] != row.changed_parent:
-                row.how = COUNTED
-    return 0
+cdef inline const Memo *find_memo(const Workspace *work, Row *row) noexcept nogil:
+    # The last memo with one parent more, whose tables need no count, else with one fewer; NULL where there is none.
+    cdef const Memo *memo
+    cdef const Memo *fewer = NULL
+    cdef Py_ssize_t i, added = -1, changed
+    for i in range(work.n_memos):
+        memo = &work.memos[row.child * MEMOS + (work.newest[row.child] + work.n_memos - i) % work.n_memos]
+        if memo.n_parents == row.k + 1:
+            changed = extra_parent(memo.parents, row.k + 1, row.parents)
+            if changed >= 0:
+                row.how, row.changed_parent = AFTER_DELETING, changed
+                return memo
+        elif fewer == NULL and memo.n_parents == row.k - 1 and memo.n_parents > 0:
+            changed = extra_parent(row.parents, row.k, memo.parents)
+            if changed >= 0:
+                fewer, added = memo, changed
+    if fewer != NULL:
+        row.how, row.changed_parent = AFTER_ADDING, added
+    return fewer
 
 
-cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
-    # Splits the cells that must be counted into planes and one row list, ascending by row.
+cdef inline Py_ssize_t choose_inheritance(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
+    # Looks for a memo; candidates whose tables follow from it come first, their number is returned. The pair counts
+    # serve as the memo of a child without parents.
+    cdef Py_ssize_t i, u, n_inherited = 0
+    row.how, row.changed_parent = COUNTED, -1
+    row.memo = find_memo(work, row)
+    if row.memo == NULL:
+        if row.k == 1 and work.pairs != NULL and has_planes(&work.table, row.child) \
+                and has_planes(&work.table, row.parents[0]):
+            row.how, row.changed_parent = AFTER_ADDING, row.parents[0]
+            return n
+        return 0
+    for i in range(n):
+        u = candidates[i]
+        if row.memo.offsets[u] >= 0 or u == row.changed_parent:
+            candidates[i] = candidates[n_inherited]
+            candidates[n_inherited] = <int>u
+            n_inherited += 1
+    return n_inherited
+
+
+cdef inline int sort_cells_by_size(Workspace *work, Row *row, Py_ssize_t n_passes) except -1 nogil:
+    # Splits the cells that must be counted into planes and one row list, ascending by row, for candidates of about
+    # n_passes states: a plane is read once for each state but the last, a list once.
     # After an addition the largest sub-cell of every old cell is not counted: LARGEST holds it for each old cell.
     cdef Py_ssize_t c = row.n_cells, n_rows = work.table.n_rows, i, d, w, n_list_rows = 0
+    cdef int64_t list_below = <int64_t>work.cells.list_below * n_passes
+    cdef uint32_t *unpacked
     cdef const uint64_t **planes = <const uint64_t **>work.cells.nodes[work.cells.current].planes.data
     cdef const uint32_t *starts = <const uint32_t *>work.cells.nodes[work.cells.current].starts.data
     cdef const uint32_t *rows = <const uint32_t *>work.cells.nodes[work.cells.current].rows.data
@@ -115,7 +137,7 @@ cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
     for i in range(c):
         if row.how == AFTER_ADDING and largest[target[i]] == i:
             continue
-        if planes[i] != NULL:
+        if planes[i] != NULL and (n_passes == 1 or row.counts[i] >= list_below):
             big[row.n_big] = planes[i]
             index[row.n_big] = i
             row.n_big += 1
@@ -123,6 +145,14 @@ cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
         if n_list_rows == 0:
             memset(bits, 0, work.table.n_words * sizeof(uint64_t))
         n_list_rows += row.counts[i]
+        if planes[i] != NULL:
+            unpacked = <uint32_t *>reserve(&work.scratch[PLANE_ROWS], (n_rows + 1) * sizeof(uint32_t))
+            unpack_rows(planes[i], row.counts[i], unpacked)
+            for w in range(row.counts[i]):
+                row_cells[unpacked[w]] = <uint32_t>i
+            for w in range(work.table.n_words):
+                bits[w] |= planes[i][w]
+            continue
         for w in range(starts[i], <Py_ssize_t>starts[i] + row.counts[i]):
             bits[rows[w] >> 6] |= <uint64_t>1 << (rows[w] & 63)
             row_cells[rows[w]] = <uint32_t>i
@@ -135,9 +165,27 @@ cdef inline int sort_cells_by_size(Workspace *work, Row *row) except -1 nogil:
     return 0
 
 
-cdef inline int count_tables(
-    Workspace *work, Row *row, const int *candidates, Py_ssize_t n, int64_t size
-) except -1 nogil:
+cdef inline int count_tables(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
+    # Counts into tables that are all 0, candidates of about as many states at a time; reorders the candidates.
+    cdef Py_ssize_t first = 0, last, i, n_passes = 1
+    cdef int u
+    while first < n:
+        last = first
+        for i in range(first, n):
+            u = candidates[i]
+            if work.table.cards[u] <= 2 * n_passes:
+                candidates[i] = candidates[last]
+                candidates[last] = u
+                last += 1
+        if last > first:
+            sort_cells_by_size(work, row, n_passes)
+            count_group(work, row, candidates + first, last - first)
+        first = last
+        n_passes *= 2
+    return 0
+
+
+cdef inline int count_group(Workspace *work, Row *row, const int *candidates, Py_ssize_t n) except -1 nogil:
     cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef const uint64_t **big = <const uint64_t **>work.scratch[BIG_CELLS].data
@@ -145,7 +193,6 @@ cdef inline int count_tables(
     cdef uint32_t *big_counts = <uint32_t *>reserve(&work.scratch[BIG_COUNTS], (row.n_big + 1) * sizeof(uint32_t))
     cdef Py_ssize_t c = row.n_cells, n_words = work.table.n_words, begin = 0, end, step, i, j, s, u
     cdef uint32_t *table
-    memset(tables, 0, size * sizeof(uint32_t))
     step = BLOCK_WORDS // (row.n_big + 4) // 8 * 8
     step = step if step > 256 else 256
     while begin < n_words and row.n_big > 0:
@@ -174,7 +221,13 @@ cdef inline void count_list(Workspace *work, const Row *row, Py_ssize_t u) noexc
     cdef uint32_t *table = <uint32_t *>work.scratch[TABLES].data + (<int64_t *>work.scratch[OFFSETS].data)[u]
     cdef const uint32_t *rows = <const uint32_t *>work.scratch[LIST_ROWS].data
     cdef const uint32_t *cells = <const uint32_t *>work.scratch[LIST_CELLS].data
+    cdef const uint8_t *codes
     cdef Py_ssize_t i
+    if work.table.codes8 != NULL:
+        codes = work.table.codes8 + u * work.table.n_rows
+        for i in range(row.n_list_rows):
+            table[codes[rows[i]] * row.n_cells + cells[i]] += 1
+        return
     for i in range(row.n_list_rows):
         table[code_of(&work.table, u, rows[i]) * row.n_cells + cells[i]] += 1
 
@@ -185,11 +238,11 @@ cdef inline void deduce(Workspace *work, const Row *row, Py_ssize_t u) noexcept 
     cdef const int64_t *largest = <const int64_t *>work.scratch[LARGEST].data
     cdef const int64_t *target = <const int64_t *>work.merge.target.data
     cdef const uint64_t *states = <const uint64_t *>work.merge.keys.data
-    cdef Memo *memo = &work.memo[row.child]
+    cdef const Memo *memo = row.memo
     cdef Py_ssize_t s, o, i, c = row.n_cells
     cdef const uint32_t *old
     for s in range(work.table.cards[u] - 1):
-        if row.k == 1:
+        if memo == NULL:
             for o in range(work.merge.size):
                 table[s * c + largest[o]] = state_pair(work, row.child, <Py_ssize_t>states[o], u, s)
         else:
@@ -201,11 +254,9 @@ cdef inline void deduce(Workspace *work, const Row *row, Py_ssize_t u) noexcept 
                 table[s * c + largest[target[i]]] -= table[s * c + i]
 
 
-cdef inline int sum_tables(
-    Workspace *work, Row *row, const int *candidates, Py_ssize_t n, int64_t size
-) except -1 nogil:
+cdef inline int sum_tables(Workspace *work, Row *row, const int *candidates, Py_ssize_t n) except -1 nogil:
     # After a deletion: every new cell is the sum of old ones, and the deleted parent's table is in the old cells.
-    cdef Memo *memo = &work.memo[row.child]
+    cdef const Memo *memo = row.memo
     cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef const int64_t *target
@@ -219,7 +270,6 @@ cdef inline int sum_tables(
         stride *= <uint64_t>work.table.cards[memo.parents[i]]
     merge_cells(&work.merge, memo.keys, memo.n_cells, stride, r)
     target = <const int64_t *>work.merge.target.data
-    memset(tables, 0, size * sizeof(uint32_t))
     for i in range(n):
         u = candidates[i]
         table = tables + offsets[u]

@@ -25,14 +25,14 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, pair_counts, sort_cells_by_size, sum_tables
+from _candidates cimport choose_inheritance, count_tables, pair_counts, sum_tables
 from _cells cimport build_cells, count_configs, count_table_configs, free_cells, has_planes
 from _merge cimport free_merge, merge_cells
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Memo, Row, Workspace,
-    drop_memo, marginals_of, store_memo, stride_of
+    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, COUNTED, MEMOS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Row,
+    Workspace, drop_memos, free_memos, init_memos, marginals_of, store_memo, stride_of
 )
 
 from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
@@ -84,6 +84,7 @@ cdef class FamilyScorer(Scorer):
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
+    cdef public bint keeps_tables       # rows with one parent fewer do not replace the tables that they follow from
     cdef Workspace work
     cdef double headroom                # most that a parent can add to the likelihood of the row's child
     cdef bint equivalent
@@ -139,16 +140,14 @@ cdef class FamilyScorer(Scorer):
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
         self.choose_limits()
-        self.work.memo = <Memo *>calloc(self.n, sizeof(Memo))
         self.work.state_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.work.pair_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
         self.self_terms = <double *>calloc(self.n, sizeof(double))
         self.entropies = <double *>calloc(self.n, sizeof(double))
-        if not (self.self_terms and self.entropies and self.work.memo and self.work.state_offsets
+        if not (self.self_terms and self.entropies and init_memos(&self.work) and self.work.state_offsets
                 and self.work.pair_offsets):
             raise MemoryError("cannot allocate the family scorer")
         for v in range(self.n):
-            self.work.memo[v].n_parents = -1
             self.work.state_offsets[v + 1] = self.work.state_offsets[v] + cardinalities[v]
             self.work.pair_offsets[v + 1] = self.work.pair_offsets[v]
             if has_planes(&self.work.table, v):
@@ -162,10 +161,7 @@ cdef class FamilyScorer(Scorer):
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        if self.work.memo != NULL:
-            for i in range(self.n):
-                drop_memo(&self.work, i)
-        free(self.work.memo)
+        free_memos(&self.work)
         free(self.work.state_offsets)
         free(self.work.pair_offsets)
         free(self.self_terms)
@@ -187,6 +183,13 @@ cdef class FamilyScorer(Scorer):
         self.work.cells.max_planes = PLANES_MEMORY // (self.work.table.n_words * 8 + 1) + 1
 
     # ---- what Python calls ----
+
+    def keep_rows(self, Py_ssize_t n_rows):
+        """Keep the tables of the last ``n_rows`` rows of each child, at most `MEMOS`."""
+        cdef Py_ssize_t v
+        for v in range(self.n):
+            drop_memos(&self.work, v)
+        self.work.n_memos = min(max(n_rows, 1), MEMOS)
 
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
         """Return ``(keys, counts)`` of the cells that occur, ascending: uint64 and uint32 arrays.
@@ -337,9 +340,8 @@ cdef class FamilyScorer(Scorer):
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
-        cdef Py_ssize_t u, n_candidates
+        cdef Py_ssize_t u
         if k == 0:
-            drop_memo(&self.work, child)
             self.row_without_parents(child, gains)
             return self.alone[child]
         self.find_cells(&row, child, parents, k)
@@ -348,15 +350,11 @@ cdef class FamilyScorer(Scorer):
         for u in range(k):
             gains[parents[u]] = self.score_without(&row, u) - row.score
         if k >= self.max_indegree:
-            drop_memo(&self.work, child)
             return row.score
         self.headroom = INFINITY
         if not self.work.terms.dirichlet:   # no log-likelihood is positive
             self.headroom = -row.score - self.work.terms.penalty * row.q * (row.r - 1)
-        n_candidates = self.choose_candidates(&row)
-        choose_inheritance(&self.work, &row, n_candidates)
-        sort_cells_by_size(&self.work, &row)
-        self.score_candidates(&row, n_candidates, gains)
+        self.score_candidates(&row, self.choose_candidates(&row), gains)
         self.score_untabled(&row, gains)
         return row.score
 
@@ -393,58 +391,60 @@ cdef class FamilyScorer(Scorer):
         return n
 
     cdef Py_ssize_t make_tables(
-        self, Row *row, const int *candidates, Py_ssize_t first, Py_ssize_t n_candidates
+        self, Row *row, int *candidates, Py_ssize_t first, Py_ssize_t n_candidates
     ) except -1 nogil:
         # Makes the tables of a group of candidates from number `first`; returns where the next group begins.
         cdef int64_t *offsets = <int64_t *>self.work.scratch[OFFSETS].data
-        cdef Py_ssize_t last = first
+        cdef Py_ssize_t last = first, n_inherited
         cdef int64_t size = 0
         while last < n_candidates and size * 4 < GROUP_MEMORY:
             offsets[candidates[last]] = size
             size += row.n_cells * self.work.table.cards[candidates[last]]
             last += 1
-        reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t))
+        memset(reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t)), 0, size * sizeof(uint32_t))
+        n_inherited = first + choose_inheritance(&self.work, row, candidates + first, last - first)
         if row.how == AFTER_DELETING:
-            sum_tables(&self.work, row, candidates + first, last - first, size)
-        else:
-            count_tables(&self.work, row, candidates + first, last - first, size)
+            sum_tables(&self.work, row, candidates + first, n_inherited - first)
+        elif n_inherited > first:
+            count_tables(&self.work, row, candidates + first, n_inherited - first)
+        if n_inherited < last:
+            row.how = COUNTED
+            count_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
         return last
 
     cdef int score_candidates(self, Row *row, Py_ssize_t n_candidates, double *gains) except -1 nogil:
         # Tables are made for a group of candidates at a time; they are kept when one group holds them all.
-        cdef const int *candidates = <const int *>self.work.scratch[CANDIDATES].data
+        cdef int *candidates = <int *>self.work.scratch[CANDIDATES].data
         cdef Py_ssize_t first = 0, last, i
         while first < n_candidates:
             last = self.make_tables(row, candidates, first, n_candidates)
             for i in range(first, last):
                 gains[candidates[i]] = self.score_table(row, candidates[i]) - row.score
             if first == 0 and last == n_candidates:
-                store_memo(&self.work, row, candidates, n_candidates)
+                if not (self.keeps_tables and row.how == AFTER_DELETING):
+                    store_memo(&self.work, row, candidates, n_candidates)
                 return 0
             first = last
-        drop_memo(&self.work, row.child)
         return 0
 
     cdef int score_wider(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *wanted, Py_ssize_t n, double *scores,
         double *n_cells
     ) except -1 nogil:
-        # The scores of the child with each of the wanted parents, and the cells that occur, by number of the parent.
+        # Scores of the child with each of the wanted parents, and the cells that occur, by number of the parent.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef int *wider
         cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
         cdef const uint32_t *table
         cdef Row row
         reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
-        drop_memo(&self.work, child)
+        drop_memos(&self.work, child)
         if k > 0:
             self.find_cells(&row, child, parents, k)
             for i in range(n):
                 if self.has_table(&row, wanted[i]):
                     candidates[n_tables] = wanted[i]
                     n_tables += 1
-            choose_inheritance(&self.work, &row, n_tables)
-            sort_cells_by_size(&self.work, &row)
         while first < n_tables:
             last = self.make_tables(&row, candidates, first, n_tables)
             for i in range(first, last):

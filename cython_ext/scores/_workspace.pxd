@@ -1,7 +1,7 @@
 # The state of a family scorer: borrowed table, score terms, scratch memory, and the memo of each child.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from _buffers cimport Buffer
@@ -17,10 +17,14 @@ cdef enum Inheritance:          # how the tables follow from those of the memo
 
 cdef enum:                      # scratch buffers
     PAIR_TABLE, BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, CANDIDATES, OFFSETS
-    TABLES, CONFIG_SUMS, MERGED_COUNTS, LARGEST, WIDER, N_SCRATCH
+    TABLES, CONFIG_SUMS, MERGED_COUNTS, LARGEST, WIDER, PLANE_ROWS, N_SCRATCH
 
 
-cdef struct Memo:               # the last row of a child, for the next one
+cdef enum:
+    MEMOS = 8                   # most rows that are kept of each child
+
+
+cdef struct Memo:               # a row of a child, for those with one parent more or fewer
     void *block                 # holds all arrays
     int n_parents               # -1: nothing
     int *parents
@@ -41,7 +45,8 @@ cdef struct Row:                # the row that is being computed
     const uint64_t *keys
     const uint32_t *counts
     Inheritance how
-    Py_ssize_t changed_parent            # the parent that was added or deleted
+    const Memo *memo                     # whose tables are inherited
+    Py_ssize_t changed_parent            # the parent that was added to it or deleted from it
     Py_ssize_t n_big, n_list_rows
     double score
 
@@ -52,7 +57,9 @@ cdef struct Workspace:
     Terms terms
     Cells cells
     Merge merge
-    Memo *memo
+    Memo *memos                         # (n, MEMOS)
+    int *newest                         # by child: the number of its last memo
+    Py_ssize_t n_memos                  # of each child
     size_t memory, memory_used          # limit and sum of the bytes of all memos
     const uint32_t *marginals           # rows in each state, variable after variable
     int64_t *state_offsets
@@ -98,19 +105,45 @@ cdef inline uint32_t state_pair(Workspace *work, Py_ssize_t x, Py_ssize_t i, Py_
     return count
 
 
-cdef inline void drop_memo(Workspace *work, Py_ssize_t child) noexcept nogil:
-    cdef Memo *memo = &work.memo[child]
+cdef inline void drop_memo(Workspace *work, Memo *memo) noexcept nogil:
     if memo.n_parents > 0:
         free(memo.block)
         work.memory_used -= memo.n_bytes
     memo.n_parents = -1
 
 
+cdef inline void drop_memos(Workspace *work, Py_ssize_t child) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(MEMOS):
+        drop_memo(work, &work.memos[child * MEMOS + i])
+
+
+cdef inline bint init_memos(Workspace *work) noexcept nogil:
+    # False where memory is short; call free_memos() in both cases.
+    cdef Py_ssize_t i
+    work.n_memos = 1
+    work.memos = <Memo *>calloc(work.n * MEMOS, sizeof(Memo))
+    work.newest = <int *>calloc(work.n, sizeof(int))
+    for i in range(work.n * MEMOS if work.memos != NULL else 0):
+        work.memos[i].n_parents = -1
+    return work.memos != NULL and work.newest != NULL
+
+
+cdef inline void free_memos(Workspace *work) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(work.n if work.memos != NULL else 0):
+        drop_memos(work, i)
+    free(work.memos)
+    free(work.newest)
+
+
 cdef inline int store_memo(
     Workspace *work, const Row *row, const int *candidates, Py_ssize_t n_candidates
 ) except -1 nogil:
-    # Copies the cells and all tables but their last states into one block, if the memory allows.
-    cdef Memo *memo = &work.memo[row.child]
+    # Copies the cells and all tables but their last states into one block, if the memory allows. The oldest memo goes;
+    # a child keeps no more of them than its share of the memory holds.
+    cdef Memo *memo
+    cdef Py_ssize_t place
     cdef const uint32_t *tables = <const uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef Py_ssize_t c = row.n_cells, i, u
@@ -119,12 +152,18 @@ cdef inline int store_memo(
     for i in range(n_candidates):
         n_entries += (work.table.cards[candidates[i]] - 1) * c
     n_bytes = c * 8 + work.n * 8 + n_entries * 4 + c * 4 + row.k * 4
-    drop_memo(work, row.child)
+    place = min(max(<Py_ssize_t>(work.memory // (work.n * n_bytes)), 1), work.n_memos)
+    place = (work.newest[row.child] + 1) % place
+    memo = &work.memos[row.child * MEMOS + place]
+    drop_memo(work, memo)
+    if work.memory_used + n_bytes > work.memory:
+        drop_memos(work, row.child)
     if work.memory_used + n_bytes > work.memory:
         return 0
     block = <char *>malloc(n_bytes)
     if block == NULL:
         return 0             # nothing is lost but speed
+    work.newest[row.child] = <int>place
     work.memory_used += n_bytes
     memo.block, memo.n_bytes = block, n_bytes
     memo.n_parents, memo.n_cells = <int>row.k, c

@@ -21,11 +21,14 @@ import numpy as np
 
 from _dag cimport bit, set_bit
 from _parent_trees cimport (
-    Branch, Node, compare_branches, drop_nodes, find_slot, init_trees, make_node, store_node
+    Branch, Node, choose_epoch, compare_branches, drop_nodes, drop_old_nodes, find_slot, init_trees, is_old, make_node,
+    store_node
 )
 from _rng cimport next_word
 
 from pgmx._ext._scorer cimport Scorer
+
+from pgmx._ext._families import FamilyScorer
 
 
 cdef class GrowShrink:
@@ -47,6 +50,8 @@ cdef class GrowShrink:
         A change that gains less is no improvement; positive.
     swaps : bool
         Whether one parent is exchanged where neither an addition nor a deletion gains.
+    memory : int
+        Bytes of trees beyond which ``make_space`` should be called.
     """
 
     def __cinit__(
@@ -59,12 +64,14 @@ cdef class GrowShrink:
         double bonus=0.0,
         double least_gain=1e-4,
         bint swaps=True,
+        Py_ssize_t memory=1 << 27,
     ):
         cdef Py_ssize_t n = gains.shape[0], i
         cdef uint64_t state = 1
         self.n, self.words = n, (n + 63) // 64
         self.source, self.gains, self.priority = source, gains, priority
         self.scorer = source if isinstance(source, Scorer) else None
+        self.has_tables = isinstance(source, FamilyScorer)
         self.bonus, self.least_gain, self.swaps = bonus, least_gain, swaps
         self.hashes = <uint64_t *>malloc((2 * n + 1) * sizeof(uint64_t))
         self.required = <uint64_t *>calloc(n * self.words + 1, sizeof(uint64_t))
@@ -77,7 +84,7 @@ cdef class GrowShrink:
         self.family = <int *>calloc(n + 1, sizeof(int))
         if not (self.hashes and self.required and self.roots and self.row and self.sorted and self.family):
             raise MemoryError(f"cannot allocate the families of {n} variables")
-        if not (self.known and self.known_sets and self.oldest and init_trees(&self.trees)):
+        if not (self.known and self.known_sets and self.oldest and init_trees(&self.trees, memory)):
             raise MemoryError(f"cannot allocate the families of {n} variables")
         for i in range(2 * n):
             self.hashes[i] = next_word(&state)
@@ -97,11 +104,21 @@ cdef class GrowShrink:
         free(self.sorted)
         free(self.family)
 
-    cdef void forget(self) noexcept:
-        # Drops all nodes; families that were found before are gone.
-        drop_nodes(&self.trees)
-        memset(self.roots, 0, self.n * sizeof(Node *))
-        memset(self.known, 0, self.n * WAYS * sizeof(Node *))
+    cdef int make_space(self) except -1:
+        # Drops the nodes that were not visited for longest; families that are not to be lost must just have been.
+        cdef unsigned int first = choose_epoch(&self.trees, self.words)
+        cdef Py_ssize_t child, i
+        for child in range(self.n):
+            if is_old(self.roots[child], first):
+                self.roots[child] = NULL
+            for i in range(WAYS):
+                if is_old(self.known[child * WAYS + i], first):
+                    memset(self.known + child * WAYS, 0, WAYS * sizeof(Node *))
+                    self.oldest[child] = 0
+                    break
+        if not drop_old_nodes(&self.trees, first, self.least_gain, self.words):
+            raise MemoryError("cannot allocate an index of sets of parents")
+        return 0
 
     # ---- nodes ----
 
@@ -189,6 +206,26 @@ cdef class GrowShrink:
             )
         return node.reduced[i]
 
+    cdef int hold_tables(self, Node *node) except -1:
+        # Rows with one parent fewer follow from the tables of this node.
+        cdef int j, i, missing = 0
+        cdef Py_ssize_t slot
+        cdef uint64_t hash
+        if not self.has_tables:
+            return 0
+        for i in range(node.n_parents):
+            if node.reduced[i] == NULL and node.reduced_scores[i] != -INFINITY:
+                for j in range(node.n_parents - 1):
+                    self.family[j] = node.parents[j + (j >= i)]
+                hash = node.hash ^ self.hashes[node.parents[i]]
+                slot = find_slot(&self.trees, hash, node.child, self.family, node.n_parents - 1)
+                node.reduced[i] = self.trees.slots[slot]
+                missing += node.reduced[i] == NULL
+        if missing >= 2:
+            self.scorer.compute_row(node.child, node.parents, node.n_parents, self.row)
+        self.source.keeps_tables = missing > 0
+        return 0
+
     cdef Node *find_root(self, int child) except NULL:
         cdef uint64_t hash = self.hashes[self.n + child]
         cdef int k = 0, u
@@ -221,6 +258,7 @@ cdef class GrowShrink:
             if off == 0:
                 memcpy(chosen, sets, self.words * sizeof(uint64_t))
                 memcpy(wanted, sets + self.words, self.words * sizeof(uint64_t))
+                known[i].used = self.trees.epoch
                 return known[i]
             sets += 2 * self.words
         node = self.walk(child, before, chosen, wanted)
@@ -252,6 +290,7 @@ cdef class GrowShrink:
         cdef uint64_t common
         cdef int i
         while True:
+            node.used = self.trees.epoch
             common = 0
             for w in range(self.words):
                 common |= node.reach[w] & before[w]
@@ -278,6 +317,7 @@ cdef class GrowShrink:
             if worst >= 0:
                 smaller = self.shrink(self.reduce(node, worst))
             node.shrunk = smaller
+        node.shrunk.used = self.trees.epoch
         return node.shrunk
 
     cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
@@ -288,9 +328,12 @@ cdef class GrowShrink:
         cdef Node *origin = node
         if node.best_exchange != node.best_exchange:
             best = -INFINITY
+            self.hold_tables(node)
             for j in range(k):
                 if node.reduced_scores[j] != -INFINITY:
                     best = fmax(best, self.reduce(node, j).best_branch)
+            if self.has_tables:
+                self.source.keeps_tables = False
             node.best_exchange, best = best, least
         if node.best_exchange <= least and node.best_branch <= least:
             return node
@@ -298,6 +341,7 @@ cdef class GrowShrink:
             if j < k and node.reduced_scores[j] == -INFINITY:
                 continue
             smaller = node.reduced[j] if j < k else node
+            smaller.used = self.trees.epoch
             if smaller.best_branch <= best:
                 continue
             for i in range(smaller.n_branches):

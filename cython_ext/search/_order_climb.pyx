@@ -8,7 +8,7 @@ had they been predecessors. Taking out or adding any other predecessor changes n
 past another is mostly two bit tests.
 Ties: equal gains go to the parent that comes first in ``priority``.
 Cost: one row of gains per node of the trees; O(n) bit tests to move one variable.
-Memory: that of the trees; all nodes are dropped beyond ``memory`` bytes.
+Memory: that of the trees; beyond ``memory`` bytes the nodes that were not visited for longest are dropped.
 Thread-safety: an object serves one thread and holds the GIL.
 Reference: Andrews, Ramsey, Sanchez-Romero, Camchong & Kummerfeld (2023), Fast scalable and accurate discovery of DAGs
 using the best order score search and grow-shrink trees, NeurIPS, algorithm 1.
@@ -52,8 +52,7 @@ cdef class OrderClimb:
     """
 
     cdef readonly Py_ssize_t n
-    cdef Py_ssize_t words, memory
-    cdef bint is_saved_stale
+    cdef Py_ssize_t words
     cdef GrowShrink trees
     cdef uint64_t *sets         # scratch of five sets
     cdef Place now, saved
@@ -71,9 +70,9 @@ cdef class OrderClimb:
         Py_ssize_t memory=1 << 27,
     ):
         cdef Py_ssize_t n = gains.shape[0]
-        self.n, self.words, self.memory = n, (n + 63) // 64, memory
+        self.n, self.words = n, (n + 63) // 64
         self.trees = GrowShrink(
-            source, gains, priority, required=required, bonus=bonus, least_gain=least_gain, swaps=swaps
+            source, gains, priority, required=required, bonus=bonus, least_gain=least_gain, swaps=swaps, memory=memory
         )
         self.sets = <uint64_t *>calloc(5 * self.words + 1, sizeof(uint64_t))
         if not (self.sets and init_place(&self.now, n, self.words) and init_place(&self.saved, n, self.words)):
@@ -131,8 +130,8 @@ cdef class OrderClimb:
                 for i in range(self.n):
                     turns[i] = self.now.order[i]
                 i = 0
-            if self.trees.trees.bytes > self.memory:
-                self.forget()
+            if self.trees.trees.bytes > self.trees.trees.memory:
+                self.make_space()
             if self.improve_variable(turns[i]):
                 n_moves += 1
                 idle = 0
@@ -156,25 +155,25 @@ cdef class OrderClimb:
                 low -= 1
             while high + 1 < self.n and not bit(self.trees.required + self.now.order[high + 1] * self.words, x):
                 high += 1
-            self.move(x, low + <Py_ssize_t>(next_word(&seed) % <uint64_t>(high - low + 1)))
+            self.put_at(x, low + <Py_ssize_t>(next_word(&seed) % <uint64_t>(high - low + 1)))
+        self.update_families(0, self.n)
 
     def save(self):
         """Store the present order, for ``restore``."""
         copy_place(&self.saved, &self.now, self.n, self.words)
-        self.is_saved_stale = False
 
     def restore(self):
         """Go back to the order that ``save`` stored."""
         copy_place(&self.now, &self.saved, self.n, self.words)
-        if self.is_saved_stale:  # its nodes are gone
-            self.find_families()
-            self.save()
 
-    cdef int forget(self) except -1:
-        # Drops all nodes; those of the present order are found anew.
-        self.trees.forget()
-        self.is_saved_stale = True
-        self.find_families()
+    cdef int make_space(self) except -1:
+        # Drops nodes that were not visited for long, but none of the present and the stored order.
+        cdef Py_ssize_t v
+        for v in range(self.n):
+            self.now.families[v].used = self.trees.trees.epoch
+            if self.saved.families[v] != NULL:
+                self.saved.families[v].used = self.trees.trees.epoch
+        self.trees.make_space()
         return 0
 
     # ---- moves of the order ----
@@ -254,37 +253,40 @@ cdef class OrderClimb:
         return True
 
     cdef int move(self, int x, Py_ssize_t place) except -1:
-        # Moves x to another place; families that this may change are found anew.
-        cdef Py_ssize_t rank = self.now.rank[x], i, first = min(rank, place)
-        cdef uint64_t *before = self.sets
-        cdef bint is_affected, is_x_affected = False
-        cdef int v
-        if place == rank:
-            return 0
+        # Moves x to another place.
+        cdef Py_ssize_t rank = self.now.rank[x]
+        self.put_at(x, place)
+        return self.update_families(min(rank, place), max(rank, place) + 1)
+
+    cdef void put_at(self, int x, Py_ssize_t place) noexcept:
+        # Moves x to another place; families are not found anew.
+        cdef Py_ssize_t rank = self.now.rank[x], i
         for i in range(rank, place):
             self.put(self.now.order[i + 1], i)
         for i in range(rank, place, -1):
             self.put(self.now.order[i - 1], i)
         self.put(x, place)
-        self.find_predecessors(first, before)
-        for i in range(first, max(rank, place) + 1):
-            v = self.now.order[i]
-            if v != x:
-                if place > rank:
-                    is_affected = bit(self.chosen_by(v), x)
-                    is_x_affected |= bit(self.wanted_by(x), v)
-                else:
-                    is_affected = bit(self.wanted_by(v), x)
-                    is_x_affected |= bit(self.chosen_by(x), v)
-                if is_affected:
-                    self.now.families[v] = self.trees.find_family(v, before, self.chosen_by(v), self.wanted_by(v))
-            set_bit(before, v)
-        if is_x_affected:
-            self.find_predecessors(place, before)
-            self.now.families[x] = self.trees.find_family(x, before, self.chosen_by(x), self.wanted_by(x))
-        self.add_scores()
-        return 0
 
     cdef void put(self, int v, Py_ssize_t rank) noexcept:
         self.now.order[rank] = v
         self.now.rank[v] = <int>rank
+
+    cdef int update_families(self, Py_ssize_t first, Py_ssize_t end) except -1:
+        # Finds the families of the variables at some ranks anew, where their way may have changed.
+        cdef uint64_t *before = self.sets
+        cdef uint64_t *chosen
+        cdef uint64_t *wanted
+        cdef uint64_t off
+        cdef Py_ssize_t i, w
+        cdef int v
+        self.find_predecessors(first, before)
+        for i in range(first, end):
+            v, off = self.now.order[i], 0
+            chosen, wanted = self.chosen_by(v), self.wanted_by(v)
+            for w in range(self.words):
+                off |= (chosen[w] & ~before[w]) | (wanted[w] & before[w])
+            if off:
+                self.now.families[v] = self.trees.find_family(v, before, chosen, wanted)
+            set_bit(before, v)
+        self.add_scores()
+        return 0

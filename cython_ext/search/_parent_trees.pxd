@@ -1,10 +1,11 @@
 # Grow-shrink trees: sets of parents of each child, every set once, whatever path leads to it.
 #
 # A node is a set of parents with the additions that gain, best first, and what each deletion leads to. Nodes stand in a
-# hash table of open addressing, by a Zobrist hash of child and parents; they stay where they are until all are dropped.
-# A node is one block of memory: the walks of a search are bound by what they read.
+# hash table of open addressing, by a Zobrist hash of child and parents. A node is one block of memory: the walks of a
+# search are bound by what they read. Where memory runs short, the nodes that were not visited for longest are dropped.
 # Reference: Andrews et al. (2023), section 4 (grow-shrink trees); Zobrist (1970), technical report 88, Wisconsin.
 
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memset
@@ -23,6 +24,7 @@ cdef struct Node:
     uint64_t hash
     Node *shrunk                # where deleting parents ends, NULL until it is known
     int child, n_parents, n_branches
+    unsigned int used           # the epoch in which it was visited last
     uint64_t *reach             # bits of the parents to add
     double *scores              # of the families with one parent more, best first
     double *reduced_scores      # of the family without each parent, -inf where it is required
@@ -32,9 +34,16 @@ cdef struct Node:
     int *parents                # ascending
 
 
+cdef enum:
+    EPOCHS = 64                 # in which the trees grow to their limit of memory
+
+
 cdef struct Trees:
     Node **slots
     Py_ssize_t n_slots, n_nodes, bytes
+    Py_ssize_t memory           # limit of bytes
+    unsigned int epoch
+    Py_ssize_t epoch_end        # the epoch ends where the trees have grown to so many bytes
 
 
 cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
@@ -45,9 +54,10 @@ cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
     return (x.priority > y.priority) - (x.priority < y.priority)
 
 
-cdef inline bint init_trees(Trees *trees) noexcept nogil:
+cdef inline bint init_trees(Trees *trees, Py_ssize_t memory) noexcept nogil:
     # False where memory is short.
-    trees.n_slots, trees.n_nodes, trees.bytes = 1024, 0, 0
+    trees.n_slots, trees.n_nodes, trees.bytes, trees.memory = 1024, 0, 0, memory
+    trees.epoch, trees.epoch_end = 1, memory // EPOCHS
     trees.slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
     return trees.slots != NULL
 
@@ -55,6 +65,11 @@ cdef inline bint init_trees(Trees *trees) noexcept nogil:
 cdef inline Py_ssize_t size_of_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
     # Bytes of a node with k parents and m branches.
     return sizeof(Node) + words * sizeof(uint64_t) + (k + m) * (sizeof(double) + sizeof(Node *) + sizeof(int))
+
+
+cdef inline Py_ssize_t bytes_of(const Node *node, Py_ssize_t words) noexcept nogil:
+    # With what the allocator and the slots take.
+    return size_of_node(words, node.n_parents, node.n_branches) + 64
 
 
 cdef inline Node *make_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
@@ -110,7 +125,78 @@ cdef inline bint store_node(Trees *trees, Node *node, Py_ssize_t slot, Py_ssize_
         slot = find_slot(trees, node.hash, node.child, node.parents, node.n_parents)
     trees.slots[slot] = node
     trees.n_nodes += 1
-    trees.bytes += size_of_node(words, node.n_parents, node.n_branches) + 64  # of the allocator and the slots
+    trees.bytes += bytes_of(node, words)
+    node.used = trees.epoch
+    if trees.bytes > trees.epoch_end:
+        trees.epoch += 1
+        trees.epoch_end = trees.bytes + trees.memory // EPOCHS
+    return True
+
+
+cdef inline bint is_old(const Node *node, unsigned int first) noexcept nogil:
+    return node != NULL and node.used < first
+
+
+cdef inline void unlink(Node *node, unsigned int first, double least_gain) noexcept nogil:
+    # Takes the links to nodes that were not visited since epoch `first` out of a node.
+    cdef bint is_settled = max(node.best_branch, node.best_exchange) <= node.score + least_gain
+    cdef int i
+    if is_old(node.shrunk, first):
+        node.shrunk = NULL
+    for i in range(node.n_branches):
+        if is_old(node.branches[i], first):
+            node.branches[i] = NULL
+    for i in range(node.n_parents):
+        if is_old(node.reduced[i], first):
+            node.reduced[i] = NULL
+            if not is_settled:  # an exchange reads them
+                node.best_exchange = NAN
+
+
+cdef inline unsigned int choose_epoch(const Trees *trees, Py_ssize_t words) noexcept nogil:
+    # The first epoch whose nodes, with those of all later ones, take at most half of the memory.
+    cdef Py_ssize_t[2 * EPOCHS] bytes
+    cdef Py_ssize_t age, i, total = 0
+    cdef const Node *node
+    memset(bytes, 0, sizeof(bytes))
+    for i in range(trees.n_slots):
+        node = trees.slots[i]
+        if node != NULL:
+            age = <Py_ssize_t>(trees.epoch - node.used)
+            bytes[min(age, 2 * EPOCHS - 1)] += bytes_of(node, words)
+    for age in range(2 * EPOCHS):
+        total += bytes[age]
+        if total > trees.memory // 2:
+            return trees.epoch - <unsigned int>max(age, 1) + 1
+    return 0
+
+
+cdef inline bint drop_old_nodes(
+    Trees *trees, unsigned int first, double least_gain, Py_ssize_t words
+) noexcept nogil:
+    # Drops the nodes that were not visited since epoch `first`, to which nothing but nodes may lead.
+    # False, and nothing is dropped, where memory is short.
+    cdef Node **previous = trees.slots
+    cdef Node **slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
+    cdef Py_ssize_t i
+    cdef Node *node
+    if slots == NULL:
+        return False
+    for i in range(trees.n_slots):
+        if previous[i] != NULL and not is_old(previous[i], first):
+            unlink(previous[i], first, least_gain)
+    trees.slots = slots
+    trees.n_nodes = trees.bytes = 0
+    for i in range(trees.n_slots):
+        node = previous[i]
+        if is_old(node, first):
+            free(node)
+        elif node != NULL:
+            slots[find_slot(trees, node.hash, node.child, node.parents, node.n_parents)] = node
+            trees.n_nodes += 1
+            trees.bytes += bytes_of(node, words)
+    trees.epoch_end = trees.bytes + trees.memory // EPOCHS
+    free(previous)
     return True
 
 

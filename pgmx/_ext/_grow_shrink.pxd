@@ -21,6 +21,7 @@ cdef class GrowShrink:
     cdef const int64_t[::1] priority
     cdef double bonus, least_gain
     cdef bint swaps
+    cdef bint has_tables        # whether the scorer derives rows from tables of other rows
     cdef uint64_t *required     # (n, words) by child
     cdef uint64_t *hashes       # of a variable as a parent, then of a variable as a child
     cdef Node **roots           # by child, NULL until it is visited
@@ -31,7 +32,8 @@ cdef class GrowShrink:
     cdef Branch *sorted         # scratch: its branches
     cdef int *family            # scratch: parents of a child
 
-    cdef void forget(self) noexcept
+    cdef int make_space(self) except -1
+    cdef int hold_tables(self, Node *node) except -1
     cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
     cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
     cdef Node *find_root(self, int child) except NULL

@@ -117,6 +117,27 @@ def test_children_take_turns(score, pairs, rng):
             expected.check_row(child, parents[child], *rescore(scorer, child, parents[child]))
 
 
+@pytest.mark.parametrize("score", ["bic", "k2"])
+def test_rows_of_several_sets_are_kept(score, rng):
+    """A search over orders goes to and fro; where additions that gain nothing are left out, some tables are missing."""
+    cards = [2, 3, 2, 5, 3, 2, 9]
+    codes = random_codes(rng, cards, 400)
+    fresh = make_scorer(codes, cards, score, memory=0)
+    for memory in (1 << 26, 20_000):
+        scorer = make_scorer(codes, cards, score, memory=memory)
+        scorer.keep_rows(8)
+        fresh.least_gain = scorer.least_gain = 1.0
+        for _ in range(80):
+            child = int(rng.integers(2))
+            others = [v for v in range(len(cards)) if v != child]
+            parents = sorted(rng.choice(others, size=rng.integers(4), replace=False).tolist())
+            for keeps_tables, family in [(False, parents), *((True, [p for p in parents if p != q]) for q in parents)]:
+                scorer.keeps_tables = keeps_tables
+                (one, row), (other, expected) = rescore(scorer, child, family), rescore(fresh, child, family)
+                assert one == other
+                np.testing.assert_array_equal(row, expected)
+
+
 @pytest.mark.parametrize("jump", [[[0], [1, 2, 3]], [[0, 1, 2], [3]], [[0, 1], [2, 3]], [[0, 1], [0, 1]], [[1, 2], []]])
 def test_parent_sets_that_are_no_single_move_apart(jump, rng):
     cards = [2, 3, 2, 4, 3]

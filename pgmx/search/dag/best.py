@@ -55,6 +55,8 @@ def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: i
     course.keep_best(state)
     orders = OrderSearch(state, course, required=problem.required, seed=seed)
     for number in range(first, N_RANDOM_ORDERS + 1):
+        if not orders.may_kick:
+            break
         if number < N_RANDOM_ORDERS:
             course.member, order = RANDOM_ORDER, draw_order(n, problem.required, seed, number)
         else:

@@ -21,6 +21,13 @@ KICK_SIZE = 8
 #: Bytes of grow-shrink trees that are kept.
 TREE_MEMORY = 1 << 28
 
+
+#: Kicks of all starts times the rows of gains that the first climb takes: where parents are many, a kick costs more.
+MOST_ROWS = 5_000_000
+
+#: Rows of gains of each variable whose counts are kept for further rows.
+ROWS_PER_VARIABLE = 8
+
 #: Moves of one call of the kernel where `max_iter` sets no limit.
 _MOST_MOVES = 1 << 60
 
@@ -35,6 +42,8 @@ class OrderSearch:
         source = source_of_rows(state.source)
         self._scorer: Any = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
+        self._ends: list[float] = []
+        self._kicks_left: float = inf  # until the first climb
         self._climb = OrderClimb(
             source,
             state.gains,
@@ -45,52 +54,82 @@ class OrderSearch:
             memory=TREE_MEMORY,
         )
 
-    def search(self, order: np.ndarray, number: int, *, patience: int) -> None:
-        """Climb from start `number`, and kick until `patience` kicks in a row led to no better order.
+    @property
+    def may_kick(self) -> bool:
+        """Whether `MOST_ROWS` leaves kicks."""
+        return self._kicks_left > 0
 
-        An order that is as good is taken too, since it leads elsewhere. Kick j draws from ``[seed, number]`` and j, so
-        that a search that is resumed goes on as it would have.
+    def search(self, order: np.ndarray, number: int, *, patience: int) -> int:
+        """Climb from start `number`, kick until `patience` kicks in a row led to no better order; return their number.
+
+        An order that is as good is taken too, since it leads elsewhere. A start also ends at the score at which an
+        earlier one was patient in vain, and where `MOST_ROWS` ends all kicks. Kick j draws from ``[seed, number]`` and
+        j, so that a search that is resumed goes on as it would have.
         """
-        with self._without_losses():
-            self._search(order, number, patience)
+        with self._for_orders():
+            return self._search(order, number, patience)
 
     @contextmanager
-    def _without_losses(self) -> Iterator[None]:
-        """Let the scorer leave out additions that provably gain nothing; the moves of a state ask for them."""
+    def _for_orders(self) -> Iterator[None]:
+        """Let the scorer leave out additions that provably gain nothing, which the moves of a state ask for.
+
+        It also keeps more tables, since a search over orders goes to and fro.
+        """
         if self._scorer is None:
             yield
             return
         self._scorer.least_gain = self.course.least_gain() - self.state.bonus[ADD]
+        self._scorer.keep_rows(ROWS_PER_VARIABLE)
         try:
             yield
         finally:
             self._scorer.least_gain = -inf
+            self._scorer.keep_rows(1)
 
-    def _search(self, order: np.ndarray, number: int, patience: int) -> None:
+    def _search(self, order: np.ndarray, number: int, patience: int) -> int:
         course, climb = self.course, self._climb
-        memo = course.read_memo("start", "order", "n_kicks", "idle", "best")
+        memo = course.read_memo("start", "order", "n_kicks", "idle", "best", "ends", "kicks_left")
         seed = int(np.random.SeedSequence([self.seed, 4, number]).generate_state(1, np.uint64)[0])
         n_kicks = idle = 0
         if memo:
             order = self._read_order(memo)
             n_kicks, idle = memo.integer("n_kicks", 0), memo.integer("idle", 0, patience)
+            self._ends = memo.array("ends", np.float64, (None,)).tolist()
+            self._kicks_left = memo.integer("kicks_left", 0)
         climb.set_order(order)
         best = memo.number("best") if memo else -inf
         if not memo:
             self._improve()
             best = climb.score
-        while idle < patience and self.state.n > 2:
+            if self._kicks_left == inf:
+                self._kicks_left = MOST_ROWS // max(climb.n_rows, 1)
+        while idle < patience and self.may_kick and self.state.n > 2 and not self._is_end(best):
             if course.run.checkpoint is not None:
-                course.mark_safe(self.state, start=number, order=climb.order(), n_kicks=n_kicks, idle=idle, best=best)
+                course.mark_safe(
+                    self.state,
+                    start=number,
+                    order=climb.order(),
+                    n_kicks=n_kicks,
+                    idle=idle,
+                    best=best,
+                    ends=np.array(self._ends),
+                    kicks_left=self._kicks_left,
+                )
             course.check()
             climb.save()
             climb.kick(KICK_SIZE, (seed + n_kicks) % 2**64)
             self._improve()
             n_kicks += 1
+            self._kicks_left -= 1
             idle = 0 if climb.score > best + course.least_gain() else idle + 1
             if climb.score < best - course.least_gain():
                 climb.restore()
             best = max(best, climb.score)
+        self._ends.append(best)
+        return n_kicks
+
+    def _is_end(self, score: float) -> bool:
+        return any(abs(score - end) <= self.course.least_gain() for end in self._ends)
 
     def _read_order(self, memo: Snapshot) -> np.ndarray:
         n = self.state.n
