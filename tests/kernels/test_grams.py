@@ -8,7 +8,7 @@ import pytest
 from helpers.interpreter import run_python
 from helpers.mixed_tables import six_columns
 from pgmx._ext import _grams
-from pgmx.data import open_frame
+from pgmx.data import DiscreteTable, open_frame
 from pgmx.data.mixed import read_mixed
 from pgmx.scores import BICCondGauss, BICCondLinearGauss
 from pgmx.scores.mixed import sums
@@ -103,3 +103,15 @@ def test_rows_of_gains_are_the_same_with_and_without_all_sums(name, weighted, rn
         tables.append(rows)
     for row, other in zip(*tables, strict=True):
         np.testing.assert_allclose(row, other, atol=2e-6)
+
+
+@pytest.mark.parametrize("memory", [1 << 12, 1 << 28])
+def test_sums_by_state_are_the_same_in_any_number_of_parts(memory, rng, monkeypatch):
+    monkeypatch.setattr(sums, "GROUP_CELLS", 4)
+    codes = rng.integers(0, 3, (7, 200))
+    table = DiscreteTable(tuple("abcdefg"), [[0, 1, 2]] * 7, codes)
+    mixed = sums.MixedSums(rng.normal(size=(2, 200)), table, memory=memory)
+    grams = mixed._grams_by_state()
+    rows = np.vstack([mixed.numbers, np.ones(200)])
+    expected = [rows[:, code == c] @ rows[:, code == c].T for code in codes for c in range(3)]
+    np.testing.assert_allclose(grams, expected, atol=1e-11)

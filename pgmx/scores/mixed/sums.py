@@ -1,7 +1,6 @@
 """Moments of floats within the configurations of discrete columns, each summed once and kept for other families."""
 
 from functools import cache
-from itertools import chain
 from math import prod
 
 import numpy as np
@@ -244,11 +243,14 @@ class MixedSums:
         """Return the sums of all products in each state of each discrete column, (S, p + 1, p + 1)."""
         if self._by_state is None:
             members, codes, sizes = self._group(GROUP_CELLS)
-            joint = _grams.sum_grams(self.numbers, self.weights, codes, sizes)
-            grams = np.split(joint, np.cumsum(sizes)[:-1])
-            cards = [[self.cards[d] for d in group] for group in members]
-            parts = [_sum_margins(gram, sizes) for gram, sizes in zip(grams, cards, strict=True)]
-            self._by_state = np.concatenate([*chain.from_iterable(parts), np.empty((0, self.p + 1, self.p + 1))])
+            most = max(1, self.memory // 8 // (8 * GROUP_CELLS * (self.p + 1) ** 2))  # groups at a time
+            parts = [np.empty((0, self.p + 1, self.p + 1))]
+            for first in range(0, len(members), most):
+                part = slice(first, first + most)
+                joint = _grams.sum_grams(self.numbers, self.weights, codes[part], sizes[part])
+                for gram, group in zip(np.split(joint, np.cumsum(sizes[part])[:-1]), members[part], strict=True):
+                    parts += _sum_margins(gram, [self.cards[d] for d in group])
+            self._by_state = np.concatenate(parts)
         return self._by_state
 
     def _sum_packed(self, sums: ConfigurationSums, floats: list[int]) -> np.ndarray:
