@@ -1,6 +1,7 @@
 """Families of a conditional linear Gaussian network fitted to a table of floats beside states."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -97,6 +98,7 @@ class _Numbers:
         rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
         numbers = mixed.numbers[:, rows]
         self.n_rows = numbers.shape[1]
+        self.is_weighted = weights is not None
         self.weights = np.ones(self.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
         shares = self.weights / self.weights.sum()
         self.mean = numbers @ shares
@@ -110,30 +112,29 @@ class _Numbers:
 def _fit_floats(
     numbers: _Numbers, child: int, states: list[int], floats: list[int], sizes: list[int], smoothing: Smoothing
 ) -> GaussianFamily:
-    """Fit a regression in each configuration of the discrete parents, by QR of its rows."""
+    """Fit a regression in each configuration of the discrete parents, by QR of its rows; O(N k²) for k floats."""
     columns = numbers.positions[[*floats, child]]
     k, n_cells = len(floats), prod(sizes)
-    roots = np.sqrt(numbers.weights)
-    design = np.vstack([np.ones(numbers.n_rows), numbers.standard[columns]]).T * roots[:, None]
-    row = _triangle(design) / np.sqrt(numbers.weights.sum())  # what stands for one row of the whole table
-    cells = np.zeros(numbers.n_rows, dtype=np.int64)
-    for d, size in zip(states, sizes, strict=True):
-        cells = cells * size + numbers.codes[numbers.positions[d]]
-    order = np.argsort(cells, kind="stable")
-    bounds = np.searchsorted(cells[order], np.arange(n_cells + 1))
+    order, bounds = _sort_rows(numbers, states, sizes)
+    weights = numbers.weights[order]
+    design = np.empty((numbers.n_rows, k + 2))
+    design[:, 0] = 1.0
+    for place, column in enumerate(columns.tolist(), start=1):
+        design[:, place] = numbers.standard[column][order]
+    if numbers.is_weighted:
+        design *= np.sqrt(weights)[:, None]
+    parts = [slice(start, stop) for start, stop in pairwise(bounds)]
+    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in parts]
+    # What stands for one row of the whole table.
+    row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
-    coefficients = np.empty((n_cells, k + 1))
-    variances = np.empty(n_cells)
-    unseen = None
-    for cell, (start, stop) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        if start == stop and unseen is not None:
-            coefficients[cell], variances[cell] = unseen
-            continue
-        rows = order[start:stop]
-        weight = float(numbers.weights[rows].sum())
-        coefficients[cell], variances[cell] = _regress(design[rows], weight, row, prior, smoothing.unbiased)
-        if start == stop:
-            unseen = coefficients[cell], variances[cell]
+    unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
+    coefficients = np.tile(unseen[0], (n_cells, 1))
+    variances = np.full(n_cells, unseen[1])
+    for cell, (part, triangle) in enumerate(zip(parts, triangles, strict=True)):
+        if triangle is not None:
+            weight, n_rows = float(weights[part].sum()), part.stop - part.start
+            coefficients[cell], variances[cell] = _regress(triangle, n_rows, weight, row, prior, smoothing.unbiased)
     parents, v = columns[:-1], columns[-1]
     slopes = coefficients[:, 1:] * (numbers.scale[v] / numbers.scale[parents])
     intercepts = numbers.mean[v] + coefficients[:, 0] * numbers.scale[v] - slopes @ numbers.mean[parents]
@@ -142,17 +143,28 @@ def _fit_floats(
     return GaussianFamily(tuple(states), tuple(floats), result, std)
 
 
+def _sort_rows(numbers: _Numbers, states: list[int], sizes: list[int]) -> tuple[np.ndarray | slice, list[int]]:
+    """Return an order of the rows by configuration, and where each configuration starts in it, the end last."""
+    if not states:
+        return slice(None), [0, numbers.n_rows]
+    cells = np.zeros(numbers.n_rows, dtype=np.min_scalar_type(prod(sizes)))  # few bytes are sorted fastest
+    for d, size in zip(states, sizes, strict=True):
+        cells *= size
+        cells += numbers.codes[numbers.positions[d]].astype(cells.dtype, copy=False)
+    counts = np.bincount(cells, minlength=prod(sizes))
+    return np.argsort(cells, kind="stable"), [0, *np.cumsum(counts).tolist()]
+
+
 def _regress(
-    design: np.ndarray, weight: float, row: np.ndarray, prior: float, unbiased: bool
+    triangle: np.ndarray, n_rows: int, weight: float, row: np.ndarray, prior: float, unbiased: bool
 ) -> tuple[np.ndarray, float]:
     """Return the coefficients and the residual variance of the last column on the others.
 
-    `design`, (n, k + 2), holds the rows times the roots of their weights, which add up to `weight`; `prior` is how
-    many times `row`, a row of the whole table, is added.
+    `triangle` is the triangular factor of rows times the roots of their weights, which add up to `weight`; `prior` is
+    how many times `row`, a row of the whole table, is added.
     """
-    k = design.shape[1] - 2
-    triangle = _triangle(design)
-    is_regular = len(design) > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
+    k = len(triangle) - 2
+    is_regular = n_rows > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
     if not is_regular:
         prior += k + 2
     if prior:
