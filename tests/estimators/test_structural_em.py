@@ -54,7 +54,7 @@ def bic_penalty(network, n_rows):
 # ---- parameters ----
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.4, 0.7]))
 def test_no_step_of_the_parameters_lowers_the_likelihood(seed, share):
     rng = np.random.default_rng(seed)
