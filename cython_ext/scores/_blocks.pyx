@@ -10,7 +10,7 @@ Algorithm: R_PP = L L' and Z = inv(L) R_P. for all columns at once; the residual
 are R less the products of their columns of Z, and adding U gains -N/2 times ln det of both together less those of each,
 by small Cholesky factors. Blocks stand in the order of the variables whichever is the child, so that u -> x and x -> u
 with the same parents tie exactly. A deletion is the difference of two families. A column whose residual variance is
-less than SMALLEST of its variance cannot be added.
+less than SMALLEST of its variance cannot be added, nor one that leaves less to the child.
 
 Cost of a row: D (k^2 / 2 + k (m + u)) multiplications for D columns and candidates of u columns, and a factor of
 m + u columns for each candidate.
@@ -32,7 +32,8 @@ cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
 
-cdef double SMALLEST = 1e-10            # least part of a variance that parents may leave
+cdef double SMALLEST = 1e-10            # least part of a variance that an added parent may leave
+cdef double SINGULAR = 1e-13            # a family that leaves less is refused: rounding refuses none that was added
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
@@ -141,7 +142,7 @@ cdef class BlockScorer(Scorer):
         for i in range(size):
             for j in range(i, size):
                 matrix[i * size + j] = self.correlation[columns[i] * self.n_columns + columns[j]]
-        culprit = factorize(matrix, size, n_of, &log_determinant)
+        culprit = factorize(matrix, size, n_of, SINGULAR, &log_determinant)
         if culprit >= 0:
             self.refuse(child, parents, k, columns[culprit])
         for i in range(n_of, size):
@@ -155,8 +156,8 @@ cdef class BlockScorer(Scorer):
             culprit += 1
         raise ValueError(
             f"{names[culprit]!r} is determined by others among {names[child]!r} and its parents "
-            f"{[names[parents[i]] for i in range(k)]!r}, to ten digits: drop one of these columns, or start from a "
-            "graph that does not join them"
+            f"{[names[parents[i]] for i in range(k)]!r}, to thirteen digits: drop one of these columns, or start from "
+            "a graph that does not join them"
         )
 
     # ---- the row of a child ----
@@ -236,7 +237,8 @@ cdef class BlockScorer(Scorer):
         one = log_determinant_of(pair, size, 0, m if child < u else w, small)
         other = log_determinant_of(pair, size, m if child < u else w, size, small)
         both = log_determinant_of(pair, size, 0, size, small)
-        if not one > -INFINITY or not other > -INFINITY or not both > -INFINITY:
+        if not one > -INFINITY or not other > -INFINITY or not both > -INFINITY \
+                or not is_regular_turned(pair, size, m if child < u else w, small):
             return -INFINITY
         return self.round_gain(-self.half_rows * (both - (one + other)) - self.cost * m * w)
 
@@ -255,7 +257,9 @@ cdef class BlockScorer(Scorer):
         return 0
 
 
-cdef Py_ssize_t factorize(double *matrix, Py_ssize_t size, Py_ssize_t first, double *log_determinant) noexcept nogil:
+cdef Py_ssize_t factorize(
+    double *matrix, Py_ssize_t size, Py_ssize_t first, double least, double *log_determinant
+) noexcept nogil:
     # Cholesky of the upper triangle in place, and the sum of the logarithms of the pivots from `first` on; the first
     # column whose pivot is too small, or -1.
     cdef Py_ssize_t i, j, t
@@ -268,7 +272,7 @@ cdef Py_ssize_t factorize(double *matrix, Py_ssize_t size, Py_ssize_t first, dou
                 total -= matrix[t * size + i] * matrix[t * size + j]
             matrix[i * size + j] = total
         pivot = matrix[i * size + i]
-        if not pivot >= SMALLEST:
+        if not pivot >= least:
             return i
         if i >= first:
             log_determinant[0] += pgmx_log(pivot)
@@ -287,4 +291,16 @@ cdef double log_determinant_of(
     for i in range(m):
         for j in range(i, m):
             scratch[i * m + j] = matrix[(begin + i) * size + begin + j]
-    return total if factorize(scratch, m, 0, &total) < 0 else -INFINITY
+    return total if factorize(scratch, m, 0, SMALLEST, &total) < 0 else -INFINITY
+
+
+cdef bint is_regular_turned(const double *matrix, Py_ssize_t size, Py_ssize_t split, double *scratch) noexcept nogil:
+    # Whether the first block leaves enough when the second stands before it.
+    cdef Py_ssize_t i, j, a, b
+    cdef double total
+    for i in range(size):
+        a = i + split if i < size - split else i - (size - split)
+        for j in range(i, size):
+            b = j + split if j < size - split else j - (size - split)
+            scratch[i * size + j] = matrix[min(a, b) * size + max(a, b)]
+    return factorize(scratch, size, 0, SMALLEST, &total) < 0

@@ -170,6 +170,16 @@ def test_variables_that_determine_each_other_are_not_joined():
         BICDegenerateGauss(frame).local_score("Q", ("S",))
 
 
+def test_fewer_rows_than_columns(rng):
+    """Families of as many columns as rows have no maximum of the likelihood: a search ends before them."""
+    frame = pd.DataFrame(rng.normal(size=(9, 40)), columns=[f"x{v}" for v in range(40)])
+    frame["k"] = pd.Categorical(rng.integers(0, 3, 9).astype(str))
+    for strategy in ("greedy", "thorough"):
+        learner = HillClimbSearch(scoring_method="bic-dg", strategy=strategy, **QUIET).fit(frame)
+        assert np.isfinite(learner.score_)
+        assert learner.score_ == pytest.approx(score_graph(frame, list(learner.dag_.edges())), rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

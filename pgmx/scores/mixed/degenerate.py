@@ -50,8 +50,8 @@ class BICDegenerateGauss(MixedScore):
     covariance matrix, whatever the states are. On floats alone it is :class:`BICGauss`. Which state has no column does
     not matter; [1]_ counts no means among the parameters, which changes each score by a constant.
 
-    No search adds an arc between variables that determine each other to ten digits, and a family that holds both
-    raises.
+    No search adds an arc between variables that determine each other to ten digits beside the parents, and a family
+    that holds such variables, to thirteen digits, raises.
 
     The matrix costs N D² multiplications for D columns; a family of d columns costs d³ / 6.
 
