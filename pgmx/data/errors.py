@@ -30,7 +30,7 @@ class MissingCellsError(ValueError):
     """Columns with missing cells where none may be.
 
     `choices` are the values of the option `missing` by which the caller may let them in, `option` is how the caller
-    writes that option.
+    writes that option, `empty` are those of the columns in which no cell is known.
     """
 
     #: The choices there are, and what each is for.
@@ -41,27 +41,30 @@ class MissingCellsError(ValueError):
         "em": "to take their expected counts",
     }
 
-    def __init__(self, names, choices=None, option="missing={!r}"):
+    def __init__(self, names, choices=None, option="missing={!r}", empty=()):
         self.names = names
+        self.empty = tuple(empty)
         self.choices = (
             tuple(choice for choice in self.purposes if choice != "em") if choices is None else tuple(choices)
         )
         self.option = option
-        super().__init__(names, self.choices, option)
+        super().__init__(names, self.choices, option, self.empty)
 
     def __str__(self):
         ways = [f"{self.option.format(choice)} {self.purposes[choice]}" for choice in self.choices]
-        return f"missing cells (NaN) in column(s) {join_names(self.names)}: pass {', '.join(ways)}, or fill them first"
+        hint = f". No cell is known in column(s) {join_names(self.empty)}: leave them out" if self.empty else ""
+        names = join_names(self.names)
+        return f"missing cells (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
 
     def among(self, choices):
         """Return the error for a caller who has only some of the choices; "em" where cells can be marked."""
         marks = "pairwise" in self.choices and "em" in self.purposes
         possible = (*self.choices, "em") if marks else self.choices
-        return type(self)(self.names, [choice for choice in possible if choice in choices], self.option)
+        return type(self)(self.names, [choice for choice in possible if choice in choices], self.option, self.empty)
 
     def with_option(self, option):
         """Return the error for a caller who writes the option in another way."""
-        return type(self)(self.names, self.choices, option)
+        return type(self)(self.names, self.choices, option, self.empty)
 
 
 class UnknownColumnsError(ValueError):

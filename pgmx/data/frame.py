@@ -100,6 +100,11 @@ class Frame:
         masks = zip(self.names, map(missing_mask, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
+    def empty_columns(self) -> tuple:
+        """Return the names of the columns in which all cells are missing, in order."""
+        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        return tuple(name for name, mask in masks if mask is not None and mask.all())
+
     def encode(
         self, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
     ) -> DiscreteTable:
@@ -126,7 +131,7 @@ class Frame:
         self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])
         incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
         if incomplete and missing == "error":
-            raise MissingCellsError([self.names[v] for v in incomplete])
+            raise MissingCellsError([self.names[v] for v in incomplete], empty=self.empty_columns())
         if incomplete and missing == "drop":
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
@@ -170,7 +175,7 @@ class Frame:
         check_missing_option(missing, ("error", "drop"), " for a table of numbers")
         incomplete = self.missing_columns()
         if incomplete and missing == "error":
-            raise MissingCellsError(incomplete, choices=("drop",))
+            raise MissingCellsError(incomplete, choices=("drop",), empty=self.empty_columns())
         if incomplete:
             return self.enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")

@@ -92,7 +92,7 @@ def read_mixed(
     check_missing_option(missing, ("error", "drop"), " for a table with floats")
     incomplete = data.missing_columns()
     if incomplete and missing == "error":
-        raise MissingCellsError(incomplete, choices=("drop",))
+        raise MissingCellsError(incomplete, choices=("drop",), empty=data.empty_columns())
     if incomplete:
         data = data.enough_complete_rows()
     is_float = np.isin(np.arange(data.n_columns), [data.names.index(name) for name in data.float_columns])
