@@ -2,18 +2,15 @@
 
 Problem: hill climbing asks, for a child x with parents P, how the score changes when each other variable u is added
 and when each parent is deleted. Algorithm: the non-empty cells of (P, x) are found once (``_cells.pxd``); a candidate u
-then needs the table T[state of u][cell] (``_candidates.pxd``). Entries are counted by planes for large cells and
-through one sorted row list for small ones, and most need not be counted: the tables of the parents before the last
-move are kept (``_workspace.pxd``). After adding p every old cell falls into sub-cells, and the largest of them is the
-old count minus the others; after deleting p sub-cells are summed. A deletion is scored by marginalising the cells.
-Without parents the tables come from the counts of all pairs, and under a score-equivalent score x -> u and u -> x share
-one number, so that they tie exactly.
+needs the table T[state of u][cell] (``_candidates.pxd``), most of which is kept from the move before
+(``_workspace.pxd``); a deletion is scored by marginalising the cells. Without parents the tables come from the counts
+of all pairs, and opposite arcs share one number under a score-equivalent score, so that they tie exactly. The exact
+search asks for many parents of few rows each: these are counted by groups of rows (``_row_groups.pxd``).
 
 Cost of a row: about cells * (states - 1) * N/512 vector operations per candidate with AVX-512, less what is inherited.
 All sums run in a fixed order: the result has the same bits on every processor.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
-References: Koller & Friedman (2009), section 18.4.3 (decomposable scores); Moore & Lee (1998), JAIR 8, 67-91 (counts
-derived from cached counts).
+References: Koller & Friedman (2009), section 18.4.3; Moore & Lee (1998), JAIR 8, 67-91 (counts from cached counts).
 """
 
 cimport cython
@@ -28,6 +25,7 @@ from _buffers cimport release, reserve
 from _candidates cimport choose_inheritance, count_tables, pair_counts, sum_tables
 from _cells cimport build_cells, count_configs, count_table_configs, free_cells, has_planes
 from _merge cimport free_merge, merge_cells
+from _row_groups cimport RowGroups, fits_groups, free_groups, score_by_groups
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
@@ -40,8 +38,7 @@ from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
 cdef int SIMD = select_simd_level()
 
 # A cell with fewer rows than this share of N/512 is cheaper to count by its row list; one entry per SIMD level.
-cdef double[4] LIST_SHARE
-LIST_SHARE[:] = [6.0, 2.0, 1.2, 0.45]
+cdef double[4] LIST_SHARE = [6.0, 2.0, 1.2, 0.45]
 
 cdef enum:
     PLANES_MEMORY = 1 << 26     # bytes of planes that a level of the cell tree may hold
@@ -86,6 +83,7 @@ cdef class FamilyScorer(Scorer):
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
     cdef public bint keeps_tables       # rows with one parent fewer do not replace the tables that they follow from
     cdef Workspace work
+    cdef RowGroups groups               # for families of many configurations
     cdef double headroom                # most that a parent can add to the likelihood of the row's child
     cdef bint equivalent
     cdef double *entropies              # of each variable, times the rows; inf where the score bounds nothing
@@ -169,6 +167,7 @@ cdef class FamilyScorer(Scorer):
         free_terms(&self.work.terms)
         free_cells(&self.work.cells)
         free_merge(&self.work.merge)
+        free_groups(&self.groups)
         for i in range(N_SCRATCH):
             release(&self.work.scratch[i])
 
@@ -437,6 +436,8 @@ cdef class FamilyScorer(Scorer):
         cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
         cdef const uint32_t *table
         cdef Row row
+        if fits_groups(&self.work, parents, k):
+            return score_by_groups(&self.groups, &self.work, child, parents, k, wanted, n, scores, n_cells)
         reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         drop_memos(&self.work, child)
         if k > 0:

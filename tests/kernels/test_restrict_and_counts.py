@@ -100,3 +100,25 @@ def test_added_parents_score_as_families_of_their_own(score, rng):
             family = np.array(sorted([*parents, u]), dtype=np.int32)
             assert scores[u] == pytest.approx(scorer.family_score(child, family), rel=1e-12)
             assert n_cells[u] == len(scorer.family_counts(child, family)[0])
+
+
+@pytest.mark.parametrize("score", ["bic", "bdeu", "k2", "ll"])
+def test_added_parents_of_many_configurations_score_as_families_of_their_own(score, rng):
+    """Configurations of few rows, equal rows, rows alone, and paths of parents that follow and leave each other."""
+    cards = [2, 3, 2, 4, 3, 2, 4, 2]
+    codes = random_codes(rng, cards, 250)
+    codes[:, 200:] = codes[:, :50]
+    codes[:, 240:] = codes[:, :1]
+    scorer = make_scorer(np.ascontiguousarray(codes), cards, score)
+    for _ in range(60):
+        child = int(rng.integers(8))
+        others = [u for u in range(8) if u != child]
+        parents = sorted(rng.choice(others, size=int(rng.integers(2, 7)), replace=False).tolist())
+        wanted = [u for u in others if u not in parents]
+        scores, n_cells = np.full(8, np.nan), np.full(8, np.nan)
+        scorer.score_additions(child, np.array(parents, np.int32), np.array(wanted, np.int32), scores, n_cells)
+        assert np.flatnonzero(np.isfinite(scores)).tolist() == wanted
+        for u in wanted:
+            family = np.array(sorted([*parents, u]), dtype=np.int32)
+            assert scores[u] == pytest.approx(scorer.family_score(child, family), rel=1e-12)
+            assert n_cells[u] == len(scorer.family_counts(child, family)[0])
