@@ -162,6 +162,7 @@ def test_memory_at_any_address(writeable):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pgmx.data.few_values.FewValuesWarning")
 def test_error_of_a_worker_is_raised(client):
     data = gaussian_frame(0).assign(e=1.0)
     data.loc[0, "e"] = 2.0  # constant in the resamples without this row
