@@ -53,6 +53,7 @@ class MixedGains:
         self.n = len(is_float)
         self.is_float = is_float
         self.positions = np.where(is_float, np.cumsum(is_float), np.cumsum(~is_float)) - 1
+        self._places = list(zip(self.positions.tolist(), is_float.tolist(), strict=True))
         self.floats, self.states = np.flatnonzero(is_float), np.flatnonzero(~is_float)
         self.max_indegree = self.n if max_indegree is None else max_indegree
         self.deadline = deadline
@@ -120,8 +121,9 @@ class MixedGains:
 
     def _split(self, parents: np.ndarray) -> tuple[tuple[int, ...], list[int]]:
         """Return the parents as positions among the columns of states and among those of floats."""
-        is_float = self.is_float[parents]
-        return tuple(self.positions[parents[~is_float]].tolist()), self.positions[parents[is_float]].tolist()
+        places = [self._places[p] for p in parents.tolist()]
+        states = tuple(position for position, is_float in places if not is_float)
+        return states, [position for position, is_float in places if is_float]
 
     def _discrete(self) -> GainSource:
         assert self.discrete is not None

@@ -29,15 +29,17 @@ _ONE = np.ones(1, dtype=np.int64)
 class ConfigurationSums:
     """Sums over the rows of each configuration of a set of discrete columns; made by `MixedSums`.
 
-    `digits`, int64 (q, number of columns), are the states of each configuration, and `cells` is the configuration of
-    each row where these are not all that there are, else None.
+    Where not all configurations are numbered, `cells` is that of each row, and `digits`, int64 (q, number of columns),
+    are the states of each; else both are None.
     """
 
-    def __init__(self, states: tuple[int, ...], cells: np.ndarray | None, digits: np.ndarray):
+    def __init__(
+        self, states: tuple[int, ...], n_cells: int, cells: np.ndarray | None = None, digits: np.ndarray | None = None
+    ):
         self.members = np.array(states, dtype=np.int64)
         self.cells = cells
         self.digits = digits
-        self.n_cells = len(digits)
+        self.n_cells = n_cells
         self.packed: dict[tuple[int, ...], np.ndarray] = {}  # (q, M) of a list of floats
         self.rows: dict[int, np.ndarray] = {}  # (q, p) of a column with all others; -1 of ones
         self.squares: np.ndarray | None = None  # (q, p)
@@ -48,8 +50,8 @@ class ConfigurationSums:
     def n_bytes(self) -> int:
         """Memory of what is kept."""
         sums = [*self.packed.values(), *self.rows.values(), *self.states.values()]
-        arrays = [*sums, self.digits, *(a for a in (self.cells, self.squares, self.gram) if a is not None)]
-        return sum(array.nbytes for array in arrays)
+        others = (self.cells, self.digits, self.squares, self.gram)
+        return sum(array.nbytes for array in sums) + sum(array.nbytes for array in others if array is not None)
 
 
 class MixedSums:
@@ -164,7 +166,7 @@ class MixedSums:
     def pool(self, moments: np.ndarray, states: tuple[int, ...], dropped: int) -> np.ndarray:
         """Return moments (q, ...) of the configurations without one of their columns."""
         sums = self.configurations(states)
-        if sums.cells is None:
+        if sums.digits is None:
             table = moments.reshape(*(self.cards[d] for d in states), *moments.shape[1:])
             return table.sum(axis=states.index(dropped)).reshape(-1, *moments.shape[1:])
         digits = np.delete(sums.digits, states.index(dropped), axis=1)
@@ -189,7 +191,7 @@ class MixedSums:
     def _number_cells(self, states: tuple[int, ...]) -> ConfigurationSums:
         cards = [self.cards[d] for d in states]
         if prod(cards) <= MOST_GRID_CELLS:
-            return ConfigurationSums(states, None, np.indices(cards).reshape(len(cards), prod(cards)).T)
+            return ConfigurationSums(states, prod(cards))
         cells: np.ndarray | None = None
         digits = np.empty((1, 0), dtype=np.int64)
         for d in states:
@@ -201,7 +203,7 @@ class MixedSums:
                 key = (np.cumsum(occurs, dtype=np.uint32) - np.uint32(1))[key]
                 digits = digits[occurs]
             cells = key
-        return ConfigurationSums(states, cells, digits)
+        return ConfigurationSums(states, len(digits), cells, digits)
 
     def _sum(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> np.ndarray:
         """Return the sums of products of pairs of columns, (q, pairs)."""
