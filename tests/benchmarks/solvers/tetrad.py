@@ -4,6 +4,7 @@ A search is a process of its own: its seconds include the start of Java.
 """
 
 import os
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -29,8 +30,11 @@ def load(problem, search):
 
 def learn(loaded):
     command, names = loaded
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return names, [line.split() for line in lines]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == -signal.SIGXCPU:  # the limit of the caller, which each process inherits
+        os.kill(os.getpid(), signal.SIGXCPU)
+    done.check_returncode()
+    return names, [line.split() for line in done.stdout.splitlines()]
 
 
 def edges(result):
