@@ -8,6 +8,7 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
 from helpers.learners import every_class, every_learner
 from helpers.learning_tables import dependent_frame, gaussian_frame
+from pgmx.data import Discretizer, FewValuesWarning
 
 # ---- scikit-learn's tools ----
 
@@ -39,9 +40,18 @@ def test_pipeline_after_a_discretiser(make):
         with pytest.raises(ValueError, match=r"float column.*'a', 'b', 'c', 'd'.*discretise.*whole numbers.*Int64"):
             pipeline.fit(gaussian_frame(0))
         return
-    fitted = pipeline.fit(gaussian_frame(0))
+    with pytest.warns(FewValuesWarning, match="'a', 'b', 'c', 'd' hold floats"):
+        fitted = pipeline.fit(gaussian_frame(0))
     assert list(fitted[-1].graph_.nodes()) == list("abcd")
     assert fitted[-1].graph_.number_of_edges() > 0
+
+
+@every_learner
+def test_pipeline_after_ordered_categories(make):
+    if make.is_gaussian:
+        pytest.skip("it learns from numbers, which have no states")
+    fitted = make_pipeline(Discretizer(n_bins=3), make()).fit(gaussian_frame(0))
+    assert {len(states) for states in fitted[-1].model_.states.values()} == {3}
 
 
 @every_learner
