@@ -193,9 +193,9 @@ class HillClimbSearch(SearchLearner):
     (variables that gain as their only parent) first, `random_state` drawing the order among equals.
 
     The orders of ``strategy="best"`` are those of [5]_, with exchanges of one parent inside grow-shrink. Each search
-    over orders ends where 100 kicks, and one more per variable, led to no better order, or at the score at which an
-    earlier one ended; five begin at random orders. Dense graphs make kicks dear: there are no more than 5,000,000 of
-    them over the rows of gains that the first climb took. Their trees of parent sets take at most 256 MB: beyond, the
+    over orders ends where 100 kicks, and one more per variable, led to no better order; five begin at random orders.
+    Dense graphs make kicks dear: there are no more than 5,000,000 of them over the rows of gains that the first climb
+    took. Their trees of parent sets take at most 256 MB: beyond, the
     sets that were not visited for longest are dropped. It proves no optimum: parents that gain only jointly may be
     missed.
 

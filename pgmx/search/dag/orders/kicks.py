@@ -42,7 +42,6 @@ class OrderSearch:
         source = source_of_rows(state.source)
         self._scorer: Any = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
-        self._ends: list[float] = []
         self._kicks_left: float = inf  # until the first climb
         self._climb = OrderClimb(
             source,
@@ -62,9 +61,8 @@ class OrderSearch:
     def search(self, order: np.ndarray, number: int, *, patience: int) -> int:
         """Climb from start `number`, kick until `patience` kicks in a row led to no better order; return their number.
 
-        An order that is as good is taken too, since it leads elsewhere. A start also ends at the score at which an
-        earlier one was patient in vain, and where `MOST_ROWS` ends all kicks. Kick j draws from ``[seed, number]`` and
-        j, so that a search that is resumed goes on as it would have.
+        An order that is as good is taken too, since it leads elsewhere. `MOST_ROWS` may end all kicks before. Kick j
+        draws from ``[seed, number]`` and j, so that a search that is resumed goes on as it would have.
         """
         with self._for_orders():
             return self._search(order, number, patience)
@@ -88,13 +86,12 @@ class OrderSearch:
 
     def _search(self, order: np.ndarray, number: int, patience: int) -> int:
         course, climb = self.course, self._climb
-        memo = course.read_memo("start", "order", "n_kicks", "idle", "best", "ends", "kicks_left")
+        memo = course.read_memo("start", "order", "n_kicks", "idle", "best", "kicks_left")
         seed = int(np.random.SeedSequence([self.seed, 4, number]).generate_state(1, np.uint64)[0])
         n_kicks = idle = 0
         if memo:
             order = self._read_order(memo)
             n_kicks, idle = memo.integer("n_kicks", 0), memo.integer("idle", 0, patience)
-            self._ends = memo.array("ends", np.float64, (None,)).tolist()
             self._kicks_left = memo.integer("kicks_left", 0)
         climb.set_order(order)
         best = memo.number("best") if memo else -inf
@@ -103,7 +100,7 @@ class OrderSearch:
             best = climb.score
             if self._kicks_left == inf:
                 self._kicks_left = MOST_ROWS // max(climb.n_rows, 1)
-        while idle < patience and self.may_kick and self.state.n > 2 and not self._is_end(best):
+        while idle < patience and self.may_kick and self.state.n > 2:
             if course.run.checkpoint is not None:
                 course.mark_safe(
                     self.state,
@@ -112,7 +109,6 @@ class OrderSearch:
                     n_kicks=n_kicks,
                     idle=idle,
                     best=best,
-                    ends=np.array(self._ends),
                     kicks_left=self._kicks_left,
                 )
             course.check()
@@ -125,11 +121,7 @@ class OrderSearch:
             if climb.score < best - course.least_gain():
                 climb.restore()
             best = max(best, climb.score)
-        self._ends.append(best)
         return n_kicks
-
-    def _is_end(self, score: float) -> bool:
-        return any(abs(score - end) <= self.course.least_gain() for end in self._ends)
 
     def _read_order(self, memo: Snapshot) -> np.ndarray:
         n = self.state.n
