@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from helpers.whole_searches import best, random_problem, search_with, thorough
-from pgmx.estimators import HillClimbSearch
+from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch
 from pgmx.search.dag.best import MEMBERS
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.orders.first_orders import draw_order
@@ -33,6 +33,7 @@ def test_legal_repeatable_and_never_below_thorough(seed, n, knowledge):
 def test_members_of_the_learner(data):
     learners = [HillClimbSearch(strategy=name).fit(data) for name in ("thorough", "best")]
     assert learners[1].score_ >= learners[0].score_ - 1e-9
+    assert learners[1].score_ >= GreedyEquivalenceSearch().fit(data).score_ - 1e-9
     assert learners[1].history_["score"].max() == pytest.approx(learners[1].score_, rel=1e-12)
     members = learners[1].history_["member"]
     assert members[0] == "greedy"

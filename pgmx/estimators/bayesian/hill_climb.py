@@ -151,8 +151,8 @@ class HillClimbSearch(SearchLearner):
         With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called; with ``strategy="best"`` also
-        ``"member"``, what came to the graph: "greedy", "thorough", "random order", "order of the best graph" or
-        "last climb".
+        ``"member"``, what came to the graph: "greedy", "thorough", "equivalence classes", "random order", "order of the
+        best graph" or "last climb".
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame
@@ -361,7 +361,7 @@ class HillClimbSearch(SearchLearner):
         return {"greedy": 1.0, "thorough": 12.0}.get(self.strategy, 40.0) + self.n_restarts / 4
 
     def _last_stage(self) -> int:
-        return {"thorough": 7, "exact": 7, "best": 9}.get(self.strategy, int(self.n_restarts > 0))
+        return {"thorough": 7, "exact": 7, "best": 11}.get(self.strategy, int(self.n_restarts > 0))
 
     def _take_bound(self, upper_bound: float) -> None:
         if self.strategy == "exact" and np.isnan(upper_bound):  # ended before anything was proven

@@ -5,7 +5,7 @@
 - `legality`: graphs read from a checkpoint: whether a search may come to them, and what they score
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
-- `best`: the search for the best score: the thorough search, orders with kicks, and a last climb
+- `best`: the search for the best score: the thorough search, equivalence classes, orders with kicks, and a last climb
 - `best_first`: best-first search over directed acyclic graphs
 - `equivalence`: greedy search over equivalence classes
 - `exact`: the network of highest score, and the proof

@@ -1,7 +1,8 @@
-"""The search for the best score: the thorough search, orders with kicks from several starts, and a last climb."""
+"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and a last climb."""
 
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.course import Course
+from pgmx.search.dag.equivalence.phases import KINDS, search_classes
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
 from pgmx.search.dag.orders.kicks import OrderSearch
@@ -10,8 +11,8 @@ from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
 
 #: Members of the portfolio, as the history names them.
-MEMBERS = ("greedy", "thorough", "order of the best graph", "random order", "last climb")
-GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB = range(len(MEMBERS))
+MEMBERS = ("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes")
+GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES = range(len(MEMBERS))
 
 #: Searches over orders from a random order.
 N_RANDOM_ORDERS = 5
@@ -19,8 +20,12 @@ N_RANDOM_ORDERS = 5
 #: Kicks without a better order that end a search over orders, and how many more each variable adds.
 KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 
-#: Stages from the first one: those of the thorough search, the orders, the last climb.
-N_STAGES = N_THOROUGH_STAGES + 2
+#: Most variables whose equivalence classes are searched: with 56 that takes .04 s, with 724 it takes 14.
+MOST_VARIABLES_IN_CLASSES = 300
+
+#: Stages from the first one: those of the thorough search, the classes from the first graph, the orders, the classes
+#: from the best graph, the last climb.
+N_STAGES = N_THOROUGH_STAGES + 4
 
 
 def search_for_best(
@@ -34,15 +39,29 @@ def search_for_best(
 ) -> None:
     """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`.
 
-    First the thorough search; then climbs over orders with kicks, from random orders and from that of the best graph;
-    then a climb from the best graph of all. `course` never loses the best graph, so that none of them ends below.
+    First the thorough search; then the search over equivalence classes; then climbs over orders with kicks, from random
+    orders and from that of the best graph; then both kinds of steps from the best graph of all. `course` never loses
+    the best graph, so that none of them ends below.
     """
+    first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
     course.member = THOROUGH
     search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
-    if course.enter(first_stage + N_THOROUGH_STAGES):
+    course.member = CLASSES
+    if course.enter(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+        if not course.memo:
+            course.keep_best(state)
+            state.reset(problem.start)
+            state.moves.clear_tabu()
+        search_classes(state, course, phases=list(KINDS), repeat=True)
+    if course.enter(first_stage_of_orders):
         _search_orders(problem, state, course, seed)
+    course.member = CLASSES
+    if course.enter(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+        if not course.memo:
+            course.return_to_best(state)
+        search_classes(state, course, phases=list(KINDS), repeat=True)
     course.member = LAST_CLIMB
-    if course.enter(first_stage + N_THOROUGH_STAGES + 1):
+    if course.enter(first_stage_of_orders + 2):
         if not course.memo:
             course.return_to_best(state)
         climb(state, course)
