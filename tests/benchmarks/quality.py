@@ -8,6 +8,7 @@ Run it from the checkout, with pgmx and the extra [bench] installed:
     python tests/benchmarks/quality.py --report quality.json           # only the tables
     python tests/benchmarks/quality.py --best --tables FOLDER --out best.json   # the best strategy: an hour
     python tests/benchmarks/quality.py --best --tetrad JAR --out best.json   # Tetrad's searches too, by Java
+    python tests/benchmarks/quality.py --best --bnlearn --out best.json      # bnlearn's, by R
     python tests/benchmarks/quality.py --best --report best.json       # only its table
 
 The file is written after every run, and a run goes on where the file ends: what it holds is not measured again.
@@ -22,13 +23,14 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from functools import partial
 from pathlib import Path
 
 import quality_best_report
 import quality_cells
 import quality_report
 from hill_climb import HERE, ONE_THREAD, installed_version, machine
-from quality_report import TETRAD
+from quality_report import BNLEARN, TETRAD
 
 import data
 import objective
@@ -83,7 +85,8 @@ class Results:
     def check_version(self, solver):
         """Records of a peer must come from one version; those of pgmx are measured anew on demand."""
         package = solver.split("_")[0]
-        version = Path(os.environ["TETRAD_JAR"]).stem if package == "tetrad" else installed_version(package)
+        outside = {"tetrad": tetrad_version, "bnlearn": bnlearn_version}
+        version = outside.get(package, partial(installed_version, package))()
         held = package != "pgmx" and any(r["solver"] == solver for r in self.content["records"])
         if held and self.content["versions"][package] != version:
             raise SystemExit(f"{self.path} holds {solver} of another version: measure it --again")
@@ -189,6 +192,15 @@ def is_to_be_made_anew(record, args):
     return record["solver"] in args.again and asked and record["order"] in args.orders
 
 
+def tetrad_version():
+    return Path(os.environ["TETRAD_JAR"]).stem
+
+
+def bnlearn_version():
+    words = ["Rscript", "-e", "cat(format(packageVersion('bnlearn')))"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME", help=", ".join(NETWORKS))
@@ -196,10 +208,11 @@ def parse(argv):
         "--solvers",
         nargs="+",
         default=SOLVERS,
-        choices=sorted({*SOLVERS, *BEST_SOLVERS, *VARIANTS, *TETRAD}),
+        choices=sorted({*SOLVERS, *BEST_SOLVERS, *VARIANTS, *TETRAD, *BNLEARN}),
         metavar="NAME",
     )
     parser.add_argument("--tetrad", type=Path, metavar="JAR", help="run BOSS and fGES of Tetrad from this file too")
+    parser.add_argument("--bnlearn", action="store_true", help="run hc and tabu of bnlearn too, by R")
     parser.add_argument("--variants", action="store_true", help="run the other searches of pgmx instead")
     parser.add_argument("--best", action="store_true", help="other defaults: the cells of the best strategy, BIC")
     parser.add_argument("--tables", type=Path, help="folder of the real tables; left out without it")
@@ -224,6 +237,8 @@ def parse(argv):
         args.solvers = [*args.solvers, *(solver for solver in TETRAD if solver not in args.solvers)]
     elif set(TETRAD) & set(args.solvers) and not os.environ.get("TETRAD_JAR"):
         parser.error("the searches of Tetrad need --tetrad JAR, and Java with its compiler")
+    if args.bnlearn:
+        args.solvers = [*args.solvers, *(solver for solver in BNLEARN if solver not in args.solvers)]
     args.argv = sys.argv[1:] if argv is None else argv
     return args
 

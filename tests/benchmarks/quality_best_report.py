@@ -2,12 +2,12 @@
 
 from statistics import median
 
-from quality_report import PEERS, SAME, SCORES, TETRAD, TITLES, Group, footer, progress
+from quality_report import BNLEARN, PEERS, SAME, SCORES, TETRAD, TITLES, Group, footer, progress
 
 from report import NONE, _digits, _table
 
 BEST, THOROUGH, EXACT, CLASSES = "pgmx_best", "pgmx_thorough", "pgmx_exact", "pgmx_ges"
-OTHERS = (*PEERS, *TETRAD)
+OTHERS = (*PEERS, *BNLEARN, *TETRAD)
 __all__ = ["markdown", "progress"]
 
 
@@ -56,11 +56,11 @@ def _scores(groups, content):
                 f"{sum(gap >= -SAME for gap in peers.values())} of {len(peers)}" if peers else NONE,
                 f"{same} of {len(scores)}",
                 _signed(_gaps(group, [EXACT])),
-                *(_signed(_gaps(group, [solver])) for solver in (CLASSES, *TETRAD)),
+                *(_signed(_gaps(group, [solver])) for solver in (CLASSES, *BNLEARN, *TETRAD)),
                 *(_seconds(group, solver) for solver in (THOROUGH, CLASSES, *OTHERS)),
             ]
         )
-    header += ["orders of one score", "- optimum", *(f"- {TITLES[solver]}" for solver in (CLASSES, *TETRAD))]
+    header += ["orders of one score", "- optimum", *(f"- {TITLES[solver]}" for solver in (CLASSES, *BNLEARN, *TETRAD))]
     header += [f"{TITLES.get(solver, solver)}, s" for solver in (THOROUGH, CLASSES, *OTHERS)]
     return _table(header, rows)
 

@@ -8,7 +8,11 @@ OURS = "pgmx_thorough"
 PEERS = ("pybnesian", "pyagrum", "pyagrum_tabu")
 #: Run where Java and a jar are there.
 TETRAD = ("tetrad_boss", "tetrad_fges")
+#: Run where R has the package.
+BNLEARN = ("bnlearn", "bnlearn_tabu")
 TITLES = {
+    "bnlearn": "bnlearn hc",
+    "bnlearn_tabu": "bnlearn tabu",
     "pgmx": "pgmx greedy",
     "pgmx_thorough": "pgmx thorough",
     "pyagrum": "pyagrum greedy",
