@@ -73,8 +73,9 @@ def _read_factors(network: nx.Graph, text: str) -> Any:
     import pgmx.inference
     from pgmx.inference.networks.bayesian import BayesianArrays
 
-    if hasattr(network, "potentials"):
-        return network.potentials
+    potentials = getattr(network, "potentials", None)
+    if potentials is not None:
+        return potentials
     if isinstance(network, DiscreteMarkovNetwork):
         return pgmx.inference.read_network(network).factors
     if isinstance(network, DiscreteBayesianNetwork):

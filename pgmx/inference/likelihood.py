@@ -21,7 +21,10 @@ _CHUNK = 16_384  # rows whose sums stay in the cache
 class HasTerms(Protocol):
     """A network that computes the terms of the likelihood itself, such as one of floats beside states."""
 
-    names: tuple
+    @property
+    def names(self) -> tuple:
+        """Names of the variables, in order."""
+        ...
 
     def log_likelihood_terms(self, X: Any) -> np.ndarray:
         """Return the log-density of each variable given its parents, (n_variables, n_rows)."""
@@ -109,12 +112,13 @@ def held_out_log_likelihood(
     from pgmx.data import encode
     from pgmx.data.columns.missing import refuse_marked
 
-    if hasattr(model, "log_likelihood_terms"):
-        return _mixed_likelihood(model, X, missing)
+    network: Any = model
+    if hasattr(network, "log_likelihood_terms"):
+        return _mixed_likelihood(network, X, missing)
     # known by name, since nothing here imports pgmpy
-    if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(model).__mro__):
-        return _gaussian_likelihood(model, X, missing)
-    arrays = BayesianArrays.from_model(model).normalise()
+    if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__):
+        return _gaussian_likelihood(network, X, missing)
+    arrays = BayesianArrays.from_model(network).normalise()
     table = encode(X, missing=missing)
     refuse_marked(table, "a row has a likelihood where all its cells are known; code the table with 'drop'")
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)

@@ -212,7 +212,7 @@ def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None
     """Return "discrete" or "continuous" for each node; all the same where nothing is known."""
     if continuous is None:
         continuous = getattr(graph, "continuous", ())
-    members = [continuous] if isinstance(continuous, str) else list(continuous)
+    members = [continuous] if isinstance(continuous, str) else list(continuous or ())
     unknown = [name for name in members if name not in names]
     if unknown:
         raise ValueError(f"continuous has {join_names(unknown)}, which are no nodes of the graph")

@@ -116,7 +116,7 @@ def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
         if not is_csv(path):
             raise ValueError(f"--{option} {value!r} is for CSV files, and {path} is none: leave it out")
     if "sep" in given:
-        given["sep"] = _SEPARATORS.get(given["sep"], given["sep"])
-        if len(given["sep"]) != 1 and given["sep"] != r"\s+":
+        given["sep"] = separator = _SEPARATORS.get(str(given["sep"]), str(given["sep"]))
+        if len(separator) != 1 and separator != r"\s+":
             raise ValueError(f"--sep {options['sep']!r} must be one character, 'tab' or 'space'")
     return given

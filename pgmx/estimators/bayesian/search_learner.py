@@ -188,11 +188,12 @@ class SearchLearner(DagLearner):
     def _count_states(self, X: Any) -> tuple[int, list[int], int]:
         """Return the rows of data, the numbers of states of the columns of states, and how many hold floats."""
         opened = self._open(X)
-        floats = () if isinstance(opened, DiscreteTable) else opened.list_known_floats()
-        if floats and self._holds_numbers(opened):
-            part = opened.take_columns([name for name in opened.names if name not in floats])
-            cards = part.encode(missing="category").cardinalities.tolist() if part.names else []
-            return opened.n_rows, cards, len(floats)
+        if not isinstance(opened, DiscreteTable):
+            floats = opened.list_known_floats()
+            if floats and self._holds_numbers(opened):
+                part = opened.take_columns([name for name in opened.names if name not in floats])
+                cards = part.encode(missing="category").cardinalities.tolist() if part.names else []
+                return opened.n_rows, cards, len(floats)
         table = encode(opened, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
         return table.n_rows, table.cardinalities.tolist(), 0
 

@@ -71,17 +71,14 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
     """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
-    if estimate.precision is not None and not refit and _has_definite_precision(estimate):
-        return estimate.precision, "penalised"
+    own = estimate.precision
+    if own is not None and not refit and (estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(own)):
+        return own, "penalised"
     likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows)
     how = "maximum likelihood"
     if likelihood.regularised > 0:
         how += f" of correlations shrunk by {likelihood.regularised:.3g}"
     return likelihood.precision, how
-
-
-def _has_definite_precision(estimate: GaussianEstimate) -> bool:
-    return estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(estimate.precision)
 
 
 def is_positive_definite(precision: csr_array) -> bool:

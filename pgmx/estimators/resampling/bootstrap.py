@@ -22,7 +22,7 @@ from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import average_edges, count_pairs, estimate_threshold, extend_to_dag
-from pgmx.models import to_dag, to_pdag
+from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
@@ -344,7 +344,9 @@ class BootstrapStructure(NetworkResults):
         self._require_directed("dag_")
         return super().dag_
 
-    def _make_model(self, prior: dict[str, float]) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork:
+    def _make_model(
+        self, prior: dict[str, float]
+    ) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | ConditionalGaussianNetwork:
         self._require_directed("model_")
         return super()._make_model(prior)
 

@@ -130,10 +130,11 @@ def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | Gaussian
     wrong += [name for name in floats if states[place[name]] is not None]
     if wrong:
         raise ValueError(f"{cpd.variable!r} takes {join_names(wrong)} for another kind of variable than it is")
+    own: Any = getattr(cpd, "state_names", {})
     for name in discrete:
-        if tuple(map(python_scalar, cpd.state_names[name])) != states[place[name]]:
+        if tuple(map(python_scalar, own[name])) != states[place[name]]:
             raise ValueError(
-                f"{cpd.variable!r} has a parent {name!r} with the states {join_names(cpd.state_names[name])}, which "
+                f"{cpd.variable!r} has a parent {name!r} with the states {join_names(own[name])}, which "
                 f"has the states {join_names(states[place[name]])}"
             )
     parents = tuple(place[name] for name in discrete)

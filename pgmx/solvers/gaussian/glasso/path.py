@@ -196,10 +196,11 @@ class GraphicalLassoPath:
         if (len(state.dual), len(state.safe)) != (sum(sizes), len(members)):
             raise ValueError("another number of components than the correlations have")
         blocks, columns = [], state.columns
+        ends = columns.indptr.tolist()
         duals = np.split(state.dual, np.cumsum(sizes)[:-1]) if sizes else []
         for nodes, dual, safe in zip(members, duals, state.safe.tolist(), strict=True):
             block = DualAscent(self._select(nodes, state.lam), nodes)
-            rows = np.concatenate([np.arange(columns.indptr[j], columns.indptr[j + 1]) for j in nodes.tolist()])
+            rows = np.concatenate([np.arange(ends[j], ends[j + 1]) for j in nodes.tolist()])
             at = np.searchsorted(nodes, columns.indices[rows])
             if not np.array_equal(nodes[np.minimum(at, len(nodes) - 1)], columns.indices[rows]):
                 raise ValueError("coefficients of variables of different components")
