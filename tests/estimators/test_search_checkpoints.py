@@ -71,6 +71,15 @@ def test_interrupted_after_so_many_moves(path, make, data, options):
     assert os.listdir(path.parent) == []
 
 
+def test_moves_of_the_first_climb_over_orders_count_once(path):
+    data, options = dependent_frame(3), {"start_dag": "tree", "max_indegree": 2}
+    whole = HillClimbSearch(strategy="best", **options).fit(data)
+    first = HillClimbSearch(strategy="thorough", **options).fit(data).n_iter_
+    for most in range(first, first + 10):
+        HillClimbSearch(strategy="best", checkpoint=path, checkpoint_every=1e9, max_iter=most, **options).fit(data)
+        same(HillClimbSearch(strategy="best", checkpoint=path, **options).fit(data), whole)
+
+
 @every_search
 def test_interrupted_by_the_callback(path, make):
     data = dependent_frame(0)

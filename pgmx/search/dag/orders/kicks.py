@@ -43,6 +43,8 @@ class OrderSearch:
         self._scorer: Any = source if isinstance(source, FamilyScorer) else None
         self.state, self.course, self.seed, self._required = state, course, seed, required
         self._kicks_left: float = inf  # until the first climb
+        if not course.memo:
+            course.mark_safe(state)  # moves of the first climb must not count twice
         self._climb = OrderClimb(
             source,
             state.gains,
