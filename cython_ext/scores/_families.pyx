@@ -82,6 +82,7 @@ cdef class FamilyScorer(Scorer):
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
     cdef public bint keeps_tables       # rows with one parent fewer do not replace the tables that they follow from
+    cdef readonly Py_ssize_t n_rows
     cdef Workspace work
     cdef RowGroups groups               # for families of many configurations
     cdef double headroom                # most that a parent can add to the likelihood of the row's child
@@ -116,7 +117,7 @@ cdef class FamilyScorer(Scorer):
         self.set_up(codes.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
         self.work.n = self.n
-        self.work.table.n_rows = codes.shape[1]
+        self.n_rows = self.work.table.n_rows = codes.shape[1]
         self.work.table.n_words = planes.shape[1]
         if codes.dtype == np.uint8:
             narrow = codes
@@ -228,9 +229,8 @@ cdef class FamilyScorer(Scorer):
         # Finds the cells of the family and its score.
         cdef Py_ssize_t i
         cdef double q
-        row.child, row.parents, row.k = child, parents, k
+        row.child, row.parents, row.k, row.q = child, parents, k, 1.0
         row.r = self.work.table.cards[child]
-        row.q = 1.0
         for i in range(k):
             row.q *= self.work.table.cards[parents[i]]
         if row.q * row.r > <double>(<uint64_t>1 << MAX_CELLS_LOG2):

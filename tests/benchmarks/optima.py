@@ -1,6 +1,6 @@
 """How often do the strategies of hill climbing reach the optimum? 100 problems of 8 to 20 variables, solved exactly.
 
-    python tests/benchmarks/optima.py                  # an hour, nearly all of it the proofs under BDeu
+    python tests/benchmarks/optima.py                  # six minutes, most of it the proofs under BDeu
     python tests/benchmarks/optima.py --first 20       # only the first problems
 
 A problem is a run of neighbours, in the order of the file, of a network bundled with pgmpy: 1,000 or 10,000 sampled

@@ -5,9 +5,10 @@
 - `legality`: graphs read from a checkpoint: whether a search may come to them, and what they score
 - `starts`: first graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
-- `best`: the search for the best score: the thorough search, equivalence classes, orders with kicks, and a last climb
+- `best`: the search for the best score: the thorough search, equivalence classes, orders with kicks, sets of parents
 - `best_first`: best-first search over directed acyclic graphs
 - `equivalence`: greedy search over equivalence classes
+- `families`: steps over the sets of parents of single variables, which moves of one arc do not make
 - `exact`: the network of highest score, and the proof
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `orders`: search over the orders of the variables

@@ -1,8 +1,10 @@
-"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and a last climb."""
+"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and sets of parents."""
 
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.equivalence.phases import KINDS, search_classes
+from pgmx.search.dag.exact.exact import finish_exactly
+from pgmx.search.dag.families.pairs import climb_by_pairs
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
 from pgmx.search.dag.orders.kicks import OrderSearch
@@ -11,8 +13,11 @@ from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
 
 #: Members of the portfolio, as the history names them.
-MEMBERS = ("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes")
-GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES = range(len(MEMBERS))
+MEMBERS = (
+    *("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes"),
+    *("all sets of parents", "pairs of parents"),
+)
+GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS = range(len(MEMBERS))
 
 #: Searches over orders from a random order.
 N_RANDOM_ORDERS = 5
@@ -24,8 +29,8 @@ KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 MOST_VARIABLES_IN_CLASSES = 300
 
 #: Stages from the first one: those of the thorough search, the classes from the first graph, the orders, the classes
-#: from the best graph, the last climb.
-N_STAGES = N_THOROUGH_STAGES + 4
+#: from the best graph, the last climb, the sets of parents.
+N_STAGES = N_THOROUGH_STAGES + 5
 
 
 def search_for_best(
@@ -39,9 +44,9 @@ def search_for_best(
 ) -> None:
     """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`.
 
-    First the thorough search; then the search over equivalence classes; then climbs over orders with kicks, from random
-    orders and from that of the best graph; then both kinds of steps from the best graph of all. `course` never loses
-    the best graph, so that none of them ends below.
+    The thorough search; equivalence classes; climbs over orders with kicks, from random orders and that of the best
+    graph; both kinds of steps from the best graph of all; then all families where they are few, else pairs of parents.
+    `course` never loses the best graph, so that none of them ends below.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
     course.member = THOROUGH
@@ -65,6 +70,14 @@ def search_for_best(
         if not course.memo:
             course.return_to_best(state)
         climb(state, course)
+    if course.enter(first_stage_of_orders + 3):
+        course.keep_best(state)
+        course.member = ALL_SETS
+        if not finish_exactly(problem, state, course):
+            course.member = PAIRS
+            if not course.memo:
+                course.return_to_best(state)
+            climb_by_pairs(state, course, problem.bounds)
 
 
 def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int) -> None:

@@ -13,7 +13,7 @@ from pgmx.search.dag.state import DagProblem, DagState
 N_STAGES = 6
 
 #: Kicks of the order without a better one that end them, and the most variables for which they are cheap.
-KICK_PATIENCE, MOST_VARIABLES_TO_KICK = 20, 24
+KICK_PATIENCE, MOST_VARIABLES_TO_KICK = 60, 24
 
 
 def search_thoroughly(

@@ -1,11 +1,16 @@
 """The exact search: its limits, the optimum, and what is proven when it ends early."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import comb, inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from pgmx._ext._dag_moves import ADD
+from pgmx._ext._families import FamilyScorer
 from pgmx.scores.bounds import NO_BOUND
 from pgmx.scores.gains import GainSource, source_of_rows
 from pgmx.search.dag.course import Course
@@ -19,6 +24,10 @@ MOST_MEMBERS = 28
 MOST_FAMILIES, MOST_CALLS = 1 << 24, 1 << 20
 #: Part of the remaining time that the lists of parents may take.
 SHARE_OF_LISTS = 0.5
+#: Most families of all sizes that another search finishes with: of states (at so many rows in all), of other compiled
+#: scores, of functions; most of the sizes that are taken where these are too many; and variables that no bound parts.
+MOST_OF_STATES, MOST_OF_OTHERS, MOST_OF_FUNCTIONS = 1 << 19, 1 << 16, 1 << 12
+MOST_ROWS_TO_COUNT, MOST_OF_SMALL, MOST_MEMBERS_TO_FINISH = 6_000_000_000, 1 << 15, 18
 
 _REMEDY = (
     "give max_time for the best graph found and an upper bound, a smaller max_indegree, tiers or candidate_edges, or "
@@ -32,22 +41,27 @@ def search_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
     `course.upper_bound` is what is proven: no graph has a higher score. Raises ValueError for a prior that does not
     decompose, and for problems that are too large unless the run has a deadline.
     """
-    add, delete, reverse = problem.bonus
-    if delete != -add or reverse != 0:
+    if not _prior_decomposes(problem):
         raise ValueError(
             f"strategy='exact' needs a prior of graphs that goes by their arcs; this one changes by {problem.bonus} "
             "for an addition, a deletion and a reversal: choose another structure_prior or strategy"
         )
     course.upper_bound = inf
     course.check()
-    allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+    allowed = _read_allowed(state)
     has_deadline = course.run.deadline < inf
     if not has_deadline:
         _refuse_large(problem, allowed)
     if state.n > MOST_CANDIDATES + 1:
         return False
     try:
-        lists = _find_lists(problem, state, course, allowed)
+        lists = _find_lists(
+            problem,
+            allowed,
+            max_indegree=problem.limits.max_indegree,
+            most_families=inf if has_deadline else MOST_FAMILIES,
+            make_limit=partial(_share_time, course, state.n),
+        )
     except FamilyLimit:
         raise ValueError(
             f"strategy='exact' would score more than {MOST_FAMILIES:,} families of {state.n} variables: {_REMEDY}"
@@ -82,18 +96,74 @@ def _solve_components(lists: list[ParentList], components: list[list[int]], stat
     return True
 
 
-def _find_lists(problem: DagProblem, state: DagState, course: Course, allowed: np.ndarray) -> list[ParentList]:
-    """Return the lists of parents; under a deadline each variable may take its share of the time."""
+def finish_exactly(problem: DagProblem, state: DagState, course: Course) -> bool:
+    """Take the best graph of all, where scoring all families takes no more than seconds; return whether that was done.
+
+    Where they are more, those with few parents are scored, and the graph is the best one of these families and those
+    of the best graph so far. How many they are is known beforehand, so that no time is spent in vain.
+    """
+    if not _prior_decomposes(problem) or state.n > MOST_MEMBERS_TO_FINISH:
+        return False
+    allowed, most = _read_allowed(state), int(min(problem.limits.max_indegree, state.n))
+    source: Any = source_of_rows(state.source)
+    limit = MOST_OF_OTHERS if state.is_compiled else MOST_OF_FUNCTIONS
+    if isinstance(source, FamilyScorer):
+        limit = min(MOST_OF_STATES, MOST_ROWS_TO_COUNT // source.n_rows)
+    size, small = most, min(limit, MOST_OF_SMALL)
+    if _count_families(allowed, most) > limit:
+        size = max((k for k in range(most) if _count_families(allowed, k) <= small), default=0)
+    lists = _find_lists(problem, allowed, max_indegree=size, most_families=inf, make_limit=lambda child: course.is_over)
+    course.check()
+    edges = course.best_edges(state)
+    lists = [_extend_list(parents, v, edges, state) for v, parents in enumerate(lists)]
+    bound = course.upper_bound
+    solved = _solve_components(lists, find_components(lists), state, course)
+    course.upper_bound = bound  # what it proves is left to the exact search
+    course.check()
+    return solved and size == most
+
+
+def _extend_list(parents: ParentList, child: int, edges: np.ndarray, state: DagState) -> ParentList:
+    """Return a list with the parents that a variable has in a graph."""
+    family = np.sort(edges[edges[:, 1] == child, 0]).astype(np.int32)
+    score = state.source.family_score(child, family) + len(family) * state.bonus[ADD]
+    bits = np.uint64(sum(1 << u for u in family.tolist()))
+    return replace(parents, sets=np.append(parents.sets, bits), scores=np.append(parents.scores, score))
+
+
+def _prior_decomposes(problem: DagProblem) -> bool:
+    add, delete, reverse = problem.bonus
+    return delete == -add and reverse == 0
+
+
+def _read_allowed(state: DagState) -> np.ndarray:
+    return np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+
+
+def _count_families(allowed: np.ndarray, most: int) -> int:
+    """Return how many families have at most so many parents."""
+    return sum(comb(int(c), k) for c in allowed.sum(axis=1) for k in range(min(int(c), most) + 1))
+
+
+def _find_lists(
+    problem: DagProblem,
+    allowed: np.ndarray,
+    *,
+    max_indegree: int,
+    most_families: float,
+    make_limit: Callable[[int], Callable[[], bool]],
+) -> list[ParentList]:
+    """Return the lists of parents; `make_limit` makes what says when that of a child has to end."""
     source: GainSource = problem.make_source()
     return find_parent_sets(
         source_of_rows(source),
         allowed,
         problem.required,
-        max_indegree=problem.limits.max_indegree,
+        max_indegree=max_indegree,
         bounds=problem.bounds,
         bonus=problem.bonus[0],
-        most_families=inf if course.run.deadline < inf else MOST_FAMILIES,
-        make_limit=partial(_share_time, course, state.n),
+        most_families=most_families,
+        make_limit=make_limit,
     )
 
 
@@ -107,12 +177,10 @@ def _share_time(course: Course, n: int, child: int):
 def _refuse_large(problem: DagProblem, allowed: np.ndarray) -> None:
     """Raise ValueError for a problem that is too large whatever the data say."""
     n = problem.n
-    n_candidates = allowed.sum(axis=1)
     if n > MOST_CANDIDATES + 1:
         raise ValueError(f"strategy='exact' proves the optimum of at most 64 variables, got {n}: {_REMEDY}")
     if problem.bounds.kind == NO_BOUND:
-        most = problem.limits.max_indegree
-        n_families = sum(comb(int(c), k) for c in n_candidates for k in range(min(int(c), most) + 1))
+        n_families = _count_families(allowed, problem.limits.max_indegree)
         if n_families > MOST_CALLS:
             raise ValueError(
                 f"strategy='exact' would score {n_families:,} families one by one, since nothing bounds this score: "

@@ -1,0 +1,126 @@
+"""Additions of two parents that gain only together, where no move of one arc gains."""
+
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgmx._ext._dag_moves import ADD
+from pgmx._ext._families import FamilyScorer
+from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
+from pgmx.scores.gains import source_of_rows
+from pgmx.search.dag.course import Course
+from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.state import DagState
+
+#: Most variables whose pairs are tried: a pass takes as many rows of gains as there are pairs of variables.
+MOST_VARIABLES = 100
+
+#: Most cells of a family that a second parent is added to: larger ones take long, and a pair would cost them much.
+MOST_CELLS = 32
+
+
+def climb_by_pairs(state: DagState, course: Course, bounds: FamilyBounds) -> None:
+    """Climb, add the pair of parents that gains most, and climb again, until neither single arcs nor pairs gain."""
+    climb(state, course)
+    if not state.is_compiled or state.n > MOST_VARIABLES:
+        return
+    pairs = PairAdditions(state, course, bounds)
+    while pairs.add_best():
+        course.mark_safe(state, idle=0)
+        climb(state, course)
+
+
+class Pair(NamedTuple):
+    """Two parents to add, and what they gain together."""
+
+    gain: float
+    parents: tuple[int, int]
+
+
+class PairAdditions:
+    """The best pair of parents of each variable in the graph of a state whose source is compiled.
+
+    What is found stays known while the variable keeps its parents and the variables that may become such. Cost: a row
+    of gains for each variable and each candidate, less those of which bounds of the score leave no pair.
+    """
+
+    def __init__(self, state: DagState, course: Course, bounds: FamilyBounds):
+        self.state, self.course, self._bounds = state, course, bounds
+        self._source: Any = source_of_rows(state.source)
+        self._known: dict[tuple, Pair | None] = {}
+        self._gains = np.empty((state.n, state.n))
+
+    def add_best(self) -> bool:
+        """Add the pair that gains most; return whether one gains. The graph must be a local optimum of single arcs."""
+        state, course = self.state, self.course
+        offers = [(self._find_pair(child), child) for child in np.argsort(state.priority).tolist()]
+        pair, child = max(
+            ((pair, child) for pair, child in offers if pair is not None),
+            key=lambda offer: offer[0].gain,
+            default=(None, -1),
+        )
+        if pair is None:
+            return False
+        course.keep_best(state)
+        for parent in pair.parents:
+            course.count_trial_move()
+            state.make(ADD, parent, child)
+        course.record_graph(state)
+        return True
+
+    def _find_pair(self, child: int) -> Pair | None:
+        state = self.state
+        row, parents = state.gains[child], state.moves.parents_of(child).tolist()
+        others = [
+            u for u in np.flatnonzero(row > -inf).tolist() if u not in parents and state.moves.is_legal(ADD, u, child)
+        ]
+        key = (child, *parents, -1, *others)
+        if key not in self._known:
+            self.course.check()
+            self._known[key] = self._search(child, parents, others)
+        return self._known[key]
+
+    def _search(self, child: int, parents: list[int], others: list[int]) -> Pair | None:
+        """Return the best pair of `others` that gains; the row of each first parent says which second one is best."""
+        state, source, best = self.state, self._source, None
+        least = self.course.least_gain()
+        candidates = np.array(others)
+        for u, most in zip(others, self._limit_gains(child, parents, others), strict=True):
+            first, later = state.gains[child, u] + state.bonus[ADD], candidates[candidates > u]
+            if most < least or not len(later):
+                continue
+            if isinstance(source, FamilyScorer):
+                source.least_gain = least - first - state.bonus[ADD]
+            family = np.array(sorted([*parents, u]), dtype=np.int32)
+            try:
+                source.rescore(child, family, self._gains)
+            finally:
+                if isinstance(source, FamilyScorer):
+                    source.least_gain = -inf
+            w = int(later[np.argmax(self._gains[child, later])])
+            gain = float(first + self._gains[child, w] + state.bonus[ADD])
+            if gain >= least:
+                least, best = gain, Pair(gain, (u, w))
+        return best
+
+    def _limit_gains(self, child: int, parents: list[int], others: list[int]) -> list[float]:
+        """Return an upper bound of what each of `others` gains with a second parent, -inf where it is not tried.
+
+        A likelihood of states is at most 0, and the pair costs its parameters.
+        """
+        bounds, likely = self._bounds, [inf] * len(others)
+        if bounds.cards is not None:
+            cells = float(np.prod(bounds.cards[[child, *parents]], dtype=float))
+            likely = [inf if cells * bounds.cards[u] <= MOST_CELLS else -inf for u in others]
+        if bounds.kind != LIKELIHOOD or bounds.cards is None or len(others) < 2:
+            return likely
+        cards = bounds.cards
+        cost = bounds.cost * float(np.prod(cards[parents], dtype=float)) * (cards[child] - 1)
+        smallest = sorted(int(cards[u]) for u in others)[:2]
+        likelihood = self.state.scores[child] + cost
+        bonus = 2 * self.state.bonus[ADD]
+        return [
+            min(most, bonus - likelihood - cost * (cards[u] * smallest[int(cards[u] == smallest[0])] - 1))
+            for most, u in zip(likely, others, strict=True)
+        ]
