@@ -25,12 +25,20 @@ def average_with_transpose(matrix: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def divide_by_scales(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return the matrix M_ij / (s_i s_j)."""
-    divided = np.empty(matrix.shape)
+def copy_upper(matrix: np.ndarray) -> None:
+    """Write the triangle above the diagonal below it, in place."""
     for rows in list_blocks(len(matrix)):
-        np.divide(matrix[rows], np.outer(scale[rows], scale), out=divided[rows])
-    return divided
+        for columns in list_blocks(rows.stop):
+            block = matrix[columns, rows]
+            matrix[rows, columns] = np.triu(block).T + np.triu(block, 1) if columns == rows else block.T
+
+
+def scale_to_correlation(matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return M_ij / sqrt(M_ii M_jj) with ones on the diagonal, written to `out` where given, which may be M."""
+    scale, scaled = np.sqrt(matrix.diagonal()), np.empty(matrix.shape) if out is None else out
+    for rows in list_blocks(len(matrix)):
+        np.divide(matrix[rows], np.outer(scale[rows], scale), out=scaled[rows])
+    return make_correlation(scaled)
 
 
 def make_correlation(matrix: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmx.statistics import Moments, moments
+from pgmx.statistics.symmetric import copy_upper, scale_to_correlation
 
 
 def exact(rows, weights=None):
@@ -115,3 +116,26 @@ def test_frames_and_integers_are_data():
 def test_rows_of_another_width(rows):
     with pytest.raises(ValueError, match=r"rows must have the shape \(m, 3\), got"):
         Moments(3).update(rows)
+
+
+@pytest.mark.parametrize("p", [1, 127, 128, 129, 300])
+def test_upper_triangle_is_copied_across_blocks(p):
+    matrix = np.random.default_rng(p).normal(size=(p, p))
+    expected = np.triu(matrix) + np.triu(matrix, 1).T
+    copy_upper(matrix)
+    np.testing.assert_array_equal(matrix, expected)
+
+
+def test_wide_moments_stay_symmetric_over_updates():
+    rows = np.random.default_rng(0).normal(size=(40, 300)) + 100.0
+    found = Moments(300)
+    for part in np.array_split(rows, 3):
+        found.update(part)
+    check(found, rows)
+
+
+def test_correlations_replace_the_matrix_they_are_made_of():
+    cross = moments(np.random.default_rng(0).normal(size=(50, 4))).cross
+    expected = scale_to_correlation(cross)
+    assert scale_to_correlation(cross, out=cross) is cross
+    np.testing.assert_array_equal(cross, expected)

@@ -12,7 +12,7 @@ from pgmx._ext import _gaussian
 from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.gaussian.base import GaussianScore, refuse_huge
 from pgmx.statistics import Moments
-from pgmx.statistics.symmetric import divide_by_scales, make_correlation
+from pgmx.statistics.symmetric import scale_to_correlation
 
 
 class BGe(GaussianScore):
@@ -134,7 +134,7 @@ class BGe(GaussianScore):
         variances = matrix.diagonal().copy()
         max_indegree = options.pop("max_indegree", None)
         return _gaussian.GaussianScorer(
-            make_correlation(divide_by_scales(matrix, np.sqrt(variances))),
+            scale_to_correlation(matrix),
             variances,
             n,
             0.0,

@@ -12,6 +12,7 @@ from pgmx.statistics.gaussian.thin_factor import RowStore, make_thin_factor
 from pgmx.statistics.moments import Moments, find_constant_columns
 from pgmx.statistics.ranks.correlation import latent_correlation
 from pgmx.statistics.ranks.transforms import MarginalTransforms
+from pgmx.statistics.symmetric import scale_to_correlation
 
 #: A matrix of p columns is repaired where an eigenvalue lies below minus this, times p.
 _LEAST_EIGENVALUE = 1e-10
@@ -95,7 +96,8 @@ def _make_result(moments: Moments) -> PassResult:
     moments.cross[constant] = moments.cross[:, constant] = 0.0
     moments.cross[constant, constant] = moments.n
     scale = np.sqrt(moments.cross.diagonal() / moments.n)
-    return PassResult(moments.n, moments.mean, scale, constant, moments.correlation)
+    correlation = scale_to_correlation(moments.cross, out=moments.cross)
+    return PassResult(moments.n, moments.mean, scale, constant, correlation)
 
 
 class PairwisePass:
