@@ -1,6 +1,7 @@
 """Structure learning of probabilistic graphical models at the speed of the machine, for pgmpy users.
 
-``from pgmx.estimators import HillClimbSearch``, fit a frame, query the model. Importing ``pgmx`` itself stays light:
+``from pgmx.estimators import HillClimbSearch``, fit a frame, query the model; ``pgmx.report(learner, "report.html")``
+shows in a browser what was learned. Importing ``pgmx`` itself stays light:
 pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
 
 - `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: archives of arrays, read with care; `atomic`:
@@ -17,7 +18,12 @@ pgmpy is loaded by the packages that return its objects. In the order of import,
 """
 
 import logging
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pgmx.plotting.reports.page import save_report as report
 
 try:
     __version__ = version("pgmx")
@@ -26,4 +32,11 @@ except PackageNotFoundError:  # used from a source tree that was never installed
 
 logging.getLogger("pgmx").addHandler(logging.NullHandler())
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "report"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the report when it is asked for: importing the package stays light."""
+    if name == "report":
+        return import_module("pgmx.plotting").save_report
+    raise AttributeError(f"module 'pgmx' has no attribute {name!r}")

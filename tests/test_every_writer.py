@@ -27,7 +27,7 @@ from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
 from pgmx.models import LinearDynamicalSystem, save_gaussian_network, save_markov_network, save_model
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 from pgmx.parallel.spread import make_sendable
-from pgmx.plotting import save_picture
+from pgmx.plotting import save_picture, save_report
 from tests.fuzz.model_files import lagged, system
 from tests.helpers.processes import is_killed, run_in_child
 
@@ -81,9 +81,11 @@ WRITERS = {
     "pieces.pgmx": write_in_pieces,
     "p.svg": lambda path: save_picture(fitted().graph_, path),
     "p.png": lambda path: save_picture(fitted().graph_, path),
+    "r.html": lambda path: save_report(fitted(), path),
     "out.bif": lambda path: learn("--out", path),
     "out.json": lambda path: learn("--out", path),
     "plot.svg": lambda path: learn("--plot", path),
+    "report.html": lambda path: learn("--report", path),
     "history.png": lambda path: learn("--plot-history", path),
     "forecast.csv": lambda path: run_command("forecast", "pair.npz", "pair.csv", "--steps", 9, "--out", path),
     "strengths.csv": lambda path: run_command("bootstrap", "states.pgmx", "--resamples", 2, "--out", path),

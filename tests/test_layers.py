@@ -25,6 +25,8 @@ HOMES = {
     "matplotlib": set(),
 }
 LEAVES = {"datasets", "metrics", "plotting", "cli"}
+# The one arrow against the order: users look for a report on the learner that it is about.
+AGAINST_THE_ORDER = {("pgmx.estimators.base", "pgmx.plotting.reports.page.save_report")}
 # Importing pgmpy.estimators warns every user of a move that only pgmx can make, so one module does it, with a filter.
 KEEPERS = {"pgmpy.estimators": "pgmx.estimators.base"}
 
@@ -101,12 +103,14 @@ def find_faults(source, module):
     for target, line, lazy, typing in list_imports(source, module):
         where = f"{module}, line {line}"
         inside = resolve(target)
+        if lazy and (module, target) in AGAINST_THE_ORDER:
+            continue
         if inside is not None and inside not in {module, "pgmx.__init__"}:
             folder, ours, theirs = part_ways(module, inside)
             ranks = rank_entries(folder)
             if ours not in ranks or theirs not in ranks or ranks[theirs] >= ranks[ours]:
                 faults.append(f"{where}: in {folder}, {ours} imports {theirs} ({target}), an arrow the wrong way")
-            elif module == "pgmx.__init__":
+            elif module == "pgmx.__init__" and not typing:
                 faults.append(f"{where}: the package itself imports {target}; importing pgmx must stay light")
         elif target.startswith("pgmx.") and inside == "pgmx.__init__" and target.split(".")[1:] != ["__version__"]:
             faults.append(f"{where}: there is no {target}")
@@ -169,6 +173,8 @@ def test_table_names_no_folder_that_is_gone():
         ("pgmx.search.__init__", "from ..estimators.bayesian.hill_climb import HillClimbSearch"),
         ("pgmx.solvers.markov.proximal", "from pgmx.search.edges import grafting"),
         ("pgmx.estimators.bayesian.hill_climb", "import pgmx.plotting"),
+        ("pgmx.estimators.base", "from pgmx.plotting.reports.page import save_report"),
+        ("pgmx.estimators.base", "def f():\n    from pgmx.plotting import save_picture"),
         ("pgmx.models.strengths", "def f():\n    import pgmx.cli"),
         ("pgmx.metrics.curve", "from pgmx.datasets import sample"),
         ("pgmx.scores.discrete.bic", "from pgmx.nowhere import x"),

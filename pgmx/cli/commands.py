@@ -73,6 +73,7 @@ def main(context):
     "Write a picture of score or objective against seconds, of a Gaussian graph of the path that --select chose "
     "from: .svg or .png.",
 )
+@shared.report_option
 @shared.quiet_option
 def learn(source, **options):
     """Learn a network from a table, or a graph from a time series.
@@ -97,6 +98,7 @@ def learn(source, **options):
     Examples:
       pgmx learn alarm --rows 2000 --random-state 7
       pgmx learn link --max-time 10 --plot link.svg --quiet
+      pgmx learn survey.csv --report survey.html
       pgmx learn survey.csv --score bdeu --max-indegree 3 --out survey.bif --plot survey.png
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
       pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex

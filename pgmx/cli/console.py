@@ -14,6 +14,9 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 #: Where a command notes that what it reports was interrupted.
 _NOTE = "pgmx.interrupted"
 
+#: Where it keeps the warnings that were shown.
+_WARNINGS = "pgmx.warnings"
+
 
 class BadInput(click.ClickException):
     """Bad usage or bad data."""
@@ -33,7 +36,7 @@ def user_errors(missing=()):
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
         warnings.filterwarnings("default", "checkpoint=|loopy belief propagation", RuntimeWarning)  # of pgmx itself
-        warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {_one_line(message)}", err=True)
+        warnings.showwarning = lambda message, *_, **__: _show_warning(_one_line(message))
         context = click.get_current_context()
         try:
             with _ending_on_request():
@@ -47,6 +50,16 @@ def user_errors(missing=()):
             raise
         except (ValueError, TypeError, OSError) as error:
             raise BadInput(_one_line(_spell_option(error, missing)) or type(error).__name__) from error
+
+
+def _show_warning(text):
+    click.echo(f"Warning: {text}", err=True)
+    click.get_current_context().meta.setdefault(_WARNINGS, []).append(text)
+
+
+def list_warnings():
+    """Return the warnings that the command has shown."""
+    return list(click.get_current_context().meta.get(_WARNINGS, ()))
 
 
 @contextmanager

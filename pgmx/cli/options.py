@@ -323,4 +323,8 @@ missing_option = click.option(
     help="Refuse tables with missing cells, or drop their rows.",
 )
 plot_option = file_option("--plot", "Write a picture of the graph: .svg or .png.")
+report_option = file_option(
+    "--report",
+    "Write a page for a browser, which needs no network: the graph to move and search, tables, the run: .html.",
+)
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not list the edges.")

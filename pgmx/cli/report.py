@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from pgmx.cli.console import note_interrupt
+from pgmx.cli.console import list_warnings, note_interrupt
 
 #: Width of the labels in reports about networks without directions.
 LABEL_WIDTH = 9
@@ -18,11 +18,12 @@ LONG = 60.0
 
 
 class Targets(NamedTuple):
-    """Files to write: the network, the picture of the graph, the picture of the curves; None where not wanted."""
+    """Files to write: network, picture of the graph, picture of the curves, report; None where not wanted."""
 
     out: Path | None
     plot: Path | None
     history: Path | None
+    report: Path | None
 
 
 def line(name: str, text: str, width: int = 8) -> None:
@@ -194,3 +195,12 @@ def write_results(
         click.echo(f"wrote {save_picture(graph, targets.plot, **drawing)}{note}")
     if targets.history is not None:
         save_curves(targets.history)
+
+
+def write_report(targets: Targets, learner, title: str, data) -> None:
+    """Write the page for a browser, where it is wanted; `data` are the rows learned from."""
+    if targets.report is not None:
+        from pgmx.plotting import save_report
+
+        path = save_report(learner, targets.report, data=data, title=title, notes=list_warnings())
+        click.echo(f"wrote {path} (open it in a browser)")

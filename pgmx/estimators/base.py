@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -166,6 +166,40 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return columns | set(given.get("exogenous_columns") or ())
 
     # ---- results ----
+
+    def report(
+        self,
+        path: str | Path = "report.html",
+        *,
+        data: Any = None,
+        bootstrap: Any = None,
+        title: str | None = None,
+        notes: Iterable[str] = (),
+    ) -> Path:
+        """Write what was learned as one HTML file for a browser, with the graph to move, search and click.
+
+        Parameters
+        ----------
+        path : str or path-like, default="report.html"
+            Where to write; the suffix is ``.html`` or ``.htm``.
+        data : DataFrame, array, DiscreteTable or path, optional
+            The rows learned from, for their number, states and missing cells. Default: the `data` of the constructor.
+        bootstrap : BootstrapStructure, DataFrame or mapping, optional
+            How sure the edges are; a slider then hides edges below a share. Default: of a bootstrap its own.
+        title : str, optional
+            The heading. Default: the name of the class.
+        notes : iterable of str, default=()
+            Sentences to add to the warnings and limits.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written; see :func:`pgmx.plotting.save_report`.
+        """
+        from pgmx.plotting.reports.page import save_report  # the one import from there: users look for it here
+
+        self._require_fit()
+        return save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
 
     def _make_once(self, name: str, make: Callable[[], T]) -> T:
         """Return the result of this name, made by the first call after `fit`."""

@@ -1,22 +1,23 @@
-"""Pictures of learned graphs and of learning, with matplotlib alone.
+"""Pictures of learned graphs and of learning, with matplotlib alone, and reports for the browser.
 
-- `crossings`: crossing reduction between the layers of a layered drawing
+- `layouts`: where the nodes of a graph go: in layers, by springs, on a circle
 - `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
 - `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, with their legends
 - `history`: curves of learning: quality against time, edges or tests, one line for each learner
-- `layout`: layered layout of a graph with integer vertices
 - `paths`: paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen
 - `curves`: curves of quality against the number of rows learned from
 - `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind
 - `streams`: errors of learners of streams beside those of baselines, intervals, and changes
 - `time_series`: graphs over (variable, lag), forecasts, and edges that change
 - `draw`: pictures of graphs: layout, comparison with a reference and strengths put together
+- `reports`: one HTML file of what was learned, with an interactive graph
 """
 
 from pgmx.plotting.curves import plot_learning_curve
 from pgmx.plotting.draw import plot_graph, save_picture
 from pgmx.plotting.history import plot_history
 from pgmx.plotting.paths import plot_path
+from pgmx.plotting.reports.page import save_report
 from pgmx.plotting.streams import plot_intervals, plot_prequential
 from pgmx.plotting.strengths import plot_strengths
 from pgmx.plotting.time_series.adjacency import plot_adjacency
@@ -37,4 +38,5 @@ __all__ = [
     "plot_strengths",
     "plot_summary_graph",
     "save_picture",
+    "save_report",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from pgmx.atomic import replace_file
 from pgmx.checks import check_same_names, is_number, join_names
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
-from pgmx.plotting.layout import compute_layout
+from pgmx.plotting.layouts.layered import compute_layout
 from pgmx.plotting.shapes import MARGIN, draw_edges, draw_kinds, draw_nodes, prepare_axes, route_curves
 from pgmx.plotting.strengths import read_strengths
 
@@ -97,7 +97,7 @@ def plot_graph(
     edges = _compare_edges(marks, None if reference is None else read_marks(reference, marks.names))
     labels = [_label(name) for name in marks.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
-    widths = [_text_width(label, font) + font for label in labels]
+    widths = [measure_text(label, font) + font for label in labels]
     centres, bends = compute_layout(widths, [e[:2] for e in edges if e[2]], [e[:2] for e in edges if not e[2]])
     scales = _scales(graph, strengths)
     find = (lambda u, v: nan) if scales is None else scales.find
@@ -236,7 +236,8 @@ def _label(name):
     return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
 
 
-def _text_width(text, font):
+def measure_text(text: str, font: float) -> float:
+    """Return the width of a text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmx.plotting.layout import HEIGHT
+from pgmx.plotting.layouts.packing import HEIGHT
 
 MARGIN = 14.0  # points; a unit of the layout is a point
 _UNREADABLE = 1.5  # points; smaller labels are left out

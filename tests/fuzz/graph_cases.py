@@ -301,6 +301,25 @@ enter_calls(
 )
 
 
+def draw_report(rng: np.random.Generator) -> Arguments:
+    """Return a graph and where its report goes."""
+    return {**draw_picture(rng), "path": InFolder("r.html"), "title": "<b>", "notes": ["</script>"], "dpi": None}
+
+
+enter_calls(
+    "plotting.save_report",
+    lambda graph, dpi=None, **options: plotting.save_report(graph, **options),
+    draw_report,
+    lambda result, arguments: np.testing.assert_("</script>x" not in result.read_text(encoding="utf-8")),
+    {
+        "path": Wrong((InFolder("p.pdf"), InFolder("none/p.html"), InFolder("p")), ("p.pdf", "none", "'p'")),
+        "graph": Wrong((3, None, nx.DiGraph()), ("graph",)),
+        "bootstrap": Wrong((3, {("a",): 1.0}, {("no one", "b"): 0.5}), ("strengths", "no one")),
+    },
+    0.3,
+)
+
+
 @entry("plotting.plots", 1.0)
 def draw_plot_case(rng: np.random.Generator) -> Case:
     """Return a plot of what it is not meant for, or of a history."""

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from pgmx.datasets import load_network
-from pgmx.plotting.crossings import count_crossings, order_layers
-from pgmx.plotting.layout import (
+from pgmx.plotting.layouts.crossings import count_crossings, order_layers
+from pgmx.plotting.layouts.layered import (
     HEIGHT,
     NODE_GAP,
     _least_squares,
@@ -128,7 +128,7 @@ def test_places_of_a_layer_meet_the_optimality_conditions(items):
 
 
 def test_a_large_graph_is_laid_out_without_bends_when_they_would_be_too_many(monkeypatch):
-    monkeypatch.setattr("pgmx.plotting.layout.MAX_BENDS", 3)
+    monkeypatch.setattr("pgmx.plotting.layouts.layered.MAX_BENDS", 3)
     chain = list(pairwise(range(8)))
     _, bends = compute_layout([20.0] * 8, [*chain, (0, 7)])
     assert bends == {}

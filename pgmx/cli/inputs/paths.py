@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pgmx.plotting.draw import check_picture_path
+from pgmx.plotting.reports.page import check_report_path
 
 NETWORK_SUFFIXES = (".bif", ".xmlbif")
 GRAPH_SUFFIXES = (".graphml", ".json")
@@ -46,9 +47,10 @@ def check_targets(
     plot: Path | None,
     suffixes: Sequence[str] = NETWORK_SUFFIXES + GRAPH_SUFFIXES,
     history: Path | None = None,
+    report: Path | None = None,
 ) -> None:
     """Refuse files that could not be written and files named twice; `suffixes` are those that `out` may have."""
-    targets = {"--out": out, "--plot": plot, "--plot-history": history}
+    targets = {"--out": out, "--plot": plot, "--plot-history": history, "--report": report}
     options: dict[Path, str] = {}
     for option, path in targets.items():
         if path is None:
@@ -57,7 +59,7 @@ def check_targets(
             raise ValueError(f"--out {path}: the suffix must be one of {', '.join(suffixes)}")
         if option != "--out":
             try:
-                check_picture_path(path)
+                (check_report_path if option == "--report" else check_picture_path)(path)
             except ValueError as error:
                 raise ValueError(f"{option} {path}: {error}") from None
         check_writable(path, option)

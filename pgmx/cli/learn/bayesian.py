@@ -23,6 +23,7 @@ def learn_bayesian(
     _report(where, data, learner, seconds, options, quiet)
     _report_query(data, learner)
     _write(data, learner, targets)
+    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
 
 
 def _check_format(data: Data, out: Path | None) -> None:

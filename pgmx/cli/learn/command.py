@@ -19,20 +19,20 @@ from pgmx.cli.report import Targets
 
 def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **options) -> None:
     """Do what the command line asks; the options are those of `pgmx.cli.commands.learn`."""
-    targets = Targets(out, plot, options["plot_history"])
+    targets = Targets(out, plot, options["plot_history"], options["report"])
     if options["method"] in (*GAUSSIAN_METHODS, *SERIES_METHODS):
         _run_numeric(source, options, targets, quiet)
         return
     markov = options["method"] in MARKOV_METHODS
     suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
-    check_targets(out, plot, suffixes, targets.history)
+    check_targets(out, plot, suffixes, targets.history, targets.report)
     check_method(options)
     if options["checkpoint"] is not None:
         check_writable(options["checkpoint"], "--checkpoint")
     where = open_source(source, options)
     if where.path is None and out is None and plot is None:
         targets = targets._replace(out=Path(f"{where.name}{first}"), plot=Path(f"{where.name}.svg"))
-        check_targets(targets.out, targets.plot, suffixes, targets.history)
+        check_targets(targets.out, targets.plot, suffixes, targets.history, targets.report)
     data, knowledge = load(where, options)
     if markov:
         from pgmx.cli.learn.markov import learn_markov
@@ -54,7 +54,7 @@ def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> N
                 f"--out {targets.out}: .npz holds linear dynamical systems, which --method {method} does not learn: "
                 f"write the graph, {' or '.join(GRAPH_SUFFIXES)}, or choose one of {', '.join(LDS_METHODS)}"
             )
-    check_targets(targets.out, targets.plot, suffixes, targets.history)
+    check_targets(targets.out, targets.plot, suffixes, targets.history, targets.report)
     check_method(options)
     where = open_source(source, options)
     if where.path is None:

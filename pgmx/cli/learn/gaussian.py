@@ -48,6 +48,8 @@ def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet:
     signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
     note = f" (edges wide where they are strong{signs})"
     report.write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
+    title = f"{where.name}, learned by {options['method']}"
+    report.write_report(targets, learner, title, open_input(where.path, options))
 
 
 def read_numbers(source: Any, missing: str):

@@ -55,6 +55,7 @@ def learn_markov(
         reference=truth,
         strengths="weight",
     )
+    report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
 
 
 def moral_graph(truth):

@@ -55,6 +55,8 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
     if rows:
         report.strength_lines(rows, (column,), MOST_EDGES)
     _write(learner, targets)
+    title = f"{where.name}, learned by {method}"
+    report.write_report(targets, learner, title, open_input(where.path, options))
 
 
 def _read_knowledge(path: Path | None, options: dict) -> dict:
@@ -145,7 +147,7 @@ def _list_edges(graph: Any, attribute: str) -> list[tuple[str, float]]:
 
 
 def _write(learner: Any, targets: report.Targets) -> None:
-    if targets.out is not None or targets.plot is not None:
+    if any(target is not None for target in targets):
         click.echo()
     if targets.out is not None:
         from pgmx.models import save_model

@@ -17,17 +17,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from pgmx.plotting.crossings import order_layers
+from pgmx.plotting.layouts.crossings import order_layers
+from pgmx.plotting.layouts.packing import HEIGHT, LAYER_GAP, NODE_GAP, Edge, find_components, place_blocks, split_edges
 
-HEIGHT = 18.0  # of a node, in the unit of the widths
-LAYER_GAP = 38.0  # between the boxes of two layers, at least
 WIDEST_GAP, FLATTEST = 140.0, 2.2  # a component flatter than this ratio gets wider gaps, up to a limit
-NODE_GAP = 16.0  # between the boxes of one layer
 BEND_WIDTH = 4.0
 MAX_BENDS = 6000  # beyond it long edges are drawn straight
 _STRAIGHTNESS = (1.0, 2.0, 8.0)  # weight of an edge with 0, 1, 2 ends that are bends
 
-Edge = tuple[int, int]
 Bends = dict[Edge, np.ndarray]
 
 
@@ -44,38 +41,14 @@ def compute_layout(
     n = len(widths)
     centres = np.zeros((n, 2))
     bends: Bends = {}
-    blocks = []
     components = find_components(n, [*directed, *undirected])
-    component_of = {v: at for at, members in enumerate(components) for v in members}
-    arrows_of: list[list[Edge]] = [[] for _ in components]
-    pairs_of: list[list[Edge]] = [[] for _ in components]
-    for edge in directed:
-        arrows_of[component_of[edge[0]]].append(edge)
-    for edge in undirected:
-        pairs_of[component_of[edge[0]]].append(edge)
-    for members, arrows, pairs in zip(components, arrows_of, pairs_of, strict=True):
-        if len(members) > 1:
-            blocks.append(_Block(members, arrows, pairs, widths))
-    row_width = max([(1.6 * sum(b.width * b.height for b in blocks)) ** 0.5, 400.0, *(b.width for b in blocks)])
+    shares = zip(components, split_edges(components, directed), split_edges(components, undirected), strict=True)
+    blocks = [_Block(members, arrows, pairs, widths) for members, arrows, pairs in shares if len(members) > 1]
     isolated = [members[0] for members in components if len(members) == 1]
-    floor = _place_isolated(isolated, widths, row_width, centres)
-    _place_blocks(blocks, row_width, floor + LAYER_GAP if isolated else 0.0)
+    place_blocks(blocks, isolated, widths, centres)
     for block in blocks:
         block.write(centres, bends)
     return centres, bends
-
-
-def find_components(n: int, edges: Sequence[Edge]) -> list[list[int]]:
-    """Return the vertices of each connected component, sorted, the components by their smallest vertex."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    graph = coo_array((np.ones(len(edges)), (ends[0], ends[1])), shape=(n, n))
-    members: dict[int, list[int]] = {}
-    for v, label in enumerate(connected_components(graph, directed=False)[1].tolist()):
-        members.setdefault(label, []).append(v)
-    return list(members.values())
 
 
 class _Block:
@@ -220,36 +193,3 @@ def _least_squares(target: np.ndarray, weight: np.ndarray, size: Sequence[float]
             (a, wa, ka), (b, wb, kb) = pools[-2:]
             pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, ka + kb)]
     return np.repeat([p[0] for p in pools], [p[2] for p in pools]) + offset
-
-
-def _place_isolated(isolated: Iterable[int], widths: Sequence[float], row_width: float, centres: np.ndarray) -> float:
-    """Write isolated vertices in rows, the last one at the bottom of the picture; return the height they take."""
-    rows: list[list[int]] = []
-    x = 0.0
-    for v in isolated:
-        if not rows or x + widths[v] > row_width:
-            rows.append([])
-            x = 0.0
-        centres[v, 0] = x + widths[v] / 2
-        rows[-1].append(v)
-        x += widths[v] + NODE_GAP
-    for at, row in enumerate(reversed(rows)):
-        centres[row, 1] = HEIGHT / 2 + at * (HEIGHT + NODE_GAP)
-    return len(rows) * (HEIGHT + NODE_GAP) - NODE_GAP
-
-
-def _place_blocks(blocks: Iterable[_Block], row_width: float, floor: float) -> None:
-    """Give each block its upper left corner, the tallest first, on shelves filled from the left."""
-    shelves: list[list[tuple[_Block, float]]] = []
-    x = 0.0
-    for block in sorted(blocks, key=lambda b: -b.height):
-        if not shelves or x + block.width > row_width:
-            shelves.append([])
-            x = 0.0
-        shelves[-1].append((block, x))
-        x += block.width + 3 * NODE_GAP
-    for shelf in reversed(shelves):
-        floor += shelf[0][0].height
-        for block, x in shelf:
-            block.corner = (x, floor)
-        floor += LAYER_GAP

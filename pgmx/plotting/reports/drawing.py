@@ -1,0 +1,89 @@
+"""Which part of a graph is drawn, and where its nodes and edges go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pgmx.plotting.draw import measure_text
+from pgmx.plotting.layouts.layered import compute_layout
+from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout, count_readable
+from pgmx.plotting.reports.facts import Edge, Facts
+from pgmx.plotting.reports.plain import to_text
+
+#: Nodes and edges that a browser moves without delay.
+MOST_NODES, MOST_EDGES = 1500, 4000
+
+_LONGEST_LABEL = 24
+_FONT, _PADDING = 11.0, 16.0  # in the unit of the layout
+_MOST_IN_LAYERS, _FLATTEST = 400, 4.0  # of a layered drawing; a larger or flatter one is made by springs
+_MOST_ON_CIRCLE = 24
+
+
+def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
+    """Return nodes [v, x, y], numbers of edges and their bends, and sentences about what is left out."""
+    nodes, edges, notes = _choose_part(facts)
+    place = {v: k for k, v in enumerate(nodes)}
+    widths = [measure_label(facts.names[v]) for v in nodes]
+    chosen = [facts.edges[k] for k in edges]
+    centres, bends = _lay_out(chosen, place, widths, of_series=any(edge.lags for edge in facts.edges))
+    routes = {}
+    for k, edge in zip(edges, chosen, strict=True):
+        route = bends.get((place[edge.u], place[edge.v]))
+        if route is not None:
+            routes[k] = [[round(float(x), 1), round(-float(y), 1)] for x, y in route]
+    spots = [[v, round(float(x), 1), round(-float(y), 1)] for v, (x, y) in zip(nodes, centres.tolist(), strict=True)]
+    return {"nodes": spots, "edges": edges, "bends": routes}, notes
+
+
+def measure_label(name: Any) -> float:
+    """Return the width of a node's box."""
+    text = to_text(name)
+    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+
+
+def _lay_out(
+    edges: list[Edge], place: dict[int, int], widths: list[float], *, of_series: bool
+) -> tuple[np.ndarray, dict]:
+    """Return centres and bends: layers for graphs with arrows, a circle for few series, else springs."""
+    joined = [edge for edge in edges if edge.u != edge.v]
+    joined = [edge for edge in joined if edge.is_chosen] or joined
+    pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
+    if of_series and len(widths) <= _MOST_ON_CIRCLE:
+        return compute_circular_layout(widths), {}
+    if not of_series and len(widths) <= _MOST_IN_LAYERS and any(edge.is_arrow for edge in pairs):
+        arrows = [(place[edge.u], place[edge.v]) for edge in pairs if edge.is_arrow]
+        lines = [(place[edge.u], place[edge.v]) for edge in pairs if not edge.is_arrow]
+        centres, bends = compute_layout(widths, arrows, lines)
+        width, height = np.ptp(centres, axis=0)
+        if len(widths) < 60 or width <= _FLATTEST * height:
+            return centres, bends
+    strongest = sorted(pairs, key=lambda edge: -_size(edge))[: count_readable(len(widths))]
+    return compute_spring_layout(widths, sorted((place[edge.u], place[edge.v]) for edge in strongest)), {}
+
+
+def _choose_part(facts: Facts) -> tuple[list[int], list[int], list[str]]:
+    """Return the variables and the numbers of the edges that are drawn: the strongest, where there are too many."""
+    ranks = sorted(range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_size(facts.edges[k]), k))
+    n, notes = len(facts.names), []
+    members = set(range(n))
+    if n > MOST_NODES:
+        members = set()
+        for k in ranks:
+            ends = {facts.edges[k].u, facts.edges[k].v}
+            if len(members | ends) <= MOST_NODES:
+                members |= ends
+        notes.append(
+            f"Of {n:,} variables {len(members):,} are drawn, those of the strongest edges; a search draws the "
+            "neighbourhood of any other. The table of edges is of all of them."
+        )
+    within = [k for k in ranks if {facts.edges[k].u, facts.edges[k].v} <= members]
+    if len(within) > MOST_EDGES:
+        notes.append(f"Of {len(within):,} edges the strongest {MOST_EDGES:,} are drawn; the table has all of them.")
+    return sorted(members), sorted(within[:MOST_EDGES]), notes
+
+
+def _size(edge: Edge) -> float:
+    sizes = [abs(float(value)) for value in (edge.confidence, edge.weight) if value is not None]
+    return sizes[0] if sizes else 0.0

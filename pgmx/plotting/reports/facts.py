@@ -1,0 +1,289 @@
+"""All that a learner, a model or a graph tells, read once for the page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
+from typing import Any, NamedTuple
+
+from pgmx.plotting.draw import read_marks
+from pgmx.plotting.reports.course import read_course
+from pgmx.plotting.reports.details import Budget, describe_edges, describe_variables
+from pgmx.plotting.reports.plain import Table, to_cell, to_text
+from pgmx.plotting.reports.rows import describe_rows
+from pgmx.plotting.strengths import read_strengths
+
+_PACKAGES = ("pgmx", "pgmpy", "numpy", "scipy", "scikit-learn", "networkx")
+_FIGURES = (
+    ("score_", "score, nats"),
+    ("objective_", "objective"),
+    ("lam_", "penalty λ"),
+    ("dual_gap_", "duality gap"),
+    ("n_resamples_", "resamples"),
+    ("threshold_", "threshold of strength"),
+    ("n_iter_", "iterations"),
+)
+
+
+class Edge(NamedTuple):
+    """An edge by positions of its ends; `is_arrow`: from u to v; numbers are None where there are none."""
+
+    u: int
+    v: int
+    is_arrow: bool
+    weight: float | None = None
+    confidence: float | None = None
+    direction: float | None = None
+    lags: str = ""
+    is_chosen: bool = True  # False: weaker than the threshold of a bootstrap
+
+
+@dataclass
+class Facts:
+    """What the page shows but for the drawing."""
+
+    title: str
+    names: list
+    edges: list[Edge]
+    kinds: list[str]
+    weight_label: str = ""
+    threshold: float | None = None
+    figures: list[list] = field(default_factory=list)
+    options: list[list] = field(default_factory=list)
+    versions: list[list] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    course: dict[str, Any] | None = None
+    variables: Table | None = None
+    of_variable: dict[int, list[Table]] = field(default_factory=dict)
+    of_edge: dict[int, list[Table]] = field(default_factory=dict)
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether some edge is an arrow."""
+        return any(edge.is_arrow for edge in self.edges)
+
+
+def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, notes: Iterable[str]) -> Facts:
+    """Read a fitted learner, a model or a graph."""
+    is_learner = hasattr(source, "get_params") and hasattr(source, "fit")
+    graph, model, troubles = _find_graph(source, is_learner)
+    names, edges, weight_label = _read_edges(graph, model)
+    has_shares = hasattr(getattr(source, "strengths_", None), "columns")
+    sure = source if bootstrap is None and has_shares else bootstrap
+    threshold = None
+    if sure is not None:
+        edges, threshold = _add_confidence(names, edges, sure, is_source=sure is source)
+    continuous = set(getattr(model, "continuous", ()))
+    kinds = ["continuous" if name in continuous else "discrete" for name in names]
+    name = type(source).__name__
+    facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
+    facts.weight_label, facts.threshold = weight_label, threshold
+    rows = data if data is not None or not is_learner else getattr(source, "data", None)
+    facts.variables, n_rows = describe_rows(rows, names, model)
+    budget = Budget()
+    facts.of_variable = describe_variables(model, graph, names, budget)
+    facts.of_edge = describe_edges(model, names, [(edge.u, edge.v) for edge in edges], budget)
+    facts.figures = _list_figures(source, facts, n_rows)
+    facts.options = _list_options(source) if is_learner else []
+    facts.versions = _list_versions()
+    facts.course = read_course(source) or read_course(getattr(source, "estimator_", None))
+    facts.notes = [*map(to_text, notes), *troubles, *_list_limits(source, facts, model, budget)]
+    return facts
+
+
+def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
+    """Return the graph, the model (None without one) and what kept the model from being made."""
+    if is_learner:
+        graph = source.graph_
+        try:
+            return graph, getattr(source, "model_", None), []
+        except (FileNotFoundError, MemoryError, ValueError) as error:
+            return graph, None, [f"Parameters are left out: {to_text(str(error))}"]
+    if hasattr(source, "coef") and hasattr(source, "to_networkx"):
+        return source.to_networkx(), source, []
+    return source, source, []
+
+
+def _read_edges(graph: Any, model: Any) -> tuple[list, list[Edge], str]:
+    if hasattr(graph, "summary_graph"):
+        return _read_lagged_edges(graph)
+    marks = read_marks(graph)
+    label = "partial correlation" if hasattr(model, "partial_correlations") else "strength"
+    weights = {(u, v): value for u, v, value in graph.edges(data="weight") if _is_number(value)}
+    if not weights and hasattr(model, "get_cpds") and not hasattr(model, "continuous"):
+        weights, label = _read_slopes(model), "coefficient"
+    number = {name: v for v, name in enumerate(marks.names)}
+    of = {(number[u], number[v]): to_cell(value) for (u, v), value in weights.items()}
+    edges = [
+        Edge(u, v, is_arrow, _as_number(of.get((u, v), of.get((v, u)))))
+        for is_arrow, pairs in ((True, marks.directed), (False, marks.undirected))
+        for u, v in pairs
+    ]
+    return marks.names, edges, label if of else ""
+
+
+def _read_slopes(model: Any) -> dict[tuple, float]:
+    """Return the coefficients of a linear Gaussian network by arc."""
+    slopes = {}
+    for cpd in model.get_cpds() or []:
+        if hasattr(cpd, "beta"):
+            parents = zip(cpd.evidence, list(cpd.beta)[1:], strict=True)
+            slopes.update({(parent, cpd.variable): float(slope) for parent, slope in parents})
+    return slopes
+
+
+def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
+    """Return an edge per ordered pair of variables, with all its lags; pairs without a direction once."""
+    names = list(graph.names)
+    number = {name: v for v, name in enumerate(names)}
+    groups: dict[tuple[int, int, bool], list[tuple[int, dict]]] = {}
+    for (source, lag), (target, _), marks in graph.edges(data=True):
+        u, v, is_arrow = number[source], number[target], not marks.get("undirected", False)
+        ends = (u, v) if is_arrow else (min(u, v), max(u, v))
+        groups.setdefault((*ends, is_arrow), []).append((lag, marks))
+    every = [marks for group in groups.values() for _, marks in group]
+    label = next((key for key in ("weight", "strength") if any(_is_number(marks.get(key)) for marks in every)), "")
+    edges = []
+    for (u, v, is_arrow), group in sorted(groups.items()):
+        numbers = [float(marks[label]) for _, marks in group if label and _is_number(marks.get(label))]
+        sure = [float(marks["confidence"]) for _, marks in group if _is_number(marks.get("confidence"))]
+        lags = ", ".join(str(lag) for lag in sorted({lag for lag, _ in group}))
+        strongest = to_cell(max(numbers, key=abs)) if numbers else None
+        edges.append(Edge(u, v, is_arrow, strongest, to_cell(max(sure)) if sure else None, None, lags))
+    return names, edges, "coefficient" if label == "weight" else label
+
+
+def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: bool) -> tuple[list[Edge], float | None]:
+    """Return the edges with their shares of the resamples; of a bootstrap itself also the pairs below its threshold."""
+    table = getattr(sure, "strengths_", sure)
+    if isinstance(table, Mapping) or not hasattr(table, "columns"):
+        shares, directions = read_strengths(table).of, {}
+    else:
+        shares = read_strengths(table).of if len(table) else {}
+        known = table["direction"] if "direction" in table.columns else [None] * len(table)
+        directions = dict(zip(shares, known, strict=True)) if len(shares) == len(table) else {}
+    number = {name: v for v, name in enumerate(names)}
+    unknown = [name for pair in shares for name in pair if name not in number]
+    if unknown:
+        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is none of the graph's")
+    of: dict[tuple[int, int], tuple[float, float | None]] = {}
+    for (u, v), share in shares.items():
+        direction = directions.get((u, v))
+        of[number[u], number[v]] = share, None if direction is None else float(direction)
+        of.setdefault((number[v], number[u]), (share, None if direction is None else 1.0 - float(direction)))
+    joined = [
+        edge._replace(confidence=to_cell(share), direction=to_cell(direction) if edge.is_arrow else None)
+        for edge in edges
+        for share, direction in [of.get((edge.u, edge.v), (0.0, None))]
+    ]
+    if is_source:
+        present = {frozenset((edge.u, edge.v)) for edge in edges}
+        arrows = any(edge.is_arrow for edge in edges) or any(d not in (None, 0.5) for d in directions.values())
+        for u, v in shares:
+            if frozenset((number[u], number[v])) not in present:
+                share, direction = of[number[u], number[v]]
+                is_arrow = arrows and direction is not None and direction > 0.5
+                shown = to_cell(direction) if is_arrow else None
+                joined.append(Edge(number[u], number[v], is_arrow, None, to_cell(share), shown, is_chosen=False))
+    threshold = getattr(sure, "threshold_", None)
+    return joined, None if threshold is None else float(threshold)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _as_number(value: Any) -> float | None:
+    return value if _is_number(value) else None
+
+
+# ---- figures, options, versions, limits ----
+
+
+def _list_figures(source: Any, facts: Facts, n_rows: int | None) -> list[list]:
+    chosen = [edge for edge in facts.edges if edge.is_chosen]
+    n_arrows = sum(edge.is_arrow for edge in chosen)
+    figures: list[list] = [["variables", len(facts.names)]]
+    if n_rows is not None:
+        figures.append(["rows", n_rows])
+    figures.append(["edges", len(chosen)])
+    if 0 < n_arrows < len(chosen):
+        figures.append(["of these without direction", len(chosen) - n_arrows])
+    for attribute, label in _FIGURES:
+        value = getattr(source, attribute, None)
+        if (
+            _is_number(value)
+            and (cell := to_cell(value, 7 if attribute in ("score_", "objective_") else 4)) is not None
+        ):
+            figures.append([label, cell])
+    times = (getattr(source, "history_", None) or {}).get("seconds")
+    if times is not None and len(times):
+        figures.append(["seconds", to_cell(max(times), 3)])
+    stopped = getattr(source, "stopped_by_", "")
+    if stopped:
+        figures.append(["ended by", stopped])
+    return figures
+
+
+def _list_options(learner: Any) -> list[list]:
+    defaults = {name: parameter.default for name, parameter in signature(type(learner).__init__).parameters.items()}
+    options = []
+    for name, value in learner.get_params(deep=False).items():
+        if hasattr(value, "get_params"):
+            text = f"{type(value).__name__}(...)"
+            inner = [[f"{name}: {key}", told, differs] for key, told, differs in _list_options(value)]
+        else:
+            text, inner = to_text("None" if value is None else value), []
+        options += [[name, text, text != to_text(str(defaults.get(name)))], *inner]
+    return sorted(options, key=lambda option: not option[2])
+
+
+def _list_versions() -> list[list]:
+    rows = []
+    for package in _PACKAGES:
+        try:
+            rows.append([package, version(package)])
+        except PackageNotFoundError:
+            rows.append([package, "unknown"])
+    return [*rows, ["Python", platform.python_version()]]
+
+
+def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[str]:
+    """Return what the reader has to know of the results."""
+    notes = []
+    if getattr(source, "converged_", True) is False:
+        notes.append(
+            f"The run was ended by {getattr(source, 'stopped_by_', '') or 'a limit'} before it converged: more time "
+            "may change the graph."
+        )
+    if getattr(source, "proven_", False):
+        notes.append("No graph under the same limits has a better score: this is proven.")
+    chosen = [edge for edge in facts.edges if edge.is_chosen]
+    n_open = sum(not edge.is_arrow for edge in chosen)
+    if hasattr(model, "get_cpds") and n_open > 0:
+        notes.append(
+            f"{n_open} edges have no direction: graphs with either one have the same score. The parameters are those "
+            "of one graph of the class."
+        )
+    if facts.is_directed and hasattr(model, "get_cpds"):
+        notes.append(
+            "Arrows tell which distributions the data support. They are causes only if nothing that acts on two "
+            "variables was left out, and cycles and selection play no part."
+        )
+    if facts.weight_label == "partial correlation":
+        notes.append(
+            "Edges join variables that are correlated given all others; their weights are partial correlations."
+        )
+    if facts.of_edge:
+        notes.append("Strength is the Frobenius norm of an edge's log-potentials, means of rows and columns removed.")
+    if any(edge.confidence is not None for edge in facts.edges):
+        notes.append("Confidence is the share of resamples of the rows in which the edge was learned again.")
+    isolated = len(facts.names) - len({v for edge in chosen for v in (edge.u, edge.v)})
+    if isolated:
+        notes.append(f"{isolated} of {len(facts.names)} variables have no edge.")
+    if budget.n_left_out:
+        notes.append(f"{budget.n_left_out} tables of parameters are left out for their size: ask the model for them.")
+    return notes

@@ -1,0 +1,165 @@
+"""The file of a report: facts and drawing as data of one HTML page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgmx.atomic import replace_file
+from pgmx.plotting.reports.drawing import draw_page, measure_label
+from pgmx.plotting.reports.facts import Facts, read_facts
+from pgmx.plotting.reports.plain import to_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js", "templates/graph.js", "templates/page.js")
+_SUFFIXES = (".html", ".htm")
+_MOST_LISTED = 200_000
+
+
+def save_report(
+    source: Any,
+    path: str | PathLike[str],
+    *,
+    data: Any = None,
+    bootstrap: Mapping | DataFrame | Any = None,
+    title: str | None = None,
+    notes: Iterable[str] = (),
+) -> Path:
+    """Write a report of what was learned as one HTML file for a browser, which needs no network.
+
+    It shows the graph, which can be dragged, zoomed and searched, with the parameters and the neighbourhood of the node
+    that is clicked; the run's course; the variables; the edges as a table to sort and download; options, versions,
+    warnings and limits.
+
+    Parameters
+    ----------
+    source : learner, model or graph
+        A fitted learner, a Bayesian or Markov network, a linear dynamical system, or a pgmpy or networkx graph.
+    path : str or path-like
+        Where to write; the suffix is ``.html`` or ``.htm``.
+    data : DataFrame, array, DiscreteTable or path, optional
+        The rows learned from, for their number, states and missing cells. Default: the `data` of the learner's
+        constructor, else what the model knows of its variables.
+    bootstrap : BootstrapStructure, DataFrame or mapping, optional
+        How sure the edges are: a fitted bootstrap, its ``strengths_``, or shares ``{(u, v): share}``; a slider then
+        hides edges below a share. Default: of a bootstrap as `source` its own.
+    title : str, optional
+        The heading. Default: the name of the class.
+    notes : iterable of str, default=()
+        Sentences to add to the warnings and limits.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    AttributeError
+        If the learner is not fitted.
+    TypeError, ValueError
+        If `source` is no learner, model or graph, it has no nodes, the suffix is another one, or `bootstrap` has other
+        variables.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    The same arguments give the same bytes. The libraries that are embedded (Cytoscape.js and its layered layout) take
+    0.5 MB of each file. Above 1,500 variables or 4,000 edges the strongest ones are drawn, and a sentence says so; a
+    search draws the neighbourhood of any other variable. Tables of parameters have at most 48 rows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pgmx.datasets import load_network, sample
+    >>> from pgmx.estimators import HillClimbSearch
+    >>> from pgmx.plotting import save_report
+    >>> rows = sample(load_network("asia"), 500)
+    >>> learned = HillClimbSearch(scoring_method="bic").fit(rows)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_report(learned, pathlib.Path(folder) / "report.html", data=rows)
+    ...     path.read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+    """
+    path = check_report_path(path)
+    facts = read_facts(source, data=data, bootstrap=bootstrap, title=title, notes=notes)
+    if not facts.names:
+        raise ValueError("the graph has no nodes: there is nothing to report")
+    text = render_page(facts)
+    with replace_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return path
+
+
+def check_report_path(path: str | PathLike[str]) -> Path:
+    """Return `path` as a Path, or raise a ValueError that lists the allowed suffixes."""
+    path = Path(path)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"a report is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
+    return path
+
+
+def render_page(facts: Facts) -> str:
+    """Return the HTML; names reach it as escaped text and as JSON, never as code."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    drawing, limits = draw_page(facts)
+    notes = [*facts.notes, *limits]
+    payload = {
+        "names": [to_text(name) for name in facts.names],
+        "widths": [round(measure_label(name)) for name in facts.names],
+        "kinds": [kind[0] for kind in facts.kinds],
+        "edges": [_pack_edge(edge) for edge in facts.edges[:_MOST_LISTED]],
+        "weightLabel": facts.weight_label,
+        "threshold": facts.threshold,
+        "drawing": drawing,
+        "ofVariable": {v: [table._asdict() for table in tables] for v, tables in facts.of_variable.items()},
+        "ofEdge": {k: [table._asdict() for table in tables] for k, tables in facts.of_edge.items()},
+        "variables": facts.variables._asdict() if facts.variables is not None else None,
+        "course": facts.course,
+    }
+    return environment.get_template("report.html.jinja").render(
+        facts=facts,
+        notes=notes,
+        payload=Markup(_encode(payload)),
+        style=Markup(_read("templates/report.css")),
+        scripts=[Markup(_read(name)) for name in _SCRIPTS],
+    )
+
+
+def _pack_edge(edge: Any) -> list:
+    return [
+        edge.u,
+        edge.v,
+        int(edge.is_arrow),
+        edge.weight,
+        edge.confidence,
+        edge.direction,
+        edge.lags,
+        int(edge.is_chosen),
+    ]
+
+
+def _encode(payload: Any) -> str:
+    """Return JSON that may stand in a script element: no character of it ends the element."""
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")

@@ -1,0 +1,308 @@
+"use strict";
+// The graph and the panel beside it. Names are set as text, never as markup.
+const report = JSON.parse(document.getElementById("payload").textContent);
+const find = (id) => document.getElementById(id);
+const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN] = [0, 1, 2, 3, 4, 5, 6, 7];
+const MOST_NEIGHBOURS = 150;
+
+function make(tag, text, name) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (name) element.className = name;
+  return element;
+}
+
+const edgesOf = report.names.map(() => []);
+report.edges.forEach((edge, k) => {
+  edgesOf[edge[U]].push(k);
+  if (edge[V] !== edge[U]) edgesOf[edge[V]].push(k);
+});
+const hasConfidence = report.edges.some((edge) => edge[CONFIDENCE] !== null);
+const lagsDiffer = new Set(report.edges.map((edge) => edge[LAGS])).size > 1;
+const hasWeight = report.edges.some((edge) => edge[WEIGHT] !== null);
+const measure = (edge) => Math.abs(hasConfidence ? edge[CONFIDENCE] ?? 0 : edge[WEIGHT] ?? 0);
+const largestWeight = Math.max(1e-12, ...report.edges.slice(0, 100000).map((edge) => Math.abs(edge[WEIGHT] ?? 0)));
+const shorten = (text) => (text.length <= 24 ? text : text.slice(0, 23) + "…");
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const arrowOf = (edge) => (edge[ARROW] ? "→" : "—");
+
+function makeNode(v, x, y) {
+  const node = { group: "nodes", data: { id: "n" + v, v, label: shorten(report.names[v]), w: report.widths[v] } };
+  node.classes = report.kinds[v] === "c" ? "number" : "";
+  if (x !== undefined) node.position = { x, y };
+  return node;
+}
+
+function makeEdge(k) {
+  const edge = report.edges[k];
+  const size = hasConfidence ? edge[CONFIDENCE] ?? 0 : hasWeight ? Math.abs(edge[WEIGHT] ?? 0) / largestWeight : 0.3;
+  const data = { id: "e" + k, k, source: "n" + edge[U], target: "n" + edge[V], size, lags: lagsDiffer ? edge[LAGS] : "" };
+  const classes = [edge[ARROW] ? "arrow" : "", edge[WEIGHT] < 0 ? "minus" : "", edge[CHOSEN] ? "" : "weak"];
+  return { group: "edges", data, classes: classes.filter(Boolean).join(" ") };
+}
+
+function bendEdges() {
+  for (const [k, route] of Object.entries(report.drawing.bends)) {
+    const line = cy.getElementById("e" + k);
+    if (line.empty()) continue;
+    const s = line.source().position(), t = line.target().position();
+    const dx = t.x - s.x, dy = t.y - s.y, length = Math.hypot(dx, dy) || 1;
+    const weights = route.map(([x, y]) => ((x - s.x) * dx + (y - s.y) * dy) / length ** 2);
+    const distances = route.map(([x, y]) => ((y - s.y) * dx - (x - s.x) * dy) / length);
+    line.style({
+      "curve-style": "round-segments", "edge-distances": "node-position", "segment-radii": 24,
+      "segment-weights": weights, "segment-distances": distances,
+    });
+  }
+}
+
+function makeStyle() {
+  const font = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif";
+  return [
+    { selector: "node", style: {
+      shape: "round-rectangle", width: "data(w)", height: 24, label: "data(label)", "font-size": 11, "font-family": font,
+      color: colour("--ink"), "text-valign": "center", "text-halign": "center", "background-color": colour("--face"),
+      "border-width": 1, "border-color": colour("--rim"), "min-zoomed-font-size": 6 } },
+    { selector: "node.number", style: {
+      "corner-radius": 12, "background-color": colour("--number-face"), "border-color": colour("--number-rim") } },
+    { selector: "edge", style: {
+      width: (line) => 0.8 + (hasConfidence ? 1.8 : 3.2) * Math.min(1, line.data("size")), "line-color": colour(hasWeight ? "--plus" : "--edge"),
+      "target-arrow-color": colour(hasWeight ? "--plus" : "--edge"), "curve-style": "bezier", opacity: 0.85,
+      "arrow-scale": 0.9, label: "data(lags)", "font-size": 9, color: colour("--soft"), "font-family": font,
+      "text-background-color": colour("--page"), "text-background-opacity": 0.9, "text-background-padding": 1,
+      "min-zoomed-font-size": 7 } },
+    { selector: "edge:loop", style: { "loop-direction": "45deg", "loop-sweep": "50deg", "control-point-step-size": 32 } },
+    { selector: "edge.arrow", style: { "target-arrow-shape": "triangle" } },
+    { selector: "edge.minus", style: {
+      "line-color": colour("--minus"), "target-arrow-color": colour("--minus"), "line-style": "dashed" } },
+    { selector: "edge.weak", style: { "line-style": "dotted", opacity: 0.6 } },
+    { selector: ".faint", style: { opacity: 0.13 } },
+    { selector: ".hidden", style: { display: "none" } },
+    { selector: ".picked", style: {
+      "border-width": 3, "border-color": colour("--pick"), "z-index": 9 } },
+    { selector: "edge.picked", style: { "line-color": colour("--pick"), "target-arrow-color": colour("--pick") } },
+  ];
+}
+
+const start = report.drawing;
+const large = start.nodes.length > 700;
+const cy = cytoscape({
+  container: find("cy"), style: makeStyle(), layout: { name: "preset" }, minZoom: 0.01, maxZoom: 6,
+  textureOnViewport: large, hideEdgesOnViewport: large, pixelRatio: large ? 1 : "auto", boxSelectionEnabled: false,
+});
+let picked = null, level = 0, isWhole = false;
+
+function drawWhole() {
+  isWhole = true;
+  cy.batch(() => {
+    cy.elements().remove();
+    cy.add(start.nodes.map(([v, x, y]) => makeNode(v, x, y)));
+    cy.add(start.edges.map(makeEdge));
+    bendEdges();
+  });
+  find("layout").value = "preset";
+  applyLevel();
+  fitView();
+}
+
+function fitView() {
+  cy.resize();
+  cy.fit(cy.elements().not(".hidden"), 24);
+  if (cy.zoom() > 1.6) { cy.zoom(1.6); cy.center(); }
+}
+
+function listNeighbours(v) {
+  const near = edgesOf[v].filter((k) => !sliderUsed() || isStrong(report.edges[k]));
+  return near.sort((a, b) => measure(report.edges[b]) - measure(report.edges[a]));
+}
+
+function drawNeighbourhood(v) {
+  const near = listNeighbours(v);
+  const members = new Set([v]);
+  for (const k of near) if (members.size <= MOST_NEIGHBOURS) members.add(report.edges[k][U]).add(report.edges[k][V]);
+  const lines = new Set();
+  for (const u of members) for (const k of edgesOf[u])
+    if (members.has(report.edges[k][U]) && members.has(report.edges[k][V])) lines.add(k);
+  isWhole = false;
+  cy.batch(() => {
+    cy.elements().remove();
+    cy.add([...members].map((u) => makeNode(u)));
+    cy.add([...lines].map(makeEdge));
+  });
+  applyLevel();
+  arrange(report.edges.some((edge) => edge[ARROW]) ? "dagre" : "cose");
+  find("layout").value = "preset";
+  const cut = near.length > MOST_NEIGHBOURS ? ` (the ${MOST_NEIGHBOURS} strongest)` : "";
+  find("shown").textContent = `The neighbourhood of ${report.names[v]}${cut}; "Whole graph" draws the rest.`;
+  pick(cy.getElementById("n" + v));
+}
+
+function arrange(name) {
+  if (name === "preset") { drawWhole(); return; }
+  cy.edges().removeStyle();
+  const options = {
+    dagre: { rankSep: 46, nodeSep: 16, edgeSep: 8, nodeDimensionsIncludeLabels: false },
+    cose: { nodeRepulsion: () => 60000, idealEdgeLength: () => 70, numIter: Math.max(40, Math.min(800, Math.round(40000 / cy.nodes().length))), nodeOverlap: 12 },
+    circle: { spacingFactor: 0.9 },
+  };
+  cy.elements().not(".hidden").layout({ name, animate: false, fit: false, ...options[name] }).run();
+  fitView();
+}
+
+// ---- the slider ----
+
+// numbers are rounded to five digits
+function isStrong(edge) { return measure(edge) >= level * (1 - 1e-4); }
+function sliderUsed() { return !find("slider-box").hidden; }
+
+function setSlider() {
+  const sizes = report.edges.map(measure);
+  if (!sizes.length || !(hasConfidence || hasWeight)) return;
+  const top = hasConfidence ? 1 : largestWeight;
+  if (!hasConfidence && new Set(sizes).size < 2) return;
+  const slider = find("slider");
+  find("slider-box").hidden = false;
+  find("slider-label").textContent = hasConfidence ? "Confidence at least" : `${report.weightLabel} at least`;
+  Object.assign(slider, { min: 0, max: top, step: top / 200 });
+  // what can be read at first: no more than about two edges per node
+  const drawn = start.edges.map((k) => measure(report.edges[k])).sort((a, b) => b - a);
+  const most = 2 * start.nodes.length + 20;
+  level = hasConfidence ? report.threshold ?? 0 : drawn.length > most ? Math.floor(drawn[most] / top * 200) / 200 * top : 0;
+  slider.value = level;
+  slider.addEventListener("input", () => { level = Number(slider.value); applyLevel(); });
+}
+
+function applyLevel() {
+  find("slider-value").textContent = hasConfidence ? `${Math.round(100 * level)} %` : Number(level.toPrecision(3));
+  const used = sliderUsed();
+  let shown = 0;
+  cy.batch(() => cy.edges().forEach((line) => {
+    const visible = !used || isStrong(report.edges[line.data("k")]);
+    line.toggleClass("hidden", !visible);
+    shown += visible;
+  }));
+  if (!isWhole) return;
+  const total = report.edges.length.toLocaleString("en"), nodes = start.nodes.length.toLocaleString("en");
+  const part = start.nodes.length < report.names.length ? ` of ${report.names.length.toLocaleString("en")}` : "";
+  const hint = used && shown < start.edges.length ? "; the slider shows weaker ones" : "";
+  find("shown").textContent = `${nodes}${part} variables, ${shown.toLocaleString("en")} of ${total} edges${hint}.`;
+}
+
+// ---- details ----
+
+function pick(element) {
+  cy.elements().removeClass("picked faint");
+  picked = element && element.nonempty() ? element : null;
+  find("near").disabled = !(picked && picked.isNode());
+  if (!picked) { find("details").replaceChildren(make("p", "Click a variable or an edge for what is known of it.", "hint")); return; }
+  const lines = picked.isNode() ? picked.connectedEdges().not(".hidden") : picked;
+  const near = picked.union(lines).union(lines.connectedNodes());
+  cy.elements().not(near).addClass("faint");
+  picked.addClass("picked");
+  if (picked.isNode()) showVariable(picked.data("v")); else showEdge(picked.data("k"));
+}
+
+function nameButton(v) {
+  const button = make("button", report.names[v], "name");
+  button.type = "button";
+  button.addEventListener("click", () => goTo(v));
+  return button;
+}
+
+function makeTables(tables) {
+  return (tables || []).flatMap((table) => {
+    const box = make("div", undefined, "scroll");
+    box.append(fillTable(make("table"), table.columns, table.rows));
+    const parts = [make("h3", table.caption), box];
+    if (table.rows.length < table.n_rows)
+      parts.push(make("p", `The first ${table.rows.length} of ${table.n_rows.toLocaleString("en")} rows.`, "hint"));
+    return parts;
+  });
+}
+
+function fillTable(table, columns, rows) {
+  const head = make("tr"), body = make("tbody"), top = make("thead");
+  const numeric = columns.map((_, c) => rows.length > 0 && rows.every((row) => row[c] === null || typeof row[c] === "number"));
+  columns.forEach((name, c) => head.append(make("th", name, numeric[c] ? "number" : "")));
+  for (const row of rows) {
+    const line = make("tr");
+    row.forEach((cell, c) => line.append(make("td", cell === null ? "" : String(cell), numeric[c] ? "number" : "")));
+    body.append(line);
+  }
+  top.append(head);
+  table.replaceChildren(top, body);
+  return table;
+}
+
+function describeEdge(edge) {
+  const parts = [];
+  if (edge[WEIGHT] !== null) parts.push(`${report.weightLabel} ${edge[WEIGHT]}`);
+  if (edge[CONFIDENCE] !== null) parts.push(`in ${(100 * edge[CONFIDENCE]).toFixed(0)} % of the resamples`);
+  if (edge[DIRECTION] !== null) parts.push(`${(100 * edge[DIRECTION]).toFixed(0)} % of these in this direction`);
+  if (edge[LAGS]) parts.push(`lag ${edge[LAGS]}`);
+  return parts.join(", ");
+}
+
+function showVariable(v) {
+  const groups = { Parents: [], Children: [], Neighbours: [], "Its own past": [] };
+  for (const k of listNeighbours(v)) {
+    const edge = report.edges[k];
+    const key = edge[U] === edge[V] ? "Its own past" : !edge[ARROW] ? "Neighbours" : edge[V] === v ? "Parents" : "Children";
+    groups[key].push([edge[U] === v ? edge[V] : edge[U], describeEdge(edge)]);
+  }
+  const parts = [make("h3", report.names[v])];
+  for (const [key, members] of Object.entries(groups)) {
+    if (!members.length) continue;
+    parts.push(make("h3", `${key} (${members.length})`));
+    const list = make("ul");
+    for (const [u, text] of members.slice(0, 200)) {
+      const item = make("li");
+      item.append(nameButton(u), make("span", text ? `: ${text}` : "", "hint"));
+      list.append(item);
+    }
+    parts.push(list);
+  }
+  if (parts.length === 1) parts.push(make("p", "No edges.", "hint"));
+  find("details").replaceChildren(...parts, ...makeTables(report.ofVariable[v]));
+}
+
+function showEdge(k) {
+  const edge = report.edges[k];
+  const title = make("h3");
+  title.append(nameButton(edge[U]), ` ${arrowOf(edge)} `, nameButton(edge[V]));
+  const weak = edge[CHOSEN] ? [] : [make("p", "Weaker than the threshold: not in the graph that was learned.", "hint")];
+  find("details").replaceChildren(title, make("p", describeEdge(edge)), ...weak, ...makeTables(report.ofEdge[k]));
+}
+
+function goTo(v) {
+  let node = cy.getElementById("n" + v);
+  if (node.empty()) {
+    if (!isWhole) drawWhole();
+    node = cy.getElementById("n" + v);
+    if (node.empty()) { drawNeighbourhood(v); return; }
+  }
+  pick(node);
+  cy.animate({ center: { eles: node }, zoom: Math.max(cy.zoom(), 0.8), duration: 250 });
+}
+
+function search(text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) { pick(null); return; }
+  const names = report.names.map((name) => name.toLowerCase());
+  let v = report.names.indexOf(text.trim());
+  if (v < 0) v = names.indexOf(wanted);
+  if (v < 0) v = names.findIndex((name) => name.startsWith(wanted));
+  if (v < 0) v = names.findIndex((name) => name.includes(wanted));
+  if (v < 0) { find("shown").textContent = `No variable is called ${text.trim()}.`; return; }
+  goTo(v);
+}
+
+cy.on("tap", (event) => pick(event.target === cy ? null : event.target));
+find("search").addEventListener("change", (event) => search(event.target.value));
+find("search").addEventListener("keydown", (event) => { if (event.key === "Enter") search(event.target.value); });
+find("near").addEventListener("click", () => picked && picked.isNode() && drawNeighbourhood(picked.data("v")));
+find("fit").addEventListener("click", () => { pick(null); drawWhole(); });
+find("layout").addEventListener("change", (event) => arrange(event.target.value));
+find("names").append(...report.names.slice(0, 3000).map((name) => Object.assign(make("option"), { value: name })));
+setSlider();
+drawWhole();

@@ -1,0 +1,225 @@
+"""The HTML report: what it holds of each kind of learner, and that names cannot break out of it."""
+
+import hashlib
+import json
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
+
+import pgmx
+from helpers.command_line import done, refused
+from helpers.learners import every_class
+from helpers.series_learners import every_series_learner, make_series_learner, simulate_system
+from pgmx.datasets import load_network, sample
+from pgmx.estimators import BlockBootstrap, BootstrapStructure, GraphicalLasso, HillClimbSearch
+from pgmx.plotting import save_report
+from pgmx.plotting.reports.drawing import MOST_EDGES, MOST_NODES
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Reader(HTMLParser):
+    """Collect scripts, and the addresses of what a page would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.loads, self.inside = [], [], False
+
+    def handle_starttag(self, tag, attributes):
+        marks = dict(attributes)
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+        self.loads += [marks[key] for key in ("src", "href") if marks.get(key, "#")[:1] != "#" and tag != "a"]
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.scripts[-1] += data
+
+
+def read_page(path):
+    """Return the data of a page, its text and its reader."""
+    text = Path(path).read_text(encoding="utf-8")
+    reader = Reader()
+    reader.feed(text)
+    return json.loads(reader.scripts[0]), text, reader
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return sample(load_network("asia"), 800)
+
+
+@pytest.fixture(scope="module")
+def learned(rows):
+    return HillClimbSearch(scoring_method="bic").fit(rows)
+
+
+def test_a_page_needs_nothing_else(tmp_path, learned, rows):
+    page, text, reader = read_page(learned.report(tmp_path / "r.html", data=rows))
+    assert reader.loads == ["data:,"]  # no icon is asked for
+    assert "default-src 'none'" in text
+    assert len(reader.scripts) == 5
+    assert page["names"] == list(rows)
+    assert len(page["drawing"]["nodes"]) == 8
+    assert len(page["edges"]) == len(learned.graph_.edges()) - sum(
+        (v, u) in learned.graph_.edges() for u, v in learned.graph_.edges() if u < v
+    )
+    table = page["ofVariable"]["0"][0]
+    cpd = learned.model_.get_cpds(page["names"][0])
+    assert np.allclose([row[-2:] for row in table["rows"]], cpd.values.reshape(2, -1).T, rtol=1e-3)
+    assert page["variables"]["rows"][0][:3] == [page["names"][0], "states", 2]
+    for text_of in ("800", "scoring_method", "numpy", "converged"):
+        assert text_of in text
+
+
+def test_the_same_learner_gives_the_same_bytes(tmp_path, learned):
+    first, second = (save_report(learned, tmp_path / name) for name in ("a.html", "b.html"))
+    assert first.read_bytes() == second.read_bytes()
+    assert pgmx.report is save_report
+
+
+def test_names_are_escaped(tmp_path):
+    names = [EVIL, "</script><img src=x onerror=alert(2)>", "a & b", '"quoted"', "\u2028"]
+    data = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (60, 5)), columns=names).astype(str) + "<b>"
+    learner = HillClimbSearch(scoring_method="bic", required_edges=[(EVIL, names[1])]).fit(data)
+    page, text, reader = read_page(learner.report(tmp_path / "r.html", data=data, title=EVIL, notes=[EVIL]))
+    assert page["names"][:4] == names[:4]
+    assert EVIL not in text
+    assert "<img" not in text
+    assert "<b>" not in text
+    assert len(reader.scripts) == 5
+
+
+def test_libraries_are_as_npm_serves_them():
+    folder = Path(pgmx.__file__).parent / "plotting" / "reports" / "vendor"
+    told = dict(re.findall(r"^\| (\S+\.js) \|.* ([0-9a-f]{64}) \|$", (folder / "README.md").read_text(), re.M))
+    assert told == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.js")}
+    for file in folder.glob("*.js"):
+        assert "</script" not in file.read_text(encoding="utf-8").lower()
+
+
+def test_the_package_has_these_files():
+    folder = Path(pgmx.__file__).parent
+    project = tomllib.loads((folder.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["pgmx"]
+    shipped = {file for pattern in patterns for file in folder.glob(pattern)}
+    assert {
+        file for file in (folder / "plotting" / "reports").rglob("*.*") if file.suffix not in (".py", ".pyc")
+    } <= shipped
+
+
+@every_class
+def test_every_learner(tmp_path, make):
+    for table in make.tables:
+        learner = make().fit(table(0))
+        page, *_ = read_page(learner.report(tmp_path / "r.html"))
+        assert page["names"] == [str(name) for name in learner.variables_]
+        assert len(page["edges"]) == learner.graph_.number_of_edges() or learner.graph_.is_directed()
+        if hasattr(learner, "model_") and page["edges"]:
+            assert page["ofVariable"] or page["ofEdge"]
+
+
+@pytest.mark.filterwarnings("ignore:not identifiable")
+@every_series_learner
+def test_every_series_learner(tmp_path, cls):
+    learner = make_series_learner(cls).fit(simulate_system()[0])
+    page, *_ = read_page(learner.report(tmp_path / "r.html"))
+    assert page["names"] == list(learner.variables_)
+    assert {(u, v) for u, v, *_ in page["edges"]}
+    assert all(lags for *_, lags, _ in page["edges"])
+
+
+def test_a_bootstrap_has_weak_pairs_behind_its_slider(tmp_path, rows, learned):
+    boot = BootstrapStructure(HillClimbSearch(scoring_method="bic"), n_resamples=10).fit(rows)
+    page, *_ = read_page(boot.report(tmp_path / "r.html"))
+    assert page["threshold"] == boot.threshold_
+    assert len(page["edges"]) == len(boot.strengths_)
+    shares = sorted((edge[4] for edge in page["edges"]), reverse=True)
+    assert np.allclose(shares, boot.strengths_["strength"], atol=1e-5)
+    assert all((edge[4] >= boot.threshold_ - 1e-4) == bool(edge[7]) for edge in page["edges"])
+    page, *_ = read_page(learned.report(tmp_path / "r.html", bootstrap=boot))
+    assert len(page["edges"]) == len({frozenset(edge) for edge in learned.graph_.edges()})
+    with pytest.raises(ValueError, match="bootstrap has the variable 'nobody'"):
+        learned.report(tmp_path / "r.html", bootstrap={("nobody", "asia"): 0.5})
+
+
+def test_a_block_bootstrap(tmp_path):
+    boot = BlockBootstrap(n_resamples=5).fit(simulate_system()[0])
+    page, *_ = read_page(boot.report(tmp_path / "r.html"))
+    assert any(edge[4] is not None for edge in page["edges"])
+
+
+def test_models_and_graphs(tmp_path):
+    page, *_ = read_page(save_report(load_network("cancer"), tmp_path / "r.html"))
+    assert len(page["ofVariable"]) == 5
+    assert page["variables"]["rows"][0][1] == "states"
+    page, *_ = read_page(save_report(nx.cycle_graph(5), tmp_path / "r.html"))
+    assert [len(page["names"]), len(page["edges"])] == [5, 5]
+    rng = np.random.default_rng(0)
+    model = GraphicalLasso(lam_ratio=0.2).fit(rng.normal(size=(50, 4)) + rng.normal(size=(50, 1))).model_
+    page, *_ = read_page(save_report(model, tmp_path / "r.html"))
+    assert page["weightLabel"] == "partial correlation"
+
+
+def test_a_large_table_of_parameters_is_cut(tmp_path):
+    model = DiscreteBayesianNetwork([(f"p{k}", "x") for k in range(7)])
+    for k in range(7):
+        model.add_cpds(TabularCPD(f"p{k}", 2, [[0.5], [0.5]]))
+    model.add_cpds(TabularCPD("x", 2, np.full((2, 128), 0.5), [f"p{k}" for k in range(7)], [2] * 7))
+    page, *_ = read_page(save_report(model, tmp_path / "r.html"))
+    table = page["ofVariable"][str(page["names"].index("x"))][0]
+    assert [len(table["rows"]), table["n_rows"]] == [48, 128]
+
+
+@pytest.mark.slow
+def test_a_large_graph_is_drawn_in_part(tmp_path):
+    graph = nx.gnm_random_graph(3000, 9000, seed=1)
+    nx.set_edge_attributes(graph, {edge: float(k) for k, edge in enumerate(graph.edges())}, "weight")
+    page, text, _ = read_page(save_report(graph, tmp_path / "r.html"))
+    assert len(page["names"]) == 3000
+    assert len(page["edges"]) == 9000
+    assert len(page["drawing"]["nodes"]) == MOST_NODES
+    assert len(page["drawing"]["edges"]) <= MOST_EDGES
+    assert "Of 3,000 variables 1,500 are drawn" in text
+    strongest = max(range(9000), key=lambda k: page["edges"][k][3])
+    assert strongest in page["drawing"]["edges"]
+
+
+def test_bad_usage(tmp_path, learned):
+    with pytest.raises(ValueError, match=r"ending in .html or .htm, got 'r.pdf'"):
+        learned.report(tmp_path / "r.pdf")
+    with pytest.raises(AttributeError, match="not fitted"):
+        HillClimbSearch().report(tmp_path / "r.html")
+    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph, got int"):
+        save_report(3, tmp_path / "r.html")
+    with pytest.raises(ValueError, match="no nodes"):
+        save_report(nx.Graph(), tmp_path / "r.html")
+    with pytest.raises(AttributeError, match="no attribute 'reports'"):
+        pgmx.reports  # noqa: B018
+
+
+def test_the_command_line_writes_one(tmp_path, monkeypatch, rows):
+    monkeypatch.chdir(tmp_path)
+    rows.to_csv("rows.csv", index=False)
+    rows.astype("category").apply(lambda column: column.cat.codes).to_csv("numbers.csv", index=False)
+    assert done("learn", "rows.csv", "--report", "r.html").endswith("wrote r.html (open it in a browser)\n")
+    _, text, _ = read_page("r.html")
+    assert "rows, learned by hill-climb" in text
+    for method in ("group-lasso", "glasso", "dense-lds"):
+        done("learn", "numbers.csv", "--method", method, "--report", f"{method}.html")
+        assert read_page(f"{method}.html")[0]["names"] == list(rows)
+    assert "--report r.svg: a report is written to a file ending in .html" in refused(
+        "learn", "rows.csv", "--report", "r.svg"
+    )
