@@ -172,6 +172,23 @@ def test_large_problems_are_refused_in_words_or_bounded(monkeypatch):
         HillClimbSearch(strategy="exact", show_progress=False).fit(wide)
 
 
+@pytest.mark.parametrize("name", ["bge", "bic-dg", "bic-clg"])
+def test_scores_without_bounds_are_proven_or_refused_in_words(name):
+    data = make_numbers(np.random.default_rng(2), 20)
+    if name != "bge":
+        data = data.assign(v0=np.where(data["v0"] > 0, "high", "low"))
+    words = r"would score [\d,]+ families one by one, since nothing bounds this score: give max_time .* max_indegree"
+    with pytest.raises(ValueError, match=words):
+        fit(data, name)
+    assert fit(data, name, max_indegree=1).proven_
+    few = data.iloc[:, :5]
+    best = fit(few, name)
+    assert best.proven_ and best.score_ >= fit(few, name, max_indegree=2).score_ - 1e-9
+    with pytest.warns(ConvergenceWarning, match="max_time=0"):
+        learner = fit(few, name, max_time=0)
+    assert learner.proven_ is False and learner.optimality_gap_ == np.inf
+
+
 def test_a_prior_that_does_not_decompose_is_refused():
     class Reversing(EdgePrior):
         @property

@@ -185,7 +185,8 @@ class HillClimbSearch(SearchLearner):
     ``strategy="exact"`` climbs, lists for each variable the sets of parents that beat all their subsets, and compares
     the subsets of the variables by dynamic programming. It takes any score that decomposes. Bounds of BIC, AIC and
     the log-likelihood (of states, linear Gaussian too) and of the Dirichlet scores exclude most sets of parents; for
-    other scores and for rows with weights under a Dirichlet score all sets up to `max_indegree` are scored. Memory:
+    other scores and for rows with weights under a Dirichlet score all sets up to `max_indegree` are scored, at most 2²⁰
+    (16 variables with any number of parents). Memory:
     8 · 2ᵐ bytes, time: m² 2ᵐ operations, m ≤ n being the variables of the largest group that can be in cycles: 8 MB
     and .3 s for 20, .3 GB and 10 s for 25. More than 28, or more than 2²⁴ families, are refused, unless `max_time` is
     given: then the best graph found is returned, and `optimality_gap_` says how far it can be from the optimum.
