@@ -47,7 +47,7 @@ FLOAT = Coded((), None, "float")
 def column_kind(values):
     """Return what a column holds: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
     if isinstance(values, np.ndarray):
-        return _KIND_OF_LETTER.get(values.dtype.kind, str(values.dtype))
+        return _KIND_OF_LETTER.get(values.dtype.kind) or str(values.dtype)
     if isinstance(values, pa.ChunkedArray):
         return _arrow_kind(values.type)
     dtype = values.dtype
