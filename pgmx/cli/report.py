@@ -123,7 +123,7 @@ def save_history(learner, path, measures=None) -> None:
 
 def save_figure(figure, path) -> None:
     """Write a picture and say so."""
-    from pgmx.plotting.draw import write_figure
+    from pgmx.plotting.pictures import write_figure
 
     write_figure(figure, path)
     click.echo(f"wrote {path}")

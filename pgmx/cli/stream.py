@@ -69,7 +69,7 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
 
 
 def _check_targets(out: Path | None, report: Path | None) -> None:
-    from pgmx.plotting.draw import check_picture_path
+    from pgmx.plotting.pictures import check_picture_path
 
     if out is not None:
         if out.suffix.lower() != ".npz":

@@ -1,6 +1,7 @@
 """Pictures of learned graphs and of learning, with matplotlib alone, and reports for the browser.
 
 - `layouts`: where the nodes of a graph go: in layers, by springs, on a circle
+- `pictures`: figures that a notebook shows, a script opens and a file holds
 - `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
 - `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, with their legends
 - `history`: curves of learning: quality against time, edges or tests, one line for each learner

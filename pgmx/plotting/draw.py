@@ -7,26 +7,40 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pgmx.atomic import replace_file
-from pgmx.checks import check_same_names, is_number, join_names
+import numpy as np
+
+from pgmx.checks import check_natural, check_same_names, is_number, join_names
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layouts.layered import compute_layout
-from pgmx.plotting.shapes import MARGIN, draw_edges, draw_kinds, draw_nodes, prepare_axes, route_curves
+from pgmx.plotting.layouts.packing import HEIGHT
+from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout, count_readable
+from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
+from pgmx.plotting.shapes import (
+    MARGIN,
+    draw_edges,
+    draw_kinds,
+    draw_nodes,
+    draw_note,
+    prepare_axes,
+    route_curves,
+    route_lines,
+)
 from pgmx.plotting.strengths import read_strengths
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from networkx import Graph
     from pandas import DataFrame
 
+    from pgmx.plotting.strengths import Strengths
+
 _FONT = 9.0  # points
 _SMALL_FONT, _MANY = 4.5, 150  # font of a graph with more nodes than _MANY
 _LONGEST_LABEL = 28
-_LARGEST_PNG = 6000  # pixels on the longer side
-_SUFFIXES = (".svg", ".png")
+_LAYOUTS = ("layered", "spring", "circular")
 
 
 class Marks(NamedTuple):
@@ -44,10 +58,15 @@ def plot_graph(
     reference: Graph | None = None,
     strengths: Mapping | DataFrame | str | None = None,
     continuous: Iterable[Hashable] | None = None,
+    layout: str | None = None,
+    pos: Mapping[Hashable, Sequence[float]] | None = None,
+    max_edges: int | str | None = "auto",
 ) -> Axes:
-    """Draw a directed, partially directed or undirected graph in layers.
+    """Draw a directed, partially directed or undirected graph.
 
-    Arrows point down wherever no cycle forbids it; isolated nodes are in rows of their own at the bottom.
+    A notebook shows the picture where the call is the last line of a cell; in a script ``plot_graph(graph).show()``
+    opens it in the browser, and ``plot_graph(graph).save(path)`` or :func:`save_picture` writes it. Isolated nodes are
+    in rows of their own at the bottom.
 
     Parameters
     ----------
@@ -67,17 +86,27 @@ def plot_graph(
     continuous : iterable of hashable, optional
         Names of nodes that hold numbers: these are drawn round and in another colour than those with states, with a
         legend where there are both. By default those of a ``ConditionalGaussianNetwork``, else all are drawn alike.
+    layout : {"layered", "spring", "circular"}, optional
+        "layered": arrows point down wherever no cycle forbids it; "spring": distances are like the lengths of the
+        shortest paths (stress majorization); "circular": on a circle, in the order of the nodes. Default: "layered"
+        for graphs with arrows, "spring" for undirected ones.
+    pos : mapping of node to (x, y), optional
+        Places of all nodes, y upwards, in any unit: they are scaled until boxes do not overlap, and edges are straight.
+    max_edges : int, "auto" or None, default="auto"
+        The strongest edges, as many as this, are drawn, and a line below says so; None draws all. "auto": of a graph
+        without arrows and `reference`, whose edges have strengths or weights, 2 n + 20 for n nodes.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes drawn on; ``ax.figure.savefig`` writes it.
+        The axes drawn on; ``ax.figure.savefig`` writes it. Of a new figure, they have `show` and `save`.
 
     Raises
     ------
     TypeError, ValueError
         If `graph` or `reference` is no graph, `graph` has no nodes, `reference` has other nodes, `strengths` is none of
-        the above, or `continuous` has a name that is no node.
+        the above, `continuous` has a name that is no node, `layout` is unknown, `pos` lacks a node, or `max_edges` is
+        no natural number.
 
     Notes
     -----
@@ -91,23 +120,28 @@ def plot_graph(
     >>> [text.get_text() for text in ax.texts]
     ['rain', 'wet grass', 'sprinkler']
     """
+    if layout is not None and layout not in _LAYOUTS:
+        raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
     marks = read_marks(graph)
     if not marks.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
-    edges = _compare_edges(marks, None if reference is None else read_marks(reference, marks.names))
+    scales = _scales(graph, strengths)
+    edges, note = _choose_edges(graph, marks, reference, scales, max_edges)
     labels = [_label(name) for name in marks.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
-    centres, bends = compute_layout(widths, [e[:2] for e in edges if e[2]], [e[:2] for e in edges if not e[2]])
-    scales = _scales(graph, strengths)
+    centres, bends, curved = _place_nodes(marks.names, widths, edges, layout, pos)
     find = (lambda u, v: nan) if scales is None else scales.find
     sizes = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
     kinds = _read_kinds(graph, marks.names, continuous)
     n_legends = (reference is not None) + (scales is not None) + (len(set(kinds)) == 2)
-    ax, scale = prepare_axes(ax, centres, widths, bends, n_legends)
+    ax, scale = prepare_axes(ax, centres, widths, bends, n_legends + bool(note))
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
-    draw_edges(ax, edges, route_curves(edges, centres, bends, widths), style, scale)
+    curves = route_curves(edges, centres, bends, widths) if curved else route_lines(edges, centres, widths)
+    draw_edges(ax, edges, curves, style, scale)
     draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds)
+    if note:
+        draw_note(ax, note, 0.9 * _FONT * scale, 2 * MARGIN * n_legends)
     if reference is not None:
         draw_verdicts(ax, edges, 0.9 * _FONT * scale)
     if scales is not None:
@@ -125,6 +159,9 @@ def save_picture(
     reference: Graph | None = None,
     strengths: Mapping | DataFrame | str | None = None,
     continuous: Iterable[Hashable] | None = None,
+    layout: str | None = None,
+    pos: Mapping[Hashable, Sequence[float]] | None = None,
+    max_edges: int | str | None = "auto",
     dpi: float = 150,
 ) -> Path:
     """Draw a graph as :func:`plot_graph` does and write it to a file.
@@ -135,7 +172,7 @@ def save_picture(
         What to draw.
     path : str or path-like
         Where to write; the suffix is ``.svg`` or ``.png``.
-    reference, strengths, continuous : optional
+    reference, strengths, continuous, layout, pos, max_edges : optional
         As for :func:`plot_graph`.
     dpi : float, default=150
         Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
@@ -169,28 +206,17 @@ def save_picture(
     path = check_picture_path(path)
     if not is_number(dpi) or dpi <= 0:
         raise ValueError(f"dpi must be a positive number, got {dpi!r}")
-    figure = cast("Figure", plot_graph(graph, reference=reference, strengths=strengths, continuous=continuous).figure)
-    write_figure(figure, path, min(dpi, _LARGEST_PNG / max(figure.get_size_inches())))
-    return path
-
-
-def write_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
-    """Write a figure as png or svg, which its suffix says; the same figure gives the same bytes."""
-    from matplotlib import rc_context
-
-    with replace_file(path) as part:
-        if path.suffix.lower() == ".png":
-            figure.savefig(part, format="png", dpi=dpi)
-        else:
-            with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
-                figure.savefig(part, format="svg", metadata={"Date": None})
-
-
-def check_picture_path(path: str | PathLike[str]) -> Path:
-    """Return `path` as a Path, or raise a ValueError that lists the allowed suffixes."""
-    path = Path(path)
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ValueError(f"a picture is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
+    ax = plot_graph(
+        graph,
+        reference=reference,
+        strengths=strengths,
+        continuous=continuous,
+        layout=layout,
+        pos=pos,
+        max_edges=max_edges,
+    )
+    figure = cast("Figure", ax.figure)
+    write_figure(figure, path, limit_dpi(figure, dpi))
     return path
 
 
@@ -206,6 +232,73 @@ def read_marks(graph: Graph, names: list | None = None) -> Marks:
         arcs |= {(v, u) for u, v in arcs}
     both = {(u, v) for u, v in arcs if (v, u) in arcs}
     return Marks(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
+
+
+def _choose_edges(
+    graph: Graph, marks: Marks, reference: Graph | None, scales: Strengths | None, max_edges: int | str | None
+) -> tuple[list[tuple], str]:
+    """Return the edges to draw with their verdicts, and a line about those that are left out."""
+    edges = _compare_edges(marks, None if reference is None else read_marks(reference, marks.names))
+    if max_edges is None:
+        return edges, ""
+    if max_edges == "auto":
+        weights = _read_weights(graph) if scales is None else scales.of
+        if marks.directed or reference is not None or not weights:
+            return edges, ""
+        most = count_readable(len(marks.names))
+    else:
+        most = check_natural(max_edges, "max_edges", 0)
+        weights = _read_weights(graph) if scales is None else scales.of
+    if len(edges) <= most:
+        return edges, ""
+    names = marks.names
+    pairs = ((names[u], names[v]) for u, v, *_ in edges)
+    sizes = [abs(weights.get((u, v), weights.get((v, u), 0.0))) for u, v in pairs]
+    strongest = sorted(sorted(range(len(edges)), key=lambda k: (-sizes[k], k))[:most])
+    which = "strongest" if weights else "first"
+    return [edges[k] for k in strongest], f"the {most:,} {which} of {len(edges):,} edges (max_edges=None: all)"
+
+
+def _read_weights(graph: Graph) -> dict:
+    """Return the numbers that edges have as weights; empty where some have none."""
+    weights = {(u, v): value for u, v, value in graph.edges(data="weight")}
+    return weights if all(is_number(value) for value in weights.values()) else {}
+
+
+def _place_nodes(
+    names: list, widths: list[float], edges: list[tuple], layout: str | None, pos: Mapping | None
+) -> tuple[np.ndarray, dict, bool]:
+    """Return the centres, the bends of edges, and whether edges are curves from the upper to the lower border."""
+    if pos is not None:
+        return _read_places(names, widths, pos), {}, False
+    arrows = [edge[:2] for edge in edges if edge[2]]
+    lines = [edge[:2] for edge in edges if not edge[2]]
+    if layout == "circular":
+        return compute_circular_layout(widths), {}, False
+    if layout == "spring" or (layout is None and not arrows):
+        return compute_spring_layout(widths, sorted({(min(e), max(e)) for e in [*arrows, *lines]})), {}, False
+    return *compute_layout(widths, arrows, lines), True
+
+
+def _read_places(names: list, widths: list[float], pos: Mapping) -> np.ndarray:
+    """Return the places that a user gives, in the unit of the widths."""
+    missing = [name for name in names if name not in pos]
+    if missing:
+        raise ValueError(f"pos has no place for {join_names(missing)}: give (x, y) of every node")
+    places = np.array([pos[name] for name in names], dtype=float)
+    if places.shape != (len(names), 2) or not np.isfinite(places).all():
+        raise ValueError(f"pos must give two finite numbers (x, y) for every node, got {dict(pos)!r:.200}")
+    if len(names) > 1:
+        gaps = np.abs(places[:, None] - places[None])
+        sizes = np.asarray(widths)
+        needed = np.stack([(sizes[:, None] + sizes[None]) / 2 + 8, np.full((len(names), len(names)), HEIGHT + 8)], -1)
+        ratios = np.divide(needed, gaps, out=np.full_like(gaps, np.inf), where=gaps > 0).min(axis=-1)
+        np.fill_diagonal(ratios, 0.0)
+        nearest = ratios.max(axis=1)
+        usual = nearest[np.isfinite(nearest)]  # nodes on one place overlap at any scale
+        places *= min(usual.max(), 4 * np.median(usual)) if len(usual) else 1.0
+    corner = (places - np.column_stack([np.asarray(widths) / 2, np.full(len(names), HEIGHT / 2)])).min(axis=0)
+    return places - corner
 
 
 def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None) -> list[str]:

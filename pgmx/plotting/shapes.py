@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pgmx.plotting.layouts.packing import HEIGHT
+from pgmx.plotting.pictures import make_picture
 
 MARGIN = 14.0  # points; a unit of the layout is a point
 _UNREADABLE = 1.5  # points; smaller labels are left out
@@ -28,9 +29,7 @@ def prepare_axes(ax, centres, widths, bends, n_legends):
         middle = (left + right) / 2
         left, right = middle - 210, middle + 210
     if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=((right - left) / 72, (high - low) / 72)).add_axes((0, 0, 1, 1))
+        ax = make_picture((right - left) / 72, (high - low) / 72, fills=True)
     ax.set_axis_off()
     ax.set_aspect("equal")
     ax.set_xlim(left, right)
@@ -48,6 +47,22 @@ def route_curves(edges, centres, bends, widths):
         routes.append(np.vstack([centres[u], inner, centres[v]]))
     _attach(edges, routes, centres, widths)
     return [_smooth(route) for route in routes]
+
+
+def route_lines(edges, centres, widths):
+    """Return the Bezier control points (4, 2) of every edge, a straight line from border to border."""
+    curves = []
+    for u, v, *_ in edges:
+        start, stop = (_leave_box(centres[a], centres[b], widths[a]) for a, b in ((u, v), (v, u)))
+        curves.append(np.linspace(start, stop, 4))
+    return curves
+
+
+def _leave_box(inside, outside, width):
+    """Return where the line from the middle of a box to a point outside crosses its border."""
+    step = outside - inside
+    shares = np.array([width / 2, HEIGHT / 2]) / np.maximum(np.abs(step), 1e-9)
+    return inside + step * min(1.0, shares.min())
 
 
 def _attach(edges, routes, centres, widths):
@@ -150,6 +165,15 @@ def draw_nodes(ax, centres, widths, labels, font, scale, kinds):
         text = ax.text(*centres[at], label, fontsize=font, color=_INK, ha="center", va="center_baseline", zorder=3)
         text.set_parse_math(False)
         text.set_gid(f"label-{at}")
+
+
+def draw_note(ax, text, font, bottom):
+    """Draw a line of text about the picture, `bottom` units above the lower edge."""
+    low, _ = ax.get_ylim()
+    middle = sum(ax.get_xlim()) / 2
+    note = ax.text(middle, low + bottom + MARGIN, text, fontsize=font, color=_INK, ha="center", va="center")
+    note.set_parse_math(False)
+    note.set_gid("note")
 
 
 def draw_kinds(ax, font, bottom):

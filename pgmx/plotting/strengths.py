@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.plotting.pictures import make_picture
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
@@ -178,9 +180,7 @@ def _rank_pairs(table) -> list[_Pair]:
 def make_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the axes, or those of a new figure of this size in inches, without frame at top and right."""
     if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
+        ax = make_picture(width, height)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax

@@ -296,6 +296,9 @@ enter_calls(
         ),
         "dpi": Wrong((0, -1, "x", np.nan)),
         "reference": Wrong((3, "x"), ("graph",)),
+        "layout": Wrong(("round", 3), ("layout",)),
+        "pos": Wrong(({}, {"tail": (0, 0)}), ("pos",)),
+        "max_edges": Wrong((-1, 1.5, "most"), ("max_edges",)),
     },
     1.0,
 )

@@ -137,7 +137,8 @@ ORDER = {
     ],
     "pgmx/parallel": ["arrays memory threads", "spread"],
     "pgmx/plotting": [
-        "layouts strengths",
+        "layouts pictures",
+        "strengths",
         "edge_styles history paths time_series",
         "shapes curves streams",
         "draw",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pgmx.plotting.draw import check_picture_path
+from pgmx.plotting.pictures import check_picture_path
 from pgmx.plotting.reports.page import check_report_path
 
 NETWORK_SUFFIXES = (".bif", ".xmlbif")

@@ -123,16 +123,13 @@ def _reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _scale_classically(distance: np.ndarray) -> np.ndarray:
     """Return the two first principal coordinates of the distances, signs fixed."""
-    from scipy.linalg import eigh
-
-    n = len(distance)
     squares = -0.5 * distance**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = eigh(centred, subset_by_index=[max(0, n - 2), n - 1])
-    places = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
+    values, vectors = np.linalg.eigh(centred)
+    places = (vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0)))[:, ::-1]
     places *= np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)
     # vertices that the distances do not tell apart must not lie on one point
-    angles = 2.399963 * np.arange(n)
+    angles = 2.399963 * np.arange(len(distance))
     return places + 0.05 * _SHORTEST * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
@@ -146,7 +143,8 @@ def _lay_flat(places: np.ndarray) -> np.ndarray:
 
 def _spread(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Scale the drawing up until the boxes cover no more than a fixed share of it."""
-    area = np.prod(np.maximum(np.ptp(places, axis=0), HEIGHT))
+    extent = np.ptp(places, axis=0)
+    area = np.prod(np.maximum(extent, max(HEIGHT, extent.max() / 2)))  # a path is long however it is scaled
     covered = ((sizes + _GAP) * (HEIGHT + _GAP)).sum() / area
     return places * max(1.0, np.sqrt(covered / _MOST_COVERED))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.plotting.pictures import make_picture
 from pgmx.plotting.strengths import Strengths
 from pgmx.plotting.time_series.sources import choose_attribute, read_graph, shorten
 
@@ -74,10 +75,8 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
     centres = radius * np.column_stack([np.cos(angles), np.sin(angles)])
     if ax is None:
-        from matplotlib.figure import Figure
-
         side = 2.2 * radius + 2.2
-        ax = Figure(figsize=(side + 0.6, side), layout="constrained").add_subplot()
+        ax = make_picture(side + 0.6, side)
     ax.set_axis_off()
     ax.set_aspect("equal")
     ax.set_xlim(-radius - 0.9, radius + 0.9)

@@ -1,0 +1,131 @@
+"""Axes of figures of our own, which a notebook shows as pictures, and which a script shows or writes with one call."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgmx.atomic import replace_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SUFFIXES = (".svg", ".png")
+_LARGEST_PNG = 6000  # pixels on the longer side
+_LARGEST_SVG = 1_500_000  # characters; a notebook is given a PNG of a larger picture
+
+
+def make_picture(width: float, height: float, *, fills: bool = False) -> Axes:
+    """Return axes on a new figure of this size in inches, which they fill or share with their labels."""
+    from matplotlib.figure import Figure
+
+    kind: Any = _make_class()
+    if fills:
+        return Figure(figsize=(width, height)).add_axes((0, 0, 1, 1), axes_class=kind)
+    return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=kind)
+
+
+def write_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
+    """Write a figure as png or svg, which its suffix says; the same figure gives the same bytes."""
+    with replace_file(path) as part:
+        _write(figure, part, "png" if path.suffix.lower() == ".png" else "svg", dpi)
+
+
+def check_picture_path(path: str | PathLike[str]) -> Path:
+    """Return `path` as a Path, or raise a ValueError that lists the allowed suffixes."""
+    path = Path(path)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"a picture is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
+    return path
+
+
+def limit_dpi(figure: Figure, dpi: float) -> float:
+    """Return the resolution at which no side of a PNG has too many pixels."""
+    return min(dpi, _LARGEST_PNG / max(figure.get_size_inches()))
+
+
+def _write(figure: Figure, target: Any, kind: str, dpi: float) -> None:
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
+        metadata: Any = {"Date": None} if kind == "svg" else None
+        figure.savefig(target, format=kind, dpi=dpi, metadata=metadata)
+
+
+def render_svg(figure: Figure) -> str:
+    """Return a figure as SVG text."""
+    from io import StringIO
+
+    text = StringIO()
+    _write(figure, text, "svg", 72)
+    return text.getvalue()
+
+
+def _render_png(figure: Figure) -> str:
+    from base64 import b64encode
+    from io import BytesIO
+
+    data = BytesIO()
+    _write(figure, data, "png", limit_dpi(figure, 144))
+    return b64encode(data.getvalue()).decode()
+
+
+@cache
+def _make_class() -> type[Axes]:
+    """Return the class of the axes; matplotlib is imported when it is first asked for."""
+    from matplotlib.axes import Axes
+
+    class PictureAxes(Axes):
+        """Axes that a notebook shows as the picture of their figure."""
+
+        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+            figure: Any = self.figure
+            text = render_svg(figure)
+            picture = {"image/svg+xml": text} if len(text) <= _LARGEST_SVG else {"image/png": _render_png(figure)}
+            return {**picture, "text/plain": repr(self)}
+
+        def show(self) -> None:
+            """Show the picture: in a notebook where it stands, in a script in the browser."""
+            if "IPython" in sys.modules:
+                from IPython import get_ipython
+                from IPython.display import display
+
+                if hasattr(get_ipython(), "kernel"):
+                    display(self)
+                    return
+            open_in_browser(render_svg(self.figure))  # type: ignore[arg-type]
+
+        def save(self, path: str | PathLike[str], *, dpi: float = 150) -> Path:
+            """Write the figure as .svg or .png and return the path."""
+            figure: Any = self.figure
+            path = check_picture_path(path)
+            write_figure(figure, path, limit_dpi(figure, dpi))
+            return path
+
+    PictureAxes.__module__, PictureAxes.__qualname__ = __name__, "PictureAxes"  # by which pickles find it
+    return PictureAxes
+
+
+def open_in_browser(svg: str) -> Path:
+    """Write a page with a picture into a temporary folder, show it in the browser, and return its path."""
+    import tempfile
+    import webbrowser
+
+    path = Path(tempfile.mkdtemp(prefix="pgmx-")) / "picture.html"
+    style = "body{margin:0;background:white}svg{display:block;margin:auto;max-width:100%;height:auto}"
+    body = svg[svg.index("<svg") :]
+    path.write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><title>pgmx</title><style>{style}</style>{body}', encoding="utf-8"
+    )
+    webbrowser.open(path.as_uri())
+    return path
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PictureAxes":
+        return _make_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
