@@ -11,6 +11,13 @@ from pgmx.scores import BIC, BDeu
 from pgmx.search.dag.families import pairs
 
 
+@pytest.fixture(autouse=True)
+def last_climb(monkeypatch, request):
+    """End the last climb at a local optimum, so that it does not find the parents by itself."""
+    if "patience" not in request.node.name:
+        monkeypatch.setattr("pgmx.search.dag.best.LAST_PATIENCE", 0)
+
+
 def make_parity(n, size, n_rows=400, seed=0):
     """Return a table of n binary columns: the last one is the parity of the first `size`, but in 1 of 20 rows."""
     rng = np.random.default_rng(seed)
@@ -104,3 +111,15 @@ def test_a_search_ended_between_pairs_goes_on(tmp_path, monkeypatch):
         assert learner.edges_.tolist() == whole.edges_.tolist()
         assert (learner.n_iter_, learner.score_) == (whole.n_iter_, whole.score_)
         assert learner.history_["member"].tolist() == members
+
+
+def test_a_last_climb_with_patience_finds_them_too(monkeypatch):
+    monkeypatch.setattr("pgmx.search.dag.best.finish_exactly", lambda *arguments: False)
+    monkeypatch.setattr("pgmx.search.dag.best.climb_by_pairs", lambda *arguments: None)
+    data = make_parity(8, 4)
+    learner = learn(data, strategy="best")
+    assert family_of_parity(learner, 4)
+    assert learner.history_["member"][-1] == "last climb"
+    assert learner.score_ == pytest.approx(max(learner.history_["score"]), rel=1e-12)
+    monkeypatch.setattr("pgmx.search.dag.best.LAST_PATIENCE", 0)
+    assert not family_of_parity(learn(data, strategy="best"), 4)

@@ -54,10 +54,10 @@ class HillClimbSearch(SearchLearner):
         24 variables it exchanges single parents and kicks orders besides, as ``"best"`` does, see the Notes. It
         takes about ten to twenty times as long and mostly ends far higher; under BDeu, where graphs grow dense, it can
         take eighty times as long: set `max_time` or `max_indegree` there. ``"best"`` goes on from there over orders of
-        the variables, in which each takes its parents from its predecessors: from random orders and from that of the
-        best graph, some variables are moved to random places again and again and all to their best ones. Parents that
-        gain only together are looked for in the end: all sets of them where these are few, else pairs. It never
-        ends below ``"thorough"`` and takes about 5 to 30 times as long, with up to 18 variables as much as a few
+        the variables, in which each takes its parents from its predecessors: from random orders, that of a greedy graph
+        and that of the best one, some variables are moved to random places again and again and all to their best ones.
+        In the end parents that gain only together are looked for: all sets of them where these are few, else pairs. It
+        never ends below ``"thorough"`` and takes about 5 to 30 times as long, with up to 18 variables as much as a few
         seconds, see the Notes. ``"exact"`` returns the best
         graph of all and proves it, see the Notes.
     start_dag : DAG or {"tree", "random"}, default=None
@@ -153,8 +153,8 @@ class HillClimbSearch(SearchLearner):
         With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
     history_ : dict of ndarray
         ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called; with ``strategy="best"`` also
-        ``"member"``, what came to the graph: "greedy", "thorough", "equivalence classes", "random order", "order of the
-        best graph", "last climb", "all sets of parents" or "pairs of parents".
+        ``"member"``, what came to the graph: "greedy", "thorough", "equivalence classes", "random order", "order of a
+        greedy graph", "order of the best graph", "last climb", "all sets of parents" or "pairs of parents".
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame
@@ -196,7 +196,7 @@ class HillClimbSearch(SearchLearner):
     (variables that gain as their only parent) first, `random_state` drawing the order among equals.
 
     The orders of ``strategy="best"`` are those of [5]_, with exchanges of one parent inside grow-shrink. Each search
-    over orders ends where 100 kicks, and one more per variable, led to no better order; five begin at random orders.
+    over orders ends where 100 kicks, and one more per variable, led to no better order; four begin at random orders.
     Dense graphs make kicks dear: there are no more than 5,000,000 of them over the rows of gains that the first climb
     took. Their trees of parent sets take at most 256 MB: beyond, the sets that were not visited for longest are
     dropped. With up to 18 variables the exact search follows, where it scores no more than 2¹⁹ families of states and

@@ -1,11 +1,15 @@
 """The search for the best score: the thorough search, equivalence classes, orders with kicks, and sets of parents."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.equivalence.phases import KINDS, search_classes
 from pgmx.search.dag.exact.exact import finish_exactly
 from pgmx.search.dag.families.pairs import climb_by_pairs
-from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.hill_climb import climb, climb_on_trial
 from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
 from pgmx.search.dag.orders.kicks import OrderSearch
 from pgmx.search.dag.state import DagProblem, DagState
@@ -15,18 +19,21 @@ from pgmx.search.dag.thorough import search_thoroughly
 #: Members of the portfolio, as the history names them.
 MEMBERS = (
     *("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes"),
-    *("all sets of parents", "pairs of parents"),
+    *("all sets of parents", "pairs of parents", "order of a greedy graph"),
 )
-GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS = range(len(MEMBERS))
+GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS, GREEDY_ORDER = range(len(MEMBERS))
 
-#: Searches over orders from a random order.
-N_RANDOM_ORDERS = 5
+#: Searches over orders from a random order; one from that of a greedy graph and one from the best graph's follow.
+N_RANDOM_ORDERS = 4
 
 #: Kicks without a better order that end a search over orders, and how many more each variable adds.
 KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 
 #: Most variables whose equivalence classes are searched: with 56 that takes .04 s, with 724 it takes 14.
 MOST_VARIABLES_IN_CLASSES = 300
+
+#: Moves without a better graph that end the last climb.
+LAST_PATIENCE = 100
 
 #: Stages from the first one: those of the thorough search, the classes from the first graph, the orders, the classes
 #: from the best graph, the last climb, the sets of parents.
@@ -69,7 +76,7 @@ def search_for_best(
     if course.enter(first_stage_of_orders + 2):
         if not course.memo:
             course.return_to_best(state)
-        climb(state, course)
+        _climb_with_patience(problem, state, course)
     if course.enter(first_stage_of_orders + 3):
         course.keep_best(state)
         course.member = ALL_SETS
@@ -83,15 +90,45 @@ def search_for_best(
 def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
     n = problem.n
     patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
-    first = course.memo.integer("start", 0, N_RANDOM_ORDERS) if course.memo else 0
+    first = course.memo.integer("start", 0, N_RANDOM_ORDERS + 1) if course.memo else 0
     course.keep_best(state)
     orders = OrderSearch(state, course, required=problem.required, seed=seed)
-    for number in range(first, N_RANDOM_ORDERS + 1):
+    for number in range(first, N_RANDOM_ORDERS + 2):
         if not orders.may_kick:
             break
         if number < N_RANDOM_ORDERS:
             course.member, order = RANDOM_ORDER, draw_order(n, problem.required, seed, number)
+        elif number == N_RANDOM_ORDERS:
+            course.member, order = GREEDY_ORDER, _find_greedy_order(problem, state, course)
         else:
             course.member, order = BEST_ORDER, sort_topologically(n, course.best_edges(state), state.priority)
         orders.search(order, number, patience=patience)
         course.memo = Snapshot({})  # of the start that was resumed
+
+
+def _find_greedy_order(problem: DagProblem, state: DagState, course: Course) -> np.ndarray:
+    """Return the order of the graph that a climb from the first one ends in, equal gains as `state` decides them now.
+
+    A start that is resumed has its order in the memo.
+    """
+    if not course.memo:
+        state.reset(problem.start)
+        state.moves.clear_tabu()
+        climb_on_trial(state, course)
+    return sort_topologically(problem.n, state.edges(), state.priority)
+
+
+def _climb_with_patience(problem: DagProblem, state: DagState, course: Course) -> None:
+    """Climb past local optima, where moves that lower the score can be listed: with a compiled score."""
+    if not state.is_compiled:
+        climb(state, course)
+        return
+    walker = state if problem.all_moves else replace(problem, all_moves=True).make_state()
+    if walker is not state:
+        walker.reset(state.edges())
+        walker.moves.clear_tabu()
+        walker.moves.bar_moves(state.moves.tabu_moves())
+    try:
+        climb(walker, course, patience=LAST_PATIENCE)
+    finally:
+        course.keep_best(walker)
