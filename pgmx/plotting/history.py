@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from pgmx.plotting.pictures import make_figure, make_panels
 from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
@@ -191,11 +192,10 @@ def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
     if n == 0:
         raise ValueError("measures is empty: name at least one")
     if ax is None and n > 1:
-        from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        figure = Figure(figsize=(0.6 + 4.0 * n, 3.9), layout=ConstrainedLayoutEngine(wspace=0.04))
-        return [make_axes(panel, 0, 0) for panel in figure.subplots(1, n)], True
+        figure = make_figure(0.6 + 4.0 * n, 3.9, layout=ConstrainedLayoutEngine(wspace=0.04))
+        return [make_axes(panel, 0, 0) for panel in make_panels(figure, n)], True
     panels = [ax] if single or ax is None else list(np.ravel(ax))
     if len(panels) != n:
         raise ValueError(f"{n} measures need as many axes, got {len(panels)}")

@@ -1,8 +1,9 @@
-"""Axes of figures of our own, which a notebook shows as pictures, and which a script shows or writes with one call."""
+"""Figures of our own: a notebook shows them as pictures, a script shows or writes them with one call."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -16,17 +17,26 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".svg", ".png")
 _LARGEST_PNG = 6000  # pixels on the longer side
-_LARGEST_SVG = 1_500_000  # characters; a notebook is given a PNG of a larger picture
+_LARGEST_SVG = 250_000  # characters; a notebook is given a PNG of a larger picture
 
 
 def make_picture(width: float, height: float, *, fills: bool = False) -> Axes:
     """Return axes on a new figure of this size in inches, which they fill or share with their labels."""
-    from matplotlib.figure import Figure
-
-    kind: Any = _make_class()
+    kind: Any = _make_classes()[0]
     if fills:
-        return Figure(figsize=(width, height)).add_axes((0, 0, 1, 1), axes_class=kind)
-    return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=kind)
+        return make_figure(width, height, layout="none").add_axes((0, 0, 1, 1), axes_class=kind)
+    return make_figure(width, height).add_subplot(axes_class=kind)
+
+
+def make_panels(figure: Figure, n_columns: int) -> Sequence[Axes]:
+    """Return axes beside each other, each of which shows the whole figure."""
+    return list(figure.subplots(1, n_columns, subplot_kw={"axes_class": _make_classes()[0]}).ravel())
+
+
+def make_figure(width: float, height: float, layout: Any = "constrained") -> Figure:
+    """Return a new figure of this size in inches."""
+    kind: Any = _make_classes()[1]
+    return kind(figsize=(width, height), layout=layout)
 
 
 def write_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
@@ -74,40 +84,53 @@ def _render_png(figure: Figure) -> str:
     return b64encode(data.getvalue()).decode()
 
 
+class Shown:
+    """What a notebook shows as the picture of its figure."""
+
+    figure: Any
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        text = render_svg(self.figure)
+        picture = {"image/svg+xml": text} if len(text) <= _LARGEST_SVG else {"image/png": _render_png(self.figure)}
+        return {**picture, "text/plain": repr(self)}
+
+    def show(self) -> None:
+        """Show the picture: in a notebook where it stands, in a script in the browser."""
+        if "IPython" in sys.modules:
+            from IPython import get_ipython
+            from IPython.display import display
+
+            if hasattr(get_ipython(), "kernel"):
+                display(self)
+                return
+        open_in_browser(render_svg(self.figure))
+
+    def save(self, path: str | PathLike[str], *, dpi: float = 150) -> Path:
+        """Write the figure as .svg or .png and return the path."""
+        path = check_picture_path(path)
+        write_figure(self.figure, path, limit_dpi(self.figure, dpi))
+        return path
+
+
 @cache
-def _make_class() -> type[Axes]:
-    """Return the class of the axes; matplotlib is imported when it is first asked for."""
+def _make_classes() -> tuple[type, type]:
+    """Return the classes of axes and figures; matplotlib is imported when they are first asked for."""
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    class PictureAxes(Axes):
-        """Axes that a notebook shows as the picture of their figure."""
+    class PictureAxes(Shown, Axes):
+        """Axes that show the figure they are on."""
 
-        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-            figure: Any = self.figure
-            text = render_svg(figure)
-            picture = {"image/svg+xml": text} if len(text) <= _LARGEST_SVG else {"image/png": _render_png(figure)}
-            return {**picture, "text/plain": repr(self)}
+    class PictureFigure(Shown, Figure):
+        """A figure that shows itself."""
 
-        def show(self) -> None:
+        def show(self, warn: bool = True) -> None:  # matplotlib's takes it
             """Show the picture: in a notebook where it stands, in a script in the browser."""
-            if "IPython" in sys.modules:
-                from IPython import get_ipython
-                from IPython.display import display
+            Shown.show(self)
 
-                if hasattr(get_ipython(), "kernel"):
-                    display(self)
-                    return
-            open_in_browser(render_svg(self.figure))  # type: ignore[arg-type]
-
-        def save(self, path: str | PathLike[str], *, dpi: float = 150) -> Path:
-            """Write the figure as .svg or .png and return the path."""
-            figure: Any = self.figure
-            path = check_picture_path(path)
-            write_figure(figure, path, limit_dpi(figure, dpi))
-            return path
-
-    PictureAxes.__module__, PictureAxes.__qualname__ = __name__, "PictureAxes"  # by which pickles find it
-    return PictureAxes
+    for kind in (PictureAxes, PictureFigure):  # by these names pickles find them
+        kind.__module__, kind.__qualname__ = __name__, kind.__name__
+    return PictureAxes, PictureFigure
 
 
 def open_in_browser(svg: str) -> Path:
@@ -126,6 +149,6 @@ def open_in_browser(svg: str) -> Path:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PictureAxes":
-        return _make_class()
+    if name in ("PictureAxes", "PictureFigure"):
+        return _make_classes()[name == "PictureFigure"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

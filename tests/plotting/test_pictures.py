@@ -6,16 +6,18 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from pgmx.datasets import load_network
-from pgmx.plotting import plot_graph, plot_strengths, save_picture
+from pgmx.models import TimeSeriesGraph
+from pgmx.plotting import plot_adjacency, plot_graph, plot_strengths, save_picture
 from pgmx.plotting.layouts.packing import HEIGHT
 from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout
-from pgmx.plotting.pictures import PictureAxes, open_in_browser, render_svg
+from pgmx.plotting.pictures import PictureAxes, PictureFigure, open_in_browser, render_svg
 
 
 def read_notes(ax):
@@ -45,12 +47,10 @@ def test_a_notebook_shows_an_svg():
     root = ElementTree.fromstring(bundle["image/svg+xml"])
     assert root.tag.endswith("svg")
     assert sum(element.get("id", "").startswith("label-") for element in root.iter()) == 3
-    assert (
-        "image/svg+xml"
-        in plot_strengths(
-            __import__("pandas").DataFrame([("a", "b", 0.5)], columns=["from", "to", "strength"])
-        )._repr_mimebundle_()
-    )
+    table = pd.DataFrame([("a", "b", 0.5)], columns=["from", "to", "strength"])
+    assert "image/svg+xml" in plot_strengths(table)._repr_mimebundle_()
+    lagged = plot_adjacency(TimeSeriesGraph.from_coefficients(["rain", "river"], [[0.0, 0.0], [0.25, 0.0]]))
+    assert "image/svg+xml" in lagged._repr_mimebundle_()
 
 
 def test_a_notebook_shows_a_png_of_what_is_too_large(monkeypatch):
@@ -93,6 +93,7 @@ def test_axes_of_the_caller_stay_what_they_are():
     assert not isinstance(ax, PictureAxes)
     copy = pickle.loads(pickle.dumps(plot_graph(nx.path_graph(3))))
     assert isinstance(copy, PictureAxes)
+    assert isinstance(copy.figure, PictureFigure)
 
 
 # ---- layouts ----

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pgmx.plotting.pictures import make_figure
 from pgmx.plotting.time_series.sources import choose_attribute, read_graph, shorten
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ def plot_adjacency(graph: Any, *, attribute: str = "weight", figure: Figure | No
     n_rows = -(-len(lags) // n_columns)
     side = _choose_side(len(names))
     if figure is None:
-        from matplotlib.figure import Figure
-
         room = 0.3 + 0.075 * max(map(len, names)) if len(names) <= _MOST_LABELS else 0.3  # for names
         size = (side * n_columns + 1.3 + room, (side + 0.35) * n_rows + 0.25 + room)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = make_figure(*size)
     limit = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     is_signed = bool((np.nan_to_num(values) < 0).any())
     shades = _make_colours(is_signed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural, join_names
+from pgmx.plotting.pictures import make_figure
 from pgmx.plotting.strengths import make_axes
 from pgmx.plotting.time_series.sources import find_forecaster, select_series, shorten
 
@@ -89,10 +90,8 @@ def plot_forecast(
         actual = _read_rows(select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
     middle = np.asarray(means)
     if figure is None:
-        from matplotlib.figure import Figure
-
         height = 1.9 * -(-len(columns) // 2) + 0.6 if len(columns) > 2 else 1.9 * len(columns) + 0.6
-        figure = Figure(figsize=(10.5 if len(columns) > 2 else 7.0, max(height, 2.6)), layout="constrained")
+        figure = make_figure(10.5 if len(columns) > 2 else 7.0, max(height, 2.6))
     wide = 2 if len(columns) > 2 else 1
     grid = figure.subplots(-(-len(columns) // wide), wide, squeeze=False, sharex=True).ravel()
     for ax, column in zip(grid, columns, strict=False):
