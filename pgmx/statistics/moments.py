@@ -4,13 +4,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import get_blas_funcs
 
 from pgmx.checks import as_reals, check_weights
 from pgmx.statistics.symmetric import copy_upper, list_blocks, scale_to_correlation
 
 #: Cells that are centred at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
+
+
+#: BLAS's A A' + C of which one triangle is written.
+(_add_square,) = get_blas_funcs(("syrk",), dtype=np.float64)
 
 
 class Moments:
@@ -106,7 +110,7 @@ class Moments:
         shift = (mean - self.mean) + rest
         products[-1] = shift * np.sqrt(self.n * n / (self.n + n))
         # BLAS reads and writes by columns: for it `products.T` is a matrix as it lies, and this triangle the lower one.
-        self.cross = dsyrk(1.0, products.T, beta=1.0, c=self.cross.T, lower=1, overwrite_c=1).T
+        self.cross = _add_square(1.0, products.T, beta=1.0, c=self.cross.T, lower=1, overwrite_c=1).T
         self._move(n, shift, rows.min(axis=0), rows.max(axis=0))
 
     def _move(self, n: float, shift: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:

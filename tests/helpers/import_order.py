@@ -210,7 +210,7 @@ ORDER = {
         "adaptive_classifier adaptive_regressor classifier regressor",
     ],
     "pgmx/streaming/subspace": ["cells predictions", "online", "learner"],
-    "pgmx/statistics": ["cholesky components counts lagged ranks symmetric", "moments", "gaussian pairs"],
+    "pgmx/statistics": ["cholmod components counts lagged ranks symmetric", "cholesky moments", "gaussian pairs"],
     "pgmx/statistics/gaussian": [
         "correlations nearest_correlation pairwise_moments thin_factor",
         "passes",

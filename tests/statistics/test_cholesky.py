@@ -7,6 +7,7 @@ from scipy.sparse import csr_array, diags_array
 
 from pgmx.statistics import cholesky
 from pgmx.statistics.cholesky import DenseFactor, SparseFactor, factorise, factorise_sparsely
+from pgmx.statistics.cholmod import CholmodFactor, has_cholmod
 
 
 def band(p, bandwidth=2, size=0.18, seed=0):
@@ -19,8 +20,16 @@ def band(p, bandwidth=2, size=0.18, seed=0):
     return dense
 
 
+@pytest.fixture(
+    params=["SuperLU", pytest.param("CHOLMOD", marks=pytest.mark.skipif(not has_cholmod(), reason="no scikit-sparse"))]
+)
+def library(request, monkeypatch):
+    monkeypatch.setattr(cholesky, "has_cholmod", lambda: request.param == "CHOLMOD")
+    return {"SuperLU": SparseFactor, "CHOLMOD": CholmodFactor}[request.param]
+
+
 @pytest.fixture
-def pair():
+def pair(library):
     dense = band(60)
     return dense, factorise_sparsely(csr_array(dense))
 
@@ -41,10 +50,10 @@ def test_rows_have_the_covariance(pair):
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(dense), rtol=1e-11, atol=1e-13)
 
 
-def test_what_is_not_positive_definite_is_refused(monkeypatch):
+def test_what_is_not_positive_definite_is_refused(monkeypatch, library):
     monkeypatch.setattr(cholesky, "SPARSE_FROM", 10)
     dense = band(40)
-    assert isinstance(factorise(csr_array(dense)), SparseFactor)
+    assert isinstance(factorise(csr_array(dense)), library)
     for pivot in (0.0, -0.5):
         one_is_wrong = dense.copy()
         one_is_wrong[[7, 7, 8], [8, 7, 7]] = [1.0, 1.0 + pivot, 1.0]
@@ -52,7 +61,7 @@ def test_what_is_not_positive_definite_is_refused(monkeypatch):
             factorise(csr_array(one_is_wrong))
 
 
-def test_large_sparse_components_alone_have_sparse_factors():
-    assert isinstance(factorise(csr_array(band(cholesky.SPARSE_FROM))), SparseFactor)
+def test_large_sparse_components_alone_have_sparse_factors(library):
+    assert isinstance(factorise(csr_array(band(cholesky.SPARSE_FROM))), library)
     assert isinstance(factorise(csr_array(band(cholesky.SPARSE_FROM - 1))), DenseFactor)
     assert isinstance(factorise(csr_array(band(cholesky.SPARSE_FROM, bandwidth=5, size=0.1))), DenseFactor)
