@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -58,21 +59,29 @@ def limit_dpi(figure: Figure, dpi: float) -> float:
     return min(dpi, _LARGEST_PNG / max(figure.get_size_inches()))
 
 
-def _write(figure: Figure, target: Any, kind: str, dpi: float) -> None:
+def _write(figure: Figure, target: Any, kind: str, dpi: float, letters: str = "path") -> None:
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": "pgmx", "svg.fonttype": "path"}):
+    style: Any = {"svg.hashsalt": "pgmx", "svg.fonttype": letters}
+    if letters == "none":
+        style["font.sans-serif"] = ["DejaVu Sans", "Verdana", "Arial"]  # of the viewer; the first is as wide as any
+    with rc_context(style):
         metadata: Any = {"Date": None} if kind == "svg" else None
         figure.savefig(target, format=kind, dpi=dpi, metadata=metadata)
 
 
 def render_svg(figure: Figure) -> str:
-    """Return a figure as SVG text."""
+    """Return a figure as short SVG: letters as text, two decimals, no metadata, no space between elements."""
     from io import StringIO
 
-    text = StringIO()
-    _write(figure, text, "svg", 72)
-    return text.getvalue()
+    target = StringIO()
+    _write(figure, target, "svg", 72, letters="none")
+    text = target.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r"(\.\d\d)\d+(?=[^<>]*>)", r"\1", re.sub(r">\s+<", "><", text))  # within tags: labels stay
+    text = re.sub(r'<g id="(?!label|note)[^"]*">', "<g>", text)  # nothing refers to groups
+    text = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", text)
+    return re.sub(r"\s*\n\s*", " ", text)
 
 
 def _render_png(figure: Figure) -> str:
@@ -140,9 +149,8 @@ def open_in_browser(svg: str) -> Path:
 
     path = Path(tempfile.mkdtemp(prefix="pgmx-")) / "picture.html"
     style = "body{margin:0;background:white}svg{display:block;margin:auto;max-width:100%;height:auto}"
-    body = svg[svg.index("<svg") :]
     path.write_text(
-        f'<!DOCTYPE html><meta charset="utf-8"><title>pgmx</title><style>{style}</style>{body}', encoding="utf-8"
+        f'<!DOCTYPE html><meta charset="utf-8"><title>pgmx</title><style>{style}</style>{svg}', encoding="utf-8"
     )
     webbrowser.open(path.as_uri())
     return path
