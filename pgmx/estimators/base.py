@@ -196,10 +196,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         pathlib.Path
             The file written; see :func:`pgmx.plotting.save_report`.
         """
-        from pgmx.plotting.reports.page import save_report  # the one import from there: users look for it here
-
         self._require_fit()
-        return save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
+        return _import_page().save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
 
     def _make_once(self, name: str, make: Callable[[], T]) -> T:
         """Return the result of this name, made by the first call after `fit`."""
@@ -267,6 +265,21 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if "data" in params:
             self.data = params.pop("data")
         return super().set_params(**params)
+
+    # ---- notebooks ----
+
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + self._summarize_result()
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Show scikit-learn's diagram, and below it what was learned."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._summarize_result()
+        return bundle
+
+    def _summarize_result(self) -> str:
+        return _import_page().render_summary(self) if hasattr(self, "_results") else ""
 
     # ---- pgmpy ----
 
@@ -340,6 +353,13 @@ def clone_learner(learner: T) -> T:
     """Return an unfitted copy with the same options, of the type that scikit-learn's ``clone`` leaves open."""
     copy: Any = clone(learner)
     return copy
+
+
+def _import_page() -> Any:
+    """Return the module of reports, late: the one import against the order, for users look for reports on learners."""
+    from pgmx.plotting.reports import page
+
+    return page
 
 
 def _is_word(data) -> bool:

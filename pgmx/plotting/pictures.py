@@ -70,7 +70,7 @@ def _write(figure: Figure, target: Any, kind: str, dpi: float, letters: str = "p
         figure.savefig(target, format=kind, dpi=dpi, metadata=metadata)
 
 
-def render_svg(figure: Figure) -> str:
+def render_svg(figure: Any) -> str:
     """Return a figure as short SVG: letters as text, two decimals, no metadata, no space between elements."""
     from io import StringIO
 

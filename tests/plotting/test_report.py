@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import tomllib
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
+from sklearn import config_context
 
 import pgmx
 from helpers.command_line import done, refused
@@ -124,6 +126,7 @@ def test_the_package_has_these_files():
 def test_every_learner(tmp_path, make):
     for table in make.tables:
         learner = make().fit(table(0))
+        assert "pgmx-result" in learner._repr_mimebundle_()["text/html"]
         page, *_ = read_page(learner.report(tmp_path / "r.html"))
         assert page["names"] == [str(name) for name in learner.variables_]
         assert len(page["edges"]) == learner.graph_.number_of_edges() or learner.graph_.is_directed()
@@ -223,3 +226,23 @@ def test_the_command_line_writes_one(tmp_path, monkeypatch, rows):
     assert "--report r.svg: a report is written to a file ending in .html" in refused(
         "learn", "rows.csv", "--report", "r.svg"
     )
+
+
+def test_a_notebook_shows_the_result_below_the_diagram(learned):
+    html = learned._repr_mimebundle_()["text/html"]
+    assert html.count('class="pgmx-result"') == 1
+    assert "sk-container" in html
+    picture = html[html.index("<svg", html.index("pgmx-result")) : html.rindex("</svg>") + 6]
+    root = ElementTree.fromstring(picture)
+    assert sum(element.get("id", "").startswith("label-") for element in root.iter()) == 8
+    assert f"<b>{learned.score_:,.7g}"[:10] in html
+    assert "pgmx-result" not in HillClimbSearch()._repr_mimebundle_()["text/html"]
+    with config_context(display="text"):
+        assert "text/html" not in learned._repr_mimebundle_()
+
+
+def test_a_notebook_shows_figures_alone_of_a_large_graph():
+    data = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (50, 70)), columns=[f"<b>{k}" for k in range(70)])
+    html = HillClimbSearch(scoring_method="aic", max_indegree=1).fit(data)._repr_mimebundle_()["text/html"]
+    assert "too large for a small drawing" in html
+    assert "variables <b>70</b>" in html

@@ -94,6 +94,13 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     return facts
 
 
+def read_figures(learner: Any) -> tuple[list[list], int, int]:
+    """Return the figures of a fitted learner, and how many variables and edges there are; no model is made."""
+    names, edges, _ = _read_edges(learner.graph_, None)
+    facts = Facts("", names, edges, [])
+    return _list_figures(learner, facts, None), len(names), len(edges)
+
+
 def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
     """Return the graph, the model (None without one) and what kept the model from being made."""
     if is_learner:

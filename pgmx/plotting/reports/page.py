@@ -13,9 +13,12 @@ from pgmx.atomic import replace_file
 from pgmx.plotting.reports.drawing import draw_page, measure_label
 from pgmx.plotting.reports.facts import Facts, read_facts
 from pgmx.plotting.reports.plain import to_text
+from pgmx.plotting.reports.summary import render_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+__all__ = ["render_summary", "save_report"]  # learners ask this module alone
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js", "templates/graph.js", "templates/page.js")
