@@ -11,7 +11,8 @@ import numpy as np
 
 from pgmx.checks import check_natural, check_same_names, is_number, join_names
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
-from pgmx.plotting.layouts.layered import compute_layout
+from pgmx.plotting.layouts.communities import find_communities
+from pgmx.plotting.layouts.layered import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.layouts.packing import HEIGHT
 from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout, count_readable
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
@@ -89,7 +90,7 @@ def plot_graph(
     layout : {"layered", "spring", "circular"}, optional
         "layered": arrows point down wherever no cycle forbids it; "spring": distances are like the lengths of the
         shortest paths (stress majorization); "circular": on a circle, in the order of the nodes. Default: "layered"
-        for graphs with arrows, "spring" for undirected ones.
+        for graphs with arrows and at most 300 nodes, else "spring".
     pos : mapping of node to (x, y), optional
         Places of all nodes, y upwards, in any unit: they are scaled until boxes do not overlap, and edges are straight.
     max_edges : int, "auto" or None, default="auto"
@@ -111,6 +112,7 @@ def plot_graph(
     Notes
     -----
     Labels are cut at 28 characters; above 150 nodes they are half as large, and below 1.5 points they are left out.
+    Above 300 nodes springs keep communities (Louvain's method) apart, and the largest ones are told by colours.
 
     Examples
     --------
@@ -130,7 +132,9 @@ def plot_graph(
     labels = [_label(name) for name in marks.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
-    centres, bends, curved = _place_nodes(marks.names, widths, edges, layout, pos)
+    is_large = len(labels) > MOST_IN_LAYERS
+    communities = find_communities(len(labels), [edge[:2] for edge in edges]) if is_large else None
+    centres, bends, curved = _place_nodes(marks.names, widths, edges, layout, pos, communities)
     find = (lambda u, v: nan) if scales is None else scales.find
     sizes = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
     kinds = _read_kinds(graph, marks.names, continuous)
@@ -139,7 +143,7 @@ def plot_graph(
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
     curves = route_curves(edges, centres, bends, widths) if curved else route_lines(edges, centres, widths)
     draw_edges(ax, edges, curves, style, scale)
-    draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds)
+    draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds, communities)
     if note:
         draw_note(ax, note, 0.9 * _FONT * scale, 2 * MARGIN * n_legends)
     if reference is not None:
@@ -266,7 +270,12 @@ def _read_weights(graph: Graph) -> dict:
 
 
 def _place_nodes(
-    names: list, widths: list[float], edges: list[tuple], layout: str | None, pos: Mapping | None
+    names: list,
+    widths: list[float],
+    edges: list[tuple],
+    layout: str | None,
+    pos: Mapping | None,
+    communities: np.ndarray | None,
 ) -> tuple[np.ndarray, dict, bool]:
     """Return the centres, the bends of edges, and whether edges are curves from the upper to the lower border."""
     if pos is not None:
@@ -275,8 +284,9 @@ def _place_nodes(
     lines = [edge[:2] for edge in edges if not edge[2]]
     if layout == "circular":
         return compute_circular_layout(widths), {}, False
-    if layout == "spring" or (layout is None and not arrows):
-        return compute_spring_layout(widths, sorted({(min(e), max(e)) for e in [*arrows, *lines]})), {}, False
+    if layout == "spring" or (layout is None and (not arrows or communities is not None)):
+        pairs = sorted({(min(edge), max(edge)) for edge in [*arrows, *lines]})
+        return compute_spring_layout(widths, pairs, communities), {}, False
     return *compute_layout(widths, arrows, lines), True
 
 

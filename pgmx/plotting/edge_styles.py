@@ -18,7 +18,7 @@ _DOTS, _DASHES = (0, (1, 2)), (0, (3.2, 1.4))
 _VERDICTS: dict[str, tuple[str, Any, str]] = {
     "shared": (_INK, "-", "in both"),
     "turned": ("#e08a00", "-", "other direction"),
-    "extra": ("#c8323c", "-", "not in the reference"),
+    "extra": ("#b3202c", (0, (7, 1.5, 1.5, 1.5)), "not in the reference"),  # by its dashes in any print and to any eye
     "missing": (_UNKNOWN, (0, (4, 3)), "only in the reference"),
 }
 

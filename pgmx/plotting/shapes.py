@@ -14,6 +14,8 @@ _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
 
 #: Face, rim and radius of the corners of nodes by kind, where there are both; round ones hold numbers.
 _KINDS = {"discrete": (_FACE, _RIM, HEIGHT / 10), "continuous": ("#fdf0dc", "#b5813a", HEIGHT / 2)}
+#: Faces of the largest communities: Paul Tol's light scheme, which all eyes tell apart.
+_COMMUNITIES = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
 _MEANINGS = {"discrete": "states", "continuous": "numbers"}
 
 
@@ -132,16 +134,19 @@ def _cut_head(curve, width):
     return [tip, base + half * across, base - half * across]
 
 
-def draw_nodes(ax, centres, widths, labels, font, scale, kinds):
+def draw_nodes(ax, centres, widths, labels, font, scale, kinds, communities=None):
     """Draw all boxes as one collection, and their labels where they are large enough to be read.
 
-    `kinds` are "discrete" or "continuous" for each node; where all are the same, no difference is made.
+    `kinds` are "discrete" or "continuous" for each node; where all are the same, `communities` decide on the colours.
     """
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import BoxStyle, FancyBboxPatch
 
     alike = (_FACE, _RIM, HEIGHT / 3)
     styles = [_KINDS[kind] if len(set(kinds)) == 2 else alike for kind in kinds]
+    if communities is not None and len(set(kinds)) < 2:
+        places = [label if 0 <= label < len(_COMMUNITIES) else -1 for label in communities]
+        styles = [(_COMMUNITIES[k] if k >= 0 else _FACE, _RIM, HEIGHT / 3) for k in places]
     boxes = [
         FancyBboxPatch(
             (x - width / 2, y - HEIGHT / 2),

@@ -144,7 +144,7 @@ ORDER = {
         "draw",
         "reports",
     ],
-    "pgmx/plotting/layouts": ["crossings packing", "layered spring"],
+    "pgmx/plotting/layouts": ["crossings packing", "communities layered spring"],
     "pgmx/plotting/reports": ["plain", "course details rows", "facts", "drawing summary", "page"],
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from pgmx.datasets import load_network
 from pgmx.models import TimeSeriesGraph
 from pgmx.plotting import plot_adjacency, plot_graph, plot_strengths, save_picture
+from pgmx.plotting.layouts.communities import find_communities
 from pgmx.plotting.layouts.packing import HEIGHT
 from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout
 from pgmx.plotting.pictures import PictureAxes, PictureFigure, open_in_browser, render_svg
@@ -171,6 +172,22 @@ def test_places_of_the_caller():
     assert len(centres_of(plot_graph(graph, pos=dict.fromkeys("abc", (0, 0))))) == 3
     with pytest.raises(ValueError, match="layout must be one of 'layered', 'spring', 'circular', got 'round'"):
         plot_graph(graph, layout="round")
+
+
+def test_a_large_graph_is_drawn_as_communities():
+    graph = nx.DiGraph([(str(u), str(v)) for u, v in nx.connected_caveman_graph(32, 10).edges()])
+    ax = plot_graph(graph)
+    faces = [tuple(face) for face in ax.collections[-1].get_facecolors()]
+    assert len(faces) == 320
+    assert len(set(faces)) == 9  # eight communities are told by colours
+    assert not np.array_equal(centres_of(ax), centres_of(plot_graph(graph, layout="layered")))
+    small = plot_graph(nx.DiGraph(nx.connected_caveman_graph(3, 5).edges()))
+    assert len({tuple(face) for face in small.collections[-1].get_facecolors()}) == 1
+
+
+def test_communities():
+    edges = [*combinations(range(6), 2), *combinations(range(6, 11), 2), (0, 6), (11, 12)]
+    assert find_communities(14, edges).tolist() == [0] * 6 + [1] * 5 + [-1] * 3
 
 
 # ---- weak edges ----

@@ -2,6 +2,7 @@
 
 - `crossings`: crossing reduction between the layers of a layered drawing
 - `packing`: connected components side by side
+- `communities`: groups of vertices with many edges among them
 - `layered`: layers, arrows downwards
 - `spring`: distances in the drawing like those in the graph, for graphs without directions
 """

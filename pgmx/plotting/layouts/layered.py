@@ -22,6 +22,7 @@ from pgmx.plotting.layouts.packing import HEIGHT, LAYER_GAP, NODE_GAP, Edge, fin
 
 WIDEST_GAP, FLATTEST = 140.0, 2.2  # a component flatter than this ratio gets wider gaps, up to a limit
 BEND_WIDTH = 4.0
+MOST_IN_LAYERS = 300  # vertices of a drawing that can be read
 MAX_BENDS = 6000  # beyond it long edges are drawn straight
 _STRAIGHTNESS = (1.0, 2.0, 8.0)  # weight of an edge with 0, 1, 2 ends that are bends
 

@@ -15,24 +15,28 @@ import numpy as np
 
 from pgmx.plotting.layouts.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
 
-_SHORTEST = 84.0  # length of an edge, in the unit of the widths
+_SHORTEST, _SHORTEST_OF_LARGE = 84.0, 44.0  # length of an edge, in the unit of the widths
 _N_STEPS, _TOLERANCE = 150, 1e-4
 _N_PUSHES = 120
 _LARGE = 300  # vertices above which fewer steps are made
 _MOST_COVERED = 0.22  # share of the drawing that is boxes
 _GAP = 9.0  # between two boxes
+_APART = 2.2  # length of an edge between two communities over that of others
 
 
-def compute_spring_layout(widths: Sequence[float], edges: Iterable[Edge]) -> np.ndarray:
+def compute_spring_layout(
+    widths: Sequence[float], edges: Iterable[Edge], labels: np.ndarray | None = None
+) -> np.ndarray:
     """Place vertices, of given widths of their boxes; return the centres, shape (n, 2), from (0, 0) upwards.
 
+    `labels`: communities of the vertices, edges between which are longer.
     O(n^3) once and O(n^2) per step for the largest component, 8 n^2 bytes several times.
     """
     edges, n = list(edges), len(widths)
     centres = np.zeros((n, 2))
     components = find_components(n, edges)
     blocks = [
-        _Block(members, share, widths)
+        _Block(members, share, widths, np.zeros(n) if labels is None else labels)
         for members, share in zip(components, split_edges(components, edges), strict=True)
         if len(members) > 1
     ]
@@ -59,12 +63,14 @@ def compute_circular_layout(widths: Sequence[float]) -> np.ndarray:
 class _Block:
     """One connected component; `places` are relative to its upper left corner."""
 
-    def __init__(self, members: Sequence[int], edges: Sequence[Edge], widths: Sequence[float]) -> None:
+    def __init__(
+        self, members: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], labels: np.ndarray
+    ) -> None:
         self.members = np.array(members)
         at = {v: k for k, v in enumerate(members)}
         ends = np.array([(at[u], at[v]) for u, v in edges])
         sizes = np.array([widths[v] for v in members])
-        places = _reduce_stress(*_measure_distances(len(members), ends, sizes))
+        places = _reduce_stress(*_measure_distances(labels[self.members], ends, sizes))
         places = _push_apart(_spread(_lay_flat(places), sizes), sizes)
         half = np.column_stack([sizes / 2, np.full(len(sizes), HEIGHT / 2)])
         left, low = (places - half).min(axis=0)
@@ -74,22 +80,25 @@ class _Block:
         self.corner = (0.0, 0.0)
 
 
-def _measure_distances(n: int, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _measure_distances(labels: np.ndarray, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the wanted distances of all pairs and their weights, from the numbers of edges between them.
 
-    Neighbours that share few neighbours are drawn closer together than the members of different dense parts.
+    An edge is the longer the more neighbours its ends do not share, which gives dense parts room.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
+    n = len(labels)
     joined = np.zeros((n, n), dtype=bool)
     joined[ends[:, 0], ends[:, 1]] = joined[ends[:, 1], ends[:, 0]] = True
     np.fill_diagonal(joined, False)
     degree = joined.sum(axis=1)
     common = joined[ends[:, 0]] & joined[ends[:, 1]]
     apart = degree[ends[:, 0]] + degree[ends[:, 1]] - 2 * common.sum(axis=1)
-    labels = (sizes[ends[:, 0]] + sizes[ends[:, 1]]) / 2
-    length = np.maximum(_SHORTEST, 0.8 * labels) * np.maximum(1.0, np.sqrt(apart / 6.0))
+    spans = (sizes[ends[:, 0]] + sizes[ends[:, 1]]) / 2
+    shortest = _SHORTEST if n <= _LARGE else _SHORTEST_OF_LARGE
+    length = np.maximum(shortest, 0.8 * spans) * np.maximum(1.0, np.sqrt(apart / 6.0))
+    length = np.where(labels[ends[:, 0]] == labels[ends[:, 1]], length, _APART * length)
     graph = coo_array((length, (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
     distance = shortest_path(graph, directed=False)
     weight = np.zeros_like(distance)

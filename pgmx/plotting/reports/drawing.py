@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from pgmx.plotting.draw import measure_text
-from pgmx.plotting.layouts.layered import compute_layout
+from pgmx.plotting.layouts.communities import find_communities
+from pgmx.plotting.layouts.layered import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout, count_readable
 from pgmx.plotting.reports.facts import Edge, Facts
 from pgmx.plotting.reports.plain import to_text
@@ -17,7 +18,7 @@ MOST_NODES, MOST_EDGES = 1500, 4000
 
 _LONGEST_LABEL = 24
 _FONT, _PADDING = 11.0, 16.0  # in the unit of the layout
-_MOST_IN_LAYERS, _FLATTEST = 400, 4.0  # of a layered drawing; a larger or flatter one is made by springs
+_FLATTEST = 4.0  # width of a layered drawing over its height; a flatter one is made by springs
 _MOST_ON_CIRCLE = 24
 
 
@@ -52,7 +53,7 @@ def _lay_out(
     pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
     if of_series and len(widths) <= _MOST_ON_CIRCLE:
         return compute_circular_layout(widths), {}
-    if not of_series and len(widths) <= _MOST_IN_LAYERS and any(edge.is_arrow for edge in pairs):
+    if not of_series and len(widths) <= MOST_IN_LAYERS and any(edge.is_arrow for edge in pairs):
         arrows = [(place[edge.u], place[edge.v]) for edge in pairs if edge.is_arrow]
         lines = [(place[edge.u], place[edge.v]) for edge in pairs if not edge.is_arrow]
         centres, bends = compute_layout(widths, arrows, lines)
@@ -60,7 +61,9 @@ def _lay_out(
         if len(widths) < 60 or width <= _FLATTEST * height:
             return centres, bends
     strongest = sorted(pairs, key=lambda edge: -_size(edge))[: count_readable(len(widths))]
-    return compute_spring_layout(widths, sorted((place[edge.u], place[edge.v]) for edge in strongest)), {}
+    lines = sorted((place[edge.u], place[edge.v]) for edge in strongest)
+    communities = find_communities(len(widths), lines) if len(widths) > MOST_IN_LAYERS else None
+    return compute_spring_layout(widths, lines, communities), {}
 
 
 def _choose_part(facts: Facts) -> tuple[list[int], list[int], list[str]]:
