@@ -164,6 +164,8 @@ cdef class ColumnAscent:
     cdef double[:, ::1] _W
     cdef double[::1] _theta
     cdef Sparse *_columns
+    cdef int64_t[::1] _first            # where the entries of each column begin in `_entries`
+    cdef double[::1] _entries           # off the diagonal of the precision, one for each coefficient
     cdef Lasso _lasso
     cdef readonly object memory
     cdef readonly Py_ssize_t size
@@ -186,6 +188,7 @@ cdef class ColumnAscent:
         self.memory = raw[begin:begin + p * stride].reshape(p, stride)
         self._W = self.memory
         self._theta = np.empty(p)
+        self._first, self._entries = np.zeros(p + 1, dtype=np.int64), np.zeros(0)
 
     def __dealloc__(self):
         cdef Py_ssize_t j
@@ -387,66 +390,89 @@ cdef class ColumnAscent:
                         to[c] = rows[c * stride + i]
         M.first = j + 1
 
-    def precision(self, double[:, ::1] dense):
-        """Write the precision of the columns, made symmetric, into `dense` (p, p).
+    def precision(self):
+        """Make a symmetric precision of the columns, which `residual`, `triplets` and `write` read.
 
         Where the two columns of a pair disagree about a zero it is zero, else their mean. Returns tr(R T) of it, the
         sum of its absolute entries off the diagonal, and the number of non-zeros there.
         """
-        cdef Py_ssize_t p = self.size, j, c, i, n = 0
+        cdef Py_ssize_t p = self.size, j, c, k, i, n = 0
         cdef double trace = 0, size = 0, mean
-        cdef double *T = &dense[0, 0]
         cdef Sparse *column
+        cdef Sparse *other
+        starts = np.zeros(p + 1, dtype=np.int64)
+        cursors = np.zeros(p, dtype=np.int64)
+        cdef int64_t[::1] first = starts, cursor = cursors
+        for j in range(p):
+            first[j + 1] = first[j] + self._columns[j].n
+        self._first, self._entries = starts, np.zeros(first[p])
         with nogil:
             for j in range(p):
-                column = self._columns + j
-                for i in range(p):
-                    T[j * p + i] = 0
-                T[j * p + j] = self._theta[j]
                 trace += self._theta[j] * self._R[j, j]
-                for c in range(column.n):
-                    T[j * p + column.at[c]] = -column.values[c] * self._theta[j]
             for j in range(p):
                 column = self._columns + j
                 for c in range(column.n):
                     i = column.at[c]
-                    if T[i * p + j] == 0:
-                        T[j * p + i] = 0
-                    elif i < j:
-                        mean = 0.5 * (T[i * p + j] + T[j * p + i])
-                        T[i * p + j] = T[j * p + i] = mean
-                        n += 2
-                        trace += 2 * mean * self._R[i, j]
-                        size += 2 * fabs(mean)
+                    if i > j:
+                        break
+                    other = self._columns + i  # whose places before j were passed by the columns before
+                    k = cursor[i]
+                    while k < other.n and other.at[k] < j:
+                        k += 1
+                    cursor[i] = k
+                    if k == other.n or other.at[k] > j or other.values[k] == 0:
+                        continue
+                    mean = 0.5 * (-other.values[k] * self._theta[i] - column.values[c] * self._theta[j])
+                    self._entries[first[i] + k] = self._entries[first[j] + c] = mean
+                    n += 2
+                    trace += 2 * mean * self._R[i, j]
+                    size += 2 * fabs(mean)
         return trace, size, n
 
-    def residual(self, double lam, const double[:, ::1] dense):
-        """Return how far W and a precision made by `precision` are from optimal and from inverse to each other.
+    cdef int _check_entries(self) except -1:
+        cdef Py_ssize_t j
+        for j in range(self.size):
+            if self._first[j + 1] - self._first[j] != self._columns[j].n:
+                raise RuntimeError("the columns have changed since their precision was made: call `precision` first")
+        return 0
+
+    def write(self, double[:, ::1] dense):
+        """Write the precision that `precision` made into `dense` (p, p)."""
+        cdef Py_ssize_t p = self.size, j, c, i
+        self._check_entries()
+        with nogil:
+            for j in range(p):
+                for i in range(p):
+                    dense[j, i] = 0
+                dense[j, j] = self._theta[j]
+                for c in range(self._columns[j].n):
+                    dense[j, self._columns[j].at[c]] = self._entries[self._first[j] + c]
+
+    def residual(self, double lam):
+        """Return how far W and the precision that `precision` made are from optimal and from inverse to each other.
 
         Returns (slack, squares, apart): sum of lam |T_ij| - (W - R)_ij T_ij off the diagonal, no term of which is
         negative; squared Frobenius norm of E = I - W T; sum of |T_ij E_ij|, to first order how far the inverse of T is
         from W in the trace that the objective takes.
         """
         cdef Py_ssize_t p = self.size, stride = self._W.shape[1], j, c, i, m
-        cdef double slack = 0, squares = 0, apart = 0
-        cdef const double *T = &dense[0, 0]
+        cdef double slack = 0, squares = 0, apart = 0, value
         cdef const double *W = &self._W[0, 0]
         cdef Sparse *column
         cdef Lasso *z = &self._lasso
+        self._check_entries()
         with nogil:
             for j in range(p):
                 column = self._columns + j
                 m = 0
                 for c in range(column.n):
-                    i = column.at[c]
-                    if T[j * p + i] != 0:
-                        z.support[m], z.weight[m] = <int>i, T[j * p + i]
+                    i, value = column.at[c], self._entries[self._first[j] + c]
+                    if value != 0:
+                        z.support[m], z.weight[m] = <int>i, value
                         # negative where W was rounded out of the box, by what E then holds as much
-                        slack += max(
-                            lam * fabs(T[j * p + i]) - (W[j * stride + i] - self._R[j, i]) * T[j * p + i], 0.0
-                        )
+                        slack += max(lam * fabs(value) - (W[j * stride + i] - self._R[j, i]) * value, 0.0)
                         m += 1
-                z.support[m], z.weight[m] = <int>j, T[j * p + j]
+                z.support[m], z.weight[m] = <int>j, self._theta[j]
                 pgmx_combine_rows(W, stride, z.support, z.weight, m + 1, p, z.out)
                 z.out[j] -= 1
                 squares += pgmx_dot(z.out, z.out, p)
@@ -454,18 +480,16 @@ cdef class ColumnAscent:
                     apart += fabs(z.weight[c] * z.out[z.support[c]])
         return slack, squares, apart
 
-    def triplets(self, double share, const double[:, ::1] dense):
-        """Return the precision as the arrays of a CSR matrix (indptr, indices, values), columns ascending.
+    def triplets(self, double share=1.0):
+        """Return the precision that `precision` made as the arrays of a CSR matrix (indptr, indices, values).
 
-        It is read from the lower triangle that `precision` wrote, which may have lost its diagonal since; `share`
-        multiplies what is off the diagonal.
+        Columns ascend; `share` multiplies what is off the diagonal.
         """
-        cdef Py_ssize_t p = self.size, j, c, i, n = 0, capacity = p
+        cdef Py_ssize_t p = self.size, j, c, i, n = 0, capacity = p + self._entries.shape[0]
         cdef Sparse *column
         cdef bint placed
         cdef double value
-        for j in range(p):
-            capacity += self._columns[j].n
+        self._check_entries()
         pointers, places = np.zeros(p + 1, dtype=np.int32), np.empty(capacity, dtype=np.int32)
         numbers = np.empty(capacity)
         cdef int[::1] indptr = pointers, indices = places
@@ -481,7 +505,7 @@ cdef class ColumnAscent:
                         n += 1
                         placed = True
                     if i < p:
-                        value = dense[j, i] if i < j else dense[i, j]
+                        value = self._entries[self._first[j] + c]
                         if value != 0:
                             indices[n], values[n] = <int>i, share * value
                             n += 1

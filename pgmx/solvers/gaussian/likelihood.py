@@ -146,7 +146,6 @@ def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int) -> t
     indptr, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
     ascent = ColumnAscent(R)
     ascent.start_shrunk(0.0)
-    dense = np.empty_like(R)
     expected = 1.0
     for sweep in range(1, max_iter + 1):
         moved, stuck = ascent.sweep_graph(indptr, indices, LEAST_VARIANCE)
@@ -154,12 +153,16 @@ def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int) -> t
             return None
         if sqrt(moved) > 10.0 * expected * tol and sweep < max_iter:
             continue
-        ascent.precision(dense)
-        distance = sqrt(ascent.residual(0.0, dense)[1])
+        ascent.precision()
+        distance = sqrt(ascent.residual(0.0)[1])
         converged = distance <= tol
         if converged or sweep == max_iter:
             break
         expected = 0.5 * min(1.0, sqrt(moved) / distance)
-    if not converged or compute_log_determinant(dense, overwrite=True) is None:
+    if not converged:
         return None
-    return sparse.csr_array(ascent.triplets(1.0, dense)[::-1], shape=R.shape), sweep
+    dense = np.empty_like(R)
+    ascent.write(dense)
+    if compute_log_determinant(dense, overwrite=True) is None:
+        return None
+    return sparse.csr_array(ascent.triplets()[::-1], shape=R.shape), sweep

@@ -73,7 +73,6 @@ class DualAscent:
         self.nodes = nodes
         self._R = R
         self._ascent = ColumnAscent(R)
-        self._dense = np.empty(R.shape)
         self._lam = inf
         # Θ is the columns' precision, its off-diagonal times _share, all times _scale; if _bare, the inverse diagonal
         # of R
@@ -177,8 +176,8 @@ class DualAscent:
 
     def _certify(self) -> bool:
         """Set objective and gap; return whether W was found positive definite."""
-        trace, size, n_entries = self._ascent.precision(self._dense)
-        slack, squares, self._apart = self._ascent.residual(self._lam, self._dense)
+        trace, size, n_entries = self._ascent.precision()
+        slack, squares, self._apart = self._ascent.residual(self._lam)
         logdet = self._factorise(n_entries)
         self._share, self._scale, self._bare = 1.0, 1.0, False
         bare = float(np.log(self._R.diagonal()).sum()) + len(self.nodes)
@@ -197,15 +196,17 @@ class DualAscent:
         return gap is not None
 
     def _factorise(self, n_entries: int) -> float | None:
-        """Return log det Θ as `precision` wrote it, None where not positive definite; set `least_pivot`."""
-        diagonal, roots = self._dense.diagonal().copy(), None
-        if is_sparse(len(diagonal), n_entries + len(diagonal)):
-            arrays = self._ascent.triplets(1.0, self._dense)
-            factor = factorise_sparsely(sparse.csr_array(arrays[::-1], shape=self._R.shape))
+        """Return log det Θ of the columns' precision, None where not positive definite; set `least_pivot`."""
+        roots, diagonal = None, np.ones(0)
+        if is_sparse(len(self.nodes), n_entries + len(self.nodes)):
+            matrix = sparse.csr_array(self._ascent.triplets()[::-1], shape=self._R.shape)
+            factor = factorise_sparsely(matrix)
             if factor is not None and (factor.pivots > 0).all():
-                roots = np.sqrt(factor.pivots)
+                roots, diagonal = np.sqrt(factor.pivots), matrix.diagonal()
         if roots is None:
-            roots = compute_root_pivots(self._dense, overwrite=True)
+            dense = self._write()
+            diagonal = dense.diagonal().copy()
+            roots = compute_root_pivots(dense, overwrite=True)
         self.least_pivot = 0.0 if roots is None else float((roots**2 / diagonal).min())
         return None if roots is None else 2.0 * float(np.log(roots).sum())
 
@@ -213,13 +214,14 @@ class DualAscent:
         """Move Θ towards its diagonal while F falls, with the best scale, or to the inverse diagonal of R; return F."""
         p, best, share = len(self.nodes), bare, 1.0
         self._bare = True
+        trace, size, _ = self._ascent.precision()
         for _ in range(HALVINGS):
-            trace, size, _ = self._ascent.precision(self._dense)
-            diagonal = self._dense.diagonal().copy()
+            dense = self._write()
+            diagonal = dense.diagonal().copy()
             of_diagonal = float(diagonal @ self._R.diagonal())
-            self._dense *= share
-            np.fill_diagonal(self._dense, diagonal)
-            logdet = compute_log_determinant(self._dense, overwrite=True)
+            dense *= share
+            np.fill_diagonal(dense, diagonal)
+            logdet = compute_log_determinant(dense, overwrite=True)
             cost = of_diagonal + share * (trace - of_diagonal + self._lam * size)
             if logdet is not None and 0.0 < cost < inf:
                 value = -logdet + p * log(cost / p) + p
@@ -229,13 +231,19 @@ class DualAscent:
             share *= 0.5
         return best
 
+    def _write(self) -> np.ndarray:
+        """Return the columns' precision as an array."""
+        dense = np.empty(self._R.shape)
+        self._ascent.write(dense)
+        return dense
+
     def _precision(self) -> np.ndarray:
-        """Return Θ as an array, and leave intact what `triplets` reads."""
-        self._ascent.precision(self._dense)
+        """Return Θ as an array."""
         if self._bare:
             return np.diag(1.0 / self._R.diagonal())
-        theta = (self._share * self._scale) * self._dense
-        np.fill_diagonal(theta, self._scale * self._dense.diagonal())
+        dense = self._write()
+        theta = (self._share * self._scale) * dense
+        np.fill_diagonal(theta, self._scale * dense.diagonal())
         return theta
 
     def _is_connected(self) -> bool:
@@ -265,5 +273,5 @@ class DualAscent:
         if self._bare:
             places = np.arange(len(self.nodes) + 1, dtype=np.int32)
             return places, places[:-1], 1.0 / self._R.diagonal()
-        indptr, indices, values = self._ascent.triplets(self._share, self._dense)
+        indptr, indices, values = self._ascent.triplets(self._share)
         return indptr, indices, self._scale * values
