@@ -391,7 +391,7 @@ cdef class ColumnAscent:
         M.first = j + 1
 
     def precision(self):
-        """Make a symmetric precision of the columns, which `residual`, `triplets` and `write` read.
+        """Make a symmetric precision of the columns, which `residual` and `triplets` read.
 
         Where the two columns of a pair disagree about a zero it is zero, else their mean. Returns tr(R T) of it, the
         sum of its absolute entries off the diagonal, and the number of non-zeros there.
@@ -400,12 +400,10 @@ cdef class ColumnAscent:
         cdef double trace = 0, size = 0, mean
         cdef Sparse *column
         cdef Sparse *other
-        starts = np.zeros(p + 1, dtype=np.int64)
-        cursors = np.zeros(p, dtype=np.int64)
-        cdef int64_t[::1] first = starts, cursor = cursors
+        cdef int64_t[::1] first = np.zeros(p + 1, dtype=np.int64), cursor = np.zeros(p, dtype=np.int64)
         for j in range(p):
             first[j + 1] = first[j] + self._columns[j].n
-        self._first, self._entries = starts, np.zeros(first[p])
+        self._first, self._entries = first, np.zeros(first[p])
         with nogil:
             for j in range(p):
                 trace += self._theta[j] * self._R[j, j]
@@ -435,18 +433,6 @@ cdef class ColumnAscent:
             if self._first[j + 1] - self._first[j] != self._columns[j].n:
                 raise RuntimeError("the columns have changed since their precision was made: call `precision` first")
         return 0
-
-    def write(self, double[:, ::1] dense):
-        """Write the precision that `precision` made into `dense` (p, p)."""
-        cdef Py_ssize_t p = self.size, j, c, i
-        self._check_entries()
-        with nogil:
-            for j in range(p):
-                for i in range(p):
-                    dense[j, i] = 0
-                dense[j, j] = self._theta[j]
-                for c in range(self._columns[j].n):
-                    dense[j, self._columns[j].at[c]] = self._entries[self._first[j] + c]
 
     def residual(self, double lam):
         """Return how far W and the precision that `precision` made are from optimal and from inverse to each other.

@@ -131,9 +131,10 @@ class GraphicalLasso(GaussianLearner):
     set. Every step keeps W positive definite within :math:`|W - R| \le \lambda` and raises its determinant, so the
     oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective. Components of
     :math:`|R_{ij}| > \lambda` are solved separately, which is exact [2]_. Cost: about k p multiplications for a column
-    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory: four matrices of the size
-    of a component, beside R. Of fewer rows than columns, and more than 8,192 columns, R is never formed: the
-    standardised rows are kept, components are found in tiles of their product, and each is formed alone.
+    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory beside R: two matrices of
+    the size of a component, four where the precision is dense. Of fewer rows than columns, and more than 8,192 columns,
+    R is never formed: the standardised rows are kept, components are found in tiles of their product, and each is
+    formed alone.
 
     References
     ----------

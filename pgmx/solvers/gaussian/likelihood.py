@@ -161,8 +161,5 @@ def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int) -> t
         expected = 0.5 * min(1.0, sqrt(moved) / distance)
     if not converged:
         return None
-    dense = np.empty_like(R)
-    ascent.write(dense)
-    if compute_log_determinant(dense, overwrite=True) is None:
-        return None
-    return sparse.csr_array(ascent.triplets()[::-1], shape=R.shape), sweep
+    precision = sparse.csr_array(ascent.triplets()[::-1], shape=R.shape)
+    return None if compute_log_determinant(precision.toarray(), overwrite=True) is None else (precision, sweep)

@@ -199,12 +199,12 @@ class DualAscent:
         """Return log det Θ of the columns' precision, None where not positive definite; set `least_pivot`."""
         roots, diagonal = None, np.ones(0)
         if is_sparse(len(self.nodes), n_entries + len(self.nodes)):
-            matrix = sparse.csr_array(self._ascent.triplets()[::-1], shape=self._R.shape)
+            matrix = self._read_precision()
             factor = factorise_sparsely(matrix)
             if factor is not None and (factor.pivots > 0).all():
                 roots, diagonal = np.sqrt(factor.pivots), matrix.diagonal()
         if roots is None:
-            dense = self._write()
+            dense = self._read_precision().toarray()
             diagonal = dense.diagonal().copy()
             roots = compute_root_pivots(dense, overwrite=True)
         self.least_pivot = 0.0 if roots is None else float((roots**2 / diagonal).min())
@@ -216,7 +216,7 @@ class DualAscent:
         self._bare = True
         trace, size, _ = self._ascent.precision()
         for _ in range(HALVINGS):
-            dense = self._write()
+            dense = self._read_precision().toarray()
             diagonal = dense.diagonal().copy()
             of_diagonal = float(diagonal @ self._R.diagonal())
             dense *= share
@@ -231,17 +231,15 @@ class DualAscent:
             share *= 0.5
         return best
 
-    def _write(self) -> np.ndarray:
-        """Return the columns' precision as an array."""
-        dense = np.empty(self._R.shape)
-        self._ascent.write(dense)
-        return dense
+    def _read_precision(self) -> sparse.csr_array:
+        """Return the precision of the columns."""
+        return sparse.csr_array(self._ascent.triplets()[::-1], shape=self._R.shape)
 
     def _precision(self) -> np.ndarray:
         """Return Θ as an array."""
         if self._bare:
             return np.diag(1.0 / self._R.diagonal())
-        dense = self._write()
+        dense = self._read_precision().toarray()
         theta = (self._share * self._scale) * dense
         np.fill_diagonal(theta, self._scale * dense.diagonal())
         return theta

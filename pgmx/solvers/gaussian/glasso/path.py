@@ -84,8 +84,8 @@ def graphical_lasso_path(
     The connected components of |R_ij| > λ are solved separately, which is exact [2]_ [3]_. Within one, the dual W is
     raised column by column from a positive definite start inside the box, which every exact step keeps; so is the start
     at the next penalty, R + (W − R) λ'/λ. A sweep takes O(p |E|) time, the certificate one Cholesky factorisation.
-    Memory beside R: two m × m arrays for each component of m variables, two more where Θ is dense. A precision that is not positive definite, or
-    worse than no edges, is moved towards its diagonal until it is.
+    Memory beside R: two m × m arrays for each component of m variables, two more where Θ is dense. A precision that is
+    not positive definite, or worse than no edges, is moved towards its diagonal until it is.
 
     For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, the best solution of
     small penalties is returned, never as converged.
