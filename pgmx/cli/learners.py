@@ -23,7 +23,7 @@ _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "st
 _SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic"))
 
 #: Names of scores by the weight that a forest calls them.
-_WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu"}
+_WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bge": "bge", "bic-dg": "bic-dg"}
 
 
 def check_method(options: dict) -> None:

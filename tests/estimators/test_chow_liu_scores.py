@@ -1,5 +1,8 @@
-"""ChowLiuForest with prior networks, row weights and missing cells."""
+"""ChowLiuForest with prior networks, other scores, row weights and missing cells."""
 
+from itertools import combinations
+
+import networkx as nx
 import numpy as np
 import pytest
 from pgmpy.factors.discrete import TabularCPD
@@ -7,6 +10,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import ChowLiuForest
+from pgmx.scores import BGe, BICDegenerateGauss
 
 
 def uniform_network(frame):
@@ -68,3 +72,31 @@ def test_gaussian_class():
     learner = ChowLiuForest(class_node="a").fit(gaussian_frame(0))
     assert set(learner.graph_.successors("a")) == {"b", "c", "d"}
     assert learner.graph_.number_of_edges() == 5
+
+
+@pytest.mark.parametrize(("weight", "score"), [("bge", BGe), ("bic-dg", BICDegenerateGauss)])
+def test_weights_of_the_other_scores(weight, score):
+    frame = gaussian_frame(0)
+    if weight == "bic-dg":
+        frame["k"] = np.where(frame["a"] + frame["c"] > 0, "u", "v")
+    learner, judge = ChowLiuForest(weight=weight).fit(frame), score(frame)
+    families = {name: tuple(learner.dag_.predecessors(name)) for name in frame}
+    assert learner.score_ == pytest.approx(sum(judge.local_score(*family) for family in families.items()), abs=1e-6)
+    pairs = nx.Graph()
+    for a, b in combinations(frame, 2):
+        gain = judge.local_score(b, (a,)) - judge.local_score(b, ())
+        if gain > 0:
+            pairs.add_edge(a, b, weight=gain)
+    best = nx.maximum_spanning_tree(pairs)
+    assert set(map(frozenset, learner.graph_.edges())) == set(map(frozenset, best.edges()))
+    tree = ChowLiuForest(weight=weight, class_node="a").fit(frame)
+    total = sum(judge.local_score(name, tuple(tree.dag_.predecessors(name))) for name in frame)
+    assert tree.score_ == pytest.approx(total, abs=1e-6)
+
+
+def test_bge_refuses_states_and_em_names_the_search_that_does_it():
+    frame = dependent_frame(0).astype(str)
+    with pytest.raises(ValueError, match="'bge' needs numbers"):
+        ChowLiuForest(weight="bge").fit(frame)
+    with pytest.raises(ValueError, match=r"not for ChowLiuForest.*HillClimbSearch\(max_indegree=1, missing='em'\)"):
+        ChowLiuForest(missing="em").fit(frame)

@@ -36,13 +36,15 @@ class ChowLiuForest(DagLearner):
     ----------
     data : DataFrame, array or DiscreteTable, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
-    weight : {"mutual_info", "bic", "aic", "bdeu", "bde"}, default="mutual_info"
+    weight : {"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"}, default="mutual_info"
         The score s. ``"mutual_info"`` is the log-likelihood: w is N times the empirical mutual information, given the
         class where there is one. ``"bic"``, ``"aic"`` take :math:`\tfrac12 \ln N`, 1 for each of the
         :math:`(r_i - 1)(r_j - 1)` parameters. ``"bdeu"``, ``"bde"`` are Bayes factors; they need columns of states.
         Where all columns are floats the scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` less the
         penalty; floats beside states take the conditional linear Gaussian scores, by which no arc leads from a float to
-        a state.
+        a state. ``"bge"`` is the Bayes factor of columns of floats, :class:`~pgmx.scores.BGe`, and ``"bic-dg"`` takes
+        any columns, :class:`~pgmx.scores.BICDegenerateGauss`: arcs of all kinds, but no `model_` where one leads from a
+        float to a state.
     root : hashable, default=None
         Variable without a parent (but the class). By default each tree is rooted at its variable of most neighbours,
         see the Notes.
@@ -81,6 +83,7 @@ class ChowLiuForest(DagLearner):
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
+        Structural EM is for the searches: ``HillClimbSearch(max_indegree=1, missing="em")`` learns a forest by it.
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -162,11 +165,12 @@ class ChowLiuForest(DagLearner):
     history_: dict[str, np.ndarray]
 
     _parameter_constraints: dict[str, Any] = {
-        "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde"})],
+        "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"})],
         "root": "no_validation",  # any name of a column, looked up in the data
         "class_node": "no_validation",
         "prior_network": "no_validation",  # judged by BDe
         **DagLearner._parameter_constraints,
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with the remedy
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "show_progress": ["boolean"],
         "callback": [callable, None],
@@ -176,7 +180,7 @@ class ChowLiuForest(DagLearner):
         self,
         data: Any = None,
         *,
-        weight: Literal["mutual_info", "bic", "aic", "bdeu", "bde"] = "mutual_info",
+        weight: Literal["mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"] = "mutual_info",
         root: Hashable | None = None,
         class_node: Hashable | None = None,
         equivalent_sample_size: float | None = None,
@@ -254,6 +258,11 @@ class ChowLiuForest(DagLearner):
         return run
 
     def _find_forest(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, run: Run) -> None:
+        if self.missing == "em":
+            raise ValueError(
+                "missing='em' is not for ChowLiuForest, which makes no search that EM could repeat: take "
+                "HillClimbSearch(max_indegree=1, missing='em'), or missing='pairwise', 'category' or 'drop'"
+            )
         self._check_return_type()
         self._read_prior(opened)
         self._check_prior_network()

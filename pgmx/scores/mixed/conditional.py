@@ -31,6 +31,11 @@ class LogLikelihoodCondGauss(ConditionalScore):
     mixed : MixedTable
         The columns by kind.
 
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, or cells are missing or infinite; the message names it.
+
     Notes
     -----
     The second ratio is no probability: :math:`p(c \mid d)` is one Gaussian, not a mixture over y. It can exceed 1, so
@@ -95,6 +100,18 @@ class AICCondGauss(LogLikelihoodCondGauss):
     mixed : MixedTable
         The columns by kind.
 
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, or cells are missing or infinite; the message names it.
+
+    Notes
+    -----
+    See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
+    infinity, and for why arcs from floats to states are rewarded without bound: learn with
+    :class:`AICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats, and
+    k³ / 6 multiplications for each configuration.
+
     References
     ----------
     .. [1] Andrews, B., Ramsey, J. and Cooper, G. F. (2018). Scoring Bayesian networks of mixed variables. International
@@ -135,6 +152,18 @@ class BICCondGauss(LogLikelihoodCondGauss):
         Names of the columns.
     mixed : MixedTable
         The columns by kind.
+
+    Raises
+    ------
+    ValueError
+        If a column of floats is constant, or cells are missing or infinite; the message names it.
+
+    Notes
+    -----
+    See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
+    infinity, and for why arcs from floats to states are rewarded without bound: learn with
+    :class:`BICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats, and
+    k³ / 6 multiplications for each configuration.
 
     References
     ----------

@@ -17,6 +17,8 @@ SCORE_OF_WEIGHT = {
     "mutual_info": ("ll", "ll-g", "ll-clg"),
     "bic": ("bic", "bic-g", "bic-clg"),
     "aic": ("aic", "aic-g", "aic-clg"),
+    "bge": ("bge", "bge", "bge"),
+    "bic-dg": ("bic-dg", "bic-dg", "bic-dg"),
 }
 
 #: Scores whose terms the pair kernel sums; all of them are score-equivalent.
