@@ -168,7 +168,7 @@ ORDER = {
     "pgmx/search/dag/exact": ["parent_sets", "components", "exact"],
     "pgmx/search/dag/families": ["pairs"],
     "pgmx/search/dag/orders": ["first_orders kicks"],
-    "pgmx/search/edges": ["exhaustive iterates random_pairs", "grafting hubs reservoir", "pair_queue", "stream"],
+    "pgmx/search/edges": ["exhaustive iterates random_pairs", "frozen grafting hubs reservoir", "pair_queue", "stream"],
     "pgmx/search/forest": ["pair_weights", "scoring spanning_forest"],
     "pgmx/search/knowledge": ["constraints pairs"],
     "pgmx/solvers": ["gaussian markov time_series"],

@@ -109,8 +109,8 @@ class AICCondGauss(LogLikelihoodCondGauss):
     -----
     See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
     infinity, and for why arcs from floats to states are rewarded without bound: learn with
-    :class:`AICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats, and
-    k³ / 6 multiplications for each configuration.
+    :class:`AICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats,
+    and k³ / 6 multiplications for each configuration.
 
     References
     ----------
@@ -162,8 +162,8 @@ class BICCondGauss(LogLikelihoodCondGauss):
     -----
     See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
     infinity, and for why arcs from floats to states are rewarded without bound: learn with
-    :class:`BICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats, and
-    k³ / 6 multiplications for each configuration.
+    :class:`BICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats,
+    and k³ / 6 multiplications for each configuration.
 
     References
     ----------

@@ -4,7 +4,7 @@ Whether a pair was seen follows from three things: its place in a random order o
 drawn; the turns that hubs have taken through their partners; and the pairs that are excluded.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -219,7 +219,7 @@ class EdgeQueue:
         self.excluded = ExcludedPairs(allowed, n_variables)
         self._unseen: UnseenPairs | None = None
         self._from_heap: tuple[np.ndarray, ...] | None = None  # the latest edges taken, if they came from there
-        order = RandomPairs(n_variables, seed)
+        self.order = order = RandomPairs(n_variables, seed)
         if mode == "all":
             for first in range(0, len(order), _BLOCK):
                 places = np.arange(first, min(first + _BLOCK, len(order)))
@@ -250,9 +250,12 @@ class EdgeQueue:
         elif self._unseen is not None:
             self._unseen.put_back(count)
 
-    def refill(self, ids: np.ndarray, priorities: np.ndarray) -> None:
-        """Add edges that were taken out before."""
-        self.heap.push_many(ids, priorities, np.arange(len(ids)))
+    def refill(self, parts: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Add edges that were taken out before, and their priorities, in parts."""
+        done = 0
+        for ids, priorities in parts:
+            self.heap.push_many(ids, priorities, np.arange(done, done + len(ids)))
+            done += len(ids)
 
     def prefer(self, hubs: np.ndarray) -> None:
         """Lower the priorities of all waiting edges of nodes that become hubs."""

@@ -1,4 +1,4 @@
-"""What a stream sets aside of the edges it tested: the best in a reservoir, the others until the queue is empty."""
+"""The best edges that a stream tested, and how far the others are from passing."""
 
 from math import fsum
 
@@ -105,42 +105,3 @@ def violation_offsets(scores: np.ndarray, penalties: np.ndarray) -> np.ndarray:
     which priorities are lowered have no effect.
     """
     return 1.0 - scores / np.maximum(penalties, SMALLEST_PENALTY)
-
-
-class FrozenEdges:
-    """Edges with their offsets in the order in which they came (the container L of the papers); 16 bytes per edge."""
-
-    def __init__(self) -> None:
-        self._edges = np.empty(0, dtype=np.int64)
-        self._offsets = np.empty(0)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def add(self, edges: np.ndarray, offsets: np.ndarray) -> None:
-        """Add edges, int64 (k,), with their offsets, float64 (k,)."""
-        size = self._size + len(edges)
-        if size > len(self._edges):
-            spare = max(size, len(self._edges) * 3 // 2, 64) - self._size
-            self._edges = np.concatenate((self._edges[: self._size], np.empty(spare, dtype=np.int64)))
-            self._offsets = np.concatenate((self._offsets[: self._size], np.empty(spare)))
-        self._edges[self._size : size] = edges
-        self._offsets[self._size : size] = offsets
-        self._size = size
-
-    def content(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return copies of the edges and offsets."""
-        return self._edges[: self._size].copy(), self._offsets[: self._size].copy()
-
-    def drain(self) -> tuple[np.ndarray, np.ndarray]:
-        """Take all edges out and return them and their offsets."""
-        edges, offsets, size = self._edges, self._offsets, self._size
-        self._edges, self._offsets, self._size = np.empty(0, dtype=np.int64), np.empty(0), 0
-        return edges[:size], offsets[:size]
-
-    def discard(self, edges: np.ndarray) -> None:
-        """Take edges out; those that are not there are ignored."""
-        others = ~np.isin(self._edges[: self._size], edges)
-        self._edges, self._offsets = self._edges[: self._size][others], self._offsets[: self._size][others]
-        self._size = len(self._edges)

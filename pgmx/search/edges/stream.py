@@ -8,9 +8,10 @@ import numpy as np
 
 from pgmx.runs.run import Run, is_past
 from pgmx.runs.snapshot import Snapshot
+from pgmx.search.edges.frozen import FrozenEdges
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
-from pgmx.search.edges.reservoir import FrozenEdges, Reservoir, violation_offsets
+from pgmx.search.edges.reservoir import Reservoir, violation_offsets
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Edges of a graph from which on it may have hubs.
@@ -71,7 +72,7 @@ class EdgeStream:
         self.degrees = np.zeros(n_variables, dtype=np.int64)
         self.queue = EdgeQueue(n_variables, mode=mode, seed=seed, allowed=allowed)
         self.reservoir = Reservoir(reservoir_size, n_variables)
-        self.frozen = FrozenEdges()
+        self.frozen = FrozenEdges(self.queue.order)
         self.structure_heuristics, self.hub_threshold = structure_heuristics, hub_threshold
         self._filling, self._model_changed = True, False  # for the first time; since the last refill
         self._changed = np.zeros(n_variables, dtype=bool)  # ends of edges in the reservoir that need new scores
@@ -213,7 +214,7 @@ class EdgeStream:
         """Put the frozen edges back into the queue, if that can change anything."""
         if not self._model_changed or not len(self.frozen):
             return False
-        self.queue.refill(*self.frozen.drain())
+        self.queue.refill(self.frozen.drain())
         self._model_changed = False
         return True
 
@@ -273,7 +274,7 @@ class EdgeStream:
         self.reservoir = Reservoir(self.reservoir.capacity, n)
         for edge, score in zip(reserved.tolist(), scores.tolist(), strict=True):
             self.reservoir.offer(edge, score)
-        self.frozen = FrozenEdges()
+        self.frozen = FrozenEdges(self.queue.order)
         self.frozen.add(frozen, state.array("frozen_offsets", float, frozen.shape, most=1.0))
         self.queue.restore(queue, np.concatenate([id_of(edges, n), reserved, frozen]))
 
