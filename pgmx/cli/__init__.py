@@ -1,4 +1,4 @@
-"""The command line: ``pgmx learn``, ``bootstrap``, ``score``, ``compare``, ``infer``, ``forecast`` and ``stream``.
+"""The command line: ``pgmx learn``, ``bootstrap``, ``score``, ``compare``, ``show``, ``infer`` and others.
 
 - `commands`: the commands and their help; each calls one of the modules that do the work
 - `methods`: the methods of learning, and the options and defaults of their learners
@@ -9,6 +9,7 @@
 - `resample`: the work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are
 - `evaluate`: the work of ``pgmx score`` and ``pgmx compare``
 - `forecast`: the work of ``pgmx forecast``: the rows that follow a time series
+- `show`: the work of ``pgmx show``: the page of a network in the browser
 - `stream`: the work of ``pgmx stream``: rows predicted and learned one after the other
 - `infer`: the work of ``pgmx infer``: the tasks of the UAI competitions
 - `report`: what all families share once a learner is made: fitting it, lines of the report, writing files

@@ -27,6 +27,7 @@ def main(context):
       pgmx bootstrap survey.csv               how sure its edges are
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
+      pgmx show learned.bif                   look at it in the browser
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
       pgmx learn sales.csv --method lds --time-column month --out sales.npz
                                               which series act on which, how many rows later
@@ -231,6 +232,28 @@ def compare(reference, other, **options):
         from pgmx.cli.evaluate import compare_models
 
         compare_models(reference, other, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Show a network in the browser.")
+@click.argument("model")
+@shared.file_option("--data", "A table in a file, for the number of rows, the states and the missing cells.")
+@shared.reading_options
+@shared.file_option("--out", "Write the page there instead of opening it: .html.")
+def show(model, **options):
+    """Show a network in the browser: its graph to move and search, its parameters, its edges as a table.
+
+    MODEL is a file (.bif, .xmlbif, .json, .graphml, .uai, .npz) or the name of a bundled network. The page is one file,
+    which needs no network.
+
+    \b
+    Examples:
+      pgmx show alarm
+      pgmx show learned.bif --data survey.csv --out learned.html
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.show import show as run
+
+        run(model, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Answer a question about a network.")

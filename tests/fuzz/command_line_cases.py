@@ -119,13 +119,24 @@ def draw_learn_case(rng: np.random.Generator) -> Case:
 
 @entry("cli.other", 1.5)
 def draw_other_case(rng: np.random.Generator) -> Case:
-    """Return a case of ``pgmx bootstrap``, ``score`` and ``compare``."""
+    """Return a case of ``pgmx bootstrap``, ``score``, ``compare`` and ``show``."""
     table = draw_table(rng, n=3, plain=True, rows=80)
     frame = table.frame.apply(lambda column: column.astype(str).map("s{}".format))
     frame.columns = ["c0", "c1", "c2"]
     kind = pick(
         rng,
-        ["bootstrap", "score", "compare", "same", "wrong model", "wrong columns", "threshold", "resamples", "damaged"],
+        [
+            "bootstrap",
+            "score",
+            "compare",
+            "same",
+            "show",
+            "wrong model",
+            "wrong columns",
+            "threshold",
+            "resamples",
+            "damaged",
+        ],
     )
     faults = {
         "wrong model": [fault("none.json")],
@@ -147,6 +158,8 @@ def draw_other_case(rng: np.random.Generator) -> Case:
             (folder / "model.json").write_bytes(raw[: len(raw) // 2])
         if kind in ("compare", "same"):
             return run(folder, ["compare", "model.json", "model.json"])
+        if kind == "show":
+            return run(folder, ["show", "model.json", "--data", "t.csv", "--out", "model.html"])
         model = "none.json" if kind == "wrong model" else "model.json"
         return run(folder, ["score", model, "other.csv" if kind == "wrong columns" else "t.csv"])
 

@@ -26,7 +26,7 @@ ORDER = {
         "options learners report",
         "inputs",
         "learn",
-        "evaluate forecast infer resample stream",
+        "evaluate forecast infer resample show stream",
         "commands",
     ],
     "pgmx/cli/inputs": ["knowledge paths", "networks tables", "sources"],

@@ -22,6 +22,7 @@ from helpers.learners import every_class
 from helpers.series_learners import every_series_learner, make_series_learner, simulate_system
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import BlockBootstrap, BootstrapStructure, GraphicalLasso, HillClimbSearch
+from pgmx.models import save_model
 from pgmx.plotting import save_report
 from pgmx.plotting.reports.drawing import MOST_EDGES, MOST_NODES
 
@@ -246,3 +247,19 @@ def test_a_notebook_shows_figures_alone_of_a_large_graph():
     html = HillClimbSearch(scoring_method="aic", max_indegree=1).fit(data)._repr_mimebundle_()["text/html"]
     assert "too large for a small drawing" in html
     assert "variables <b>70</b>" in html
+
+
+def test_the_command_line_shows_a_model(tmp_path, monkeypatch, rows, learned):
+    monkeypatch.chdir(tmp_path)
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    save_model(learned.model_, "model.bif")
+    rows.to_csv("rows.csv", index=False)
+    assert done("show", "model.bif", "--data", "rows.csv", "--out", "m.html") == "wrote m.html\n"
+    page, text, _ = read_page("m.html")
+    assert sorted(page["names"]) == sorted(rows)
+    assert "800" in text
+    assert opened == []
+    address = Path(done("show", "asia").removeprefix("wrote ").strip()).as_uri()
+    assert opened == [address]
+    assert "ending in .html" in refused("show", "asia", "--out", "m.pdf")
