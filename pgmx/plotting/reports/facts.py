@@ -195,7 +195,7 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
                 is_arrow = arrows and direction is not None and direction > 0.5
                 shown = to_cell(direction) if is_arrow else None
                 joined.append(Edge(number[u], number[v], is_arrow, None, to_cell(share), shown, is_chosen=False))
-    threshold = getattr(sure, "threshold_", None)
+    threshold = getattr(sure, "threshold_", None) if is_source else None  # all edges of another learner are shown
     return joined, None if threshold is None else float(threshold)
 
 
