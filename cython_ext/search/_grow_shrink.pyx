@@ -7,7 +7,7 @@ parents of one child: its row of gains, sorted, is asked for once and kept, what
 Ties: equal gains go to the parent that comes first in ``priority``.
 Cost: one row of gains per node; a walk along known nodes reads their branches.
 Memory: 20 bytes per addition that gains, and about 200 bytes per node.
-Thread-safety: an object serves one thread and holds the GIL.
+Thread-safety: an object serves one thread; over a compiled source it holds no lock of Python's.
 Reference: Andrews, Ramsey, Sanchez-Romero, Camchong & Kummerfeld (2023), Fast scalable and accurate discovery of DAGs
 using the best order score search and grow-shrink trees, NeurIPS, algorithms 2 to 4.
 """
@@ -71,6 +71,7 @@ cdef class GrowShrink:
         self.n, self.words = n, (n + 63) // 64
         self.source, self.gains, self.priority = source, gains, priority
         self.scorer = source if isinstance(source, Scorer) else None
+        self.is_compiled = self.scorer is not None
         self.has_tables = isinstance(source, FamilyScorer)
         self.bonus, self.least_gain, self.swaps = bonus, least_gain, swaps
         self.hashes = <uint64_t *>malloc((2 * n + 1) * sizeof(uint64_t))
@@ -122,7 +123,7 @@ cdef class GrowShrink:
 
     # ---- nodes ----
 
-    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL:
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL nogil:
         # The node of a child with the k parents in `family`.
         cdef Py_ssize_t slot = find_slot(&self.trees, hash, child, self.family, k)
         cdef Node *node = self.trees.slots[slot]
@@ -132,10 +133,10 @@ cdef class GrowShrink:
         node.hash = hash
         if not store_node(&self.trees, node, slot, self.words):
             free(node)
-            raise MemoryError("cannot allocate sets of parents")
+            self.refuse()
         return node
 
-    cdef Node *fill_node(self, int child, int k) except NULL:
+    cdef Node *fill_node(self, int child, int k) except NULL nogil:
         # Asks for the row of gains and keeps the additions that gain and what each deletion leads to.
         cdef double score = self.compute_row(child, k) + k * self.bonus, gain
         cdef int u, m = 0, i = 0
@@ -152,7 +153,7 @@ cdef class GrowShrink:
         qsort(self.sorted, m, sizeof(Branch), compare_branches)
         node = make_node(self.words, k, m)
         if node == NULL:
-            raise MemoryError("cannot allocate a set of parents")
+            self.refuse()
         node.child, node.score = child, score
         node.best_branch = self.sorted[0].score if m > 0 else -INFINITY
         node.best_exchange = NAN
@@ -166,13 +167,16 @@ cdef class GrowShrink:
             node.reduced_scores[i] = score + gain - self.bonus
         return node
 
-    cdef double compute_row(self, int child, int k) except? -1:
+    cdef double compute_row(self, int child, int k) except? -1 nogil:
         # The score of the child with the parents in `family`, and its gains into `row`.
-        cdef double[::1] shared
-        cdef double[::1] mine
-        if self.scorer is not None:
+        if self.is_compiled:
             return self.scorer.compute_row(child, self.family, k, self.row)
-        shared, mine = self.gains[child], <double[:self.n]>self.row
+        with gil:
+            return self.ask_source(child, k)
+
+    cdef double ask_source(self, int child, int k) except? -1:
+        cdef double[::1] shared = self.gains[child]
+        cdef double[::1] mine = <double[:self.n]>self.row
         before = np.array(shared)
         parents = np.array(<int[:k]>self.family) if k > 0 else np.empty(0, dtype=np.int32)
         try:
@@ -182,7 +186,11 @@ cdef class GrowShrink:
             np.asarray(shared)[:] = before
         return score
 
-    cdef Node *enter(self, Node *node, int i) except NULL:
+    cdef int refuse(self) except -1 nogil:
+        with gil:
+            raise MemoryError("cannot allocate sets of parents")
+
+    cdef Node *enter(self, Node *node, int i) except NULL nogil:
         # The node with addition number i.
         cdef int added = node.additions[i], j = 0, m = 0
         if node.branches[i] == NULL:
@@ -195,7 +203,7 @@ cdef class GrowShrink:
             node.branches[i] = self.find_node(node.hash ^ self.hashes[added], node.child, node.n_parents + 1)
         return node.branches[i]
 
-    cdef Node *reduce(self, Node *node, int i) except NULL:
+    cdef Node *reduce(self, Node *node, int i) except NULL nogil:
         # The node without parent number i.
         cdef int j
         if node.reduced[i] == NULL:
@@ -206,7 +214,7 @@ cdef class GrowShrink:
             )
         return node.reduced[i]
 
-    cdef int hold_tables(self, Node *node) except -1:
+    cdef int hold_tables(self, Node *node) except -1 nogil:
         # Rows with one parent fewer follow from the tables of this node.
         cdef int j, i, missing = 0
         cdef Py_ssize_t slot
@@ -223,10 +231,15 @@ cdef class GrowShrink:
                 missing += node.reduced[i] == NULL
         if missing >= 2:
             self.scorer.compute_row(node.child, node.parents, node.n_parents, self.row)
-        self.source.keeps_tables = missing > 0
+        self.keep_tables(missing > 0)
         return 0
 
-    cdef Node *find_root(self, int child) except NULL:
+    cdef int keep_tables(self, bint keeps) except -1 nogil:
+        with gil:
+            self.source.keeps_tables = keeps
+        return 0
+
+    cdef Node *find_root(self, int child) except NULL nogil:
         cdef uint64_t hash = self.hashes[self.n + child]
         cdef int k = 0, u
         if self.roots[child] == NULL:
@@ -240,7 +253,9 @@ cdef class GrowShrink:
 
     # ---- the family of a child among its predecessors ----
 
-    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+    cdef Node *find_family(
+        self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted
+    ) except NULL nogil:
         # Fills the sets of variables chosen and wanted on the way. Predecessors that hold all that were chosen on a
         # way, and none that were wanted, lead the same way: the last ways of each child are remembered.
         cdef Node **known = self.known + child * WAYS
@@ -270,7 +285,7 @@ cdef class GrowShrink:
         memcpy(sets + self.words, wanted, self.words * sizeof(uint64_t))
         return node
 
-    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
         # Grow, shrink, swap.
         cdef Node *node = self.find_root(child)
         cdef Node *other
@@ -285,7 +300,7 @@ cdef class GrowShrink:
                 return node
             node = other
 
-    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
         cdef Py_ssize_t w
         cdef uint64_t common
         cdef int i
@@ -305,7 +320,7 @@ cdef class GrowShrink:
             set_bit(chosen, node.additions[i])
             node = self.enter(node, i)
 
-    cdef Node *shrink(self, Node *node) except NULL:
+    cdef Node *shrink(self, Node *node) except NULL nogil:
         cdef int i, worst = -1
         cdef double best = node.score + self.least_gain
         cdef Node *smaller
@@ -320,7 +335,7 @@ cdef class GrowShrink:
         node.shrunk.used = self.trees.epoch
         return node.shrunk
 
-    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL:
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
         # The best family that differs by one addition or by the exchange of one parent; the node where none gains.
         cdef double least = node.score + self.least_gain, best = least
         cdef int i, j, k = node.n_parents, choice = -1
@@ -333,7 +348,7 @@ cdef class GrowShrink:
                 if node.reduced_scores[j] != -INFINITY:
                     best = fmax(best, self.reduce(node, j).best_branch)
             if self.has_tables:
-                self.source.keeps_tables = False
+                self.keep_tables(False)
             node.best_exchange, best = best, least
         if node.best_exchange <= least and node.best_branch <= least:
             return node

@@ -9,7 +9,7 @@ past another is mostly two bit tests.
 Ties: equal gains go to the parent that comes first in ``priority``.
 Cost: one row of gains per node of the trees; O(n) bit tests to move one variable.
 Memory: that of the trees; beyond ``memory`` bytes the nodes that were not visited for longest are dropped.
-Thread-safety: an object serves one thread and holds the GIL.
+Thread-safety: an object serves one thread; over a compiled source it holds no lock of Python's while it climbs.
 Reference: Andrews, Ramsey, Sanchez-Romero, Camchong & Kummerfeld (2023), Fast scalable and accurate discovery of DAGs
 using the best order score search and grow-shrink trees, NeurIPS, algorithm 1.
 """
@@ -26,6 +26,9 @@ from _place cimport Place, copy_place, free_place, init_place
 from _rng cimport next_word
 
 from pgmx._ext._grow_shrink cimport GrowShrink
+
+cdef enum:
+    ROWS_PER_CHECK = 16
 
 
 cdef class OrderClimb:
@@ -116,32 +119,40 @@ cdef class OrderClimb:
         for i in range(self.n):
             self.now.order[i] = <int>order[i]
             self.now.rank[order[i]] = <int>i
-        self.find_families()
+        with nogil:
+            self.find_families()
 
     def improve(self, Py_ssize_t most, check) -> int:
         """Move each variable to its best place until none improves, at most ``most`` times; return the moves made.
 
-        ``check()`` is called wherever rows of gains were asked for; it may raise an error.
+        ``check()`` is called after some rows of gains, `ROWS_PER_CHECK` of a compiled source; it may raise an error.
         """
-        cdef Py_ssize_t n_moves = 0, idle = 0, rows = self.trees.n_rows, i = 0
+        cdef Py_ssize_t n_moves = 0, idle = 0, rows, i = 0, j
+        cdef Py_ssize_t most_rows = ROWS_PER_CHECK if self.trees.is_compiled else 1
         cdef int[::1] turns = np.empty(self.n, dtype=np.int32)
         while idle < self.n and n_moves < most:
-            if i == 0:
-                for i in range(self.n):
-                    turns[i] = self.now.order[i]
-                i = 0
-            if self.trees.trees.bytes > self.trees.trees.memory:
+            if self.is_full():
                 self.make_space()
-            if self.improve_variable(turns[i]):
-                n_moves += 1
-                idle = 0
-            else:
-                idle += 1
-            i = i + 1 if i + 1 < self.n else 0
+            rows = self.trees.n_rows
+            with nogil:
+                while True:
+                    if i == 0:
+                        for j in range(self.n):
+                            turns[j] = self.now.order[j]
+                    if self.improve_variable(turns[i]):
+                        n_moves += 1
+                        idle = 0
+                    else:
+                        idle += 1
+                    i = i + 1 if i + 1 < self.n else 0
+                    if idle == self.n or n_moves == most or self.trees.n_rows >= rows + most_rows or self.is_full():
+                        break
             if self.trees.n_rows > rows:
-                rows = self.trees.n_rows
                 check()
         return n_moves
+
+    cdef bint is_full(self) noexcept nogil:
+        return self.trees.trees.bytes > self.trees.trees.memory
 
     def kick(self, Py_ssize_t n_moves, uint64_t seed):
         """Move ``n_moves`` random variables to random places that their required arcs allow."""
@@ -156,7 +167,8 @@ cdef class OrderClimb:
             while high + 1 < self.n and not bit(self.trees.required + self.now.order[high + 1] * self.words, x):
                 high += 1
             self.put_at(x, low + <Py_ssize_t>(next_word(&seed) % <uint64_t>(high - low + 1)))
-        self.update_families(0, self.n)
+        with nogil:
+            self.update_families(0, self.n)
 
     def save(self):
         """Store the present order, for ``restore``."""
@@ -178,13 +190,13 @@ cdef class OrderClimb:
 
     # ---- moves of the order ----
 
-    cdef uint64_t *chosen_by(self, int v) noexcept:
+    cdef uint64_t *chosen_by(self, int v) noexcept nogil:
         return self.now.chosen + v * self.words
 
-    cdef uint64_t *wanted_by(self, int v) noexcept:
+    cdef uint64_t *wanted_by(self, int v) noexcept nogil:
         return self.now.wanted + v * self.words
 
-    cdef int find_families(self) except -1:
+    cdef int find_families(self) except -1 nogil:
         cdef uint64_t *before = self.sets
         cdef Py_ssize_t i
         cdef int v
@@ -196,19 +208,19 @@ cdef class OrderClimb:
         self.add_scores()
         return 0
 
-    cdef void add_scores(self) noexcept:
+    cdef void add_scores(self) noexcept nogil:
         cdef Py_ssize_t v
         self.now.score = 0.0
         for v in range(self.n):
             self.now.score += self.now.families[v].score
 
-    cdef void find_predecessors(self, Py_ssize_t rank, uint64_t *before) noexcept:
+    cdef void find_predecessors(self, Py_ssize_t rank, uint64_t *before) noexcept nogil:
         cdef Py_ssize_t i
         memset(before, 0, self.words * sizeof(uint64_t))
         for i in range(rank):
             set_bit(before, self.now.order[i])
 
-    cdef bint improve_variable(self, int x) except -1:
+    cdef bint improve_variable(self, int x) except -1 nogil:
         # Moves x to the place of the largest gain; False where none gains.
         cdef Py_ssize_t rank = self.now.rank[x], place = rank, i
         cdef uint64_t *before = self.sets
@@ -252,13 +264,13 @@ cdef class OrderClimb:
         self.move(x, place)
         return True
 
-    cdef int move(self, int x, Py_ssize_t place) except -1:
+    cdef int move(self, int x, Py_ssize_t place) except -1 nogil:
         # Moves x to another place.
         cdef Py_ssize_t rank = self.now.rank[x]
         self.put_at(x, place)
         return self.update_families(min(rank, place), max(rank, place) + 1)
 
-    cdef void put_at(self, int x, Py_ssize_t place) noexcept:
+    cdef void put_at(self, int x, Py_ssize_t place) noexcept nogil:
         # Moves x to another place; families are not found anew.
         cdef Py_ssize_t rank = self.now.rank[x], i
         for i in range(rank, place):
@@ -267,11 +279,11 @@ cdef class OrderClimb:
             self.put(self.now.order[i - 1], i)
         self.put(x, place)
 
-    cdef void put(self, int v, Py_ssize_t rank) noexcept:
+    cdef void put(self, int v, Py_ssize_t rank) noexcept nogil:
         self.now.order[rank] = v
         self.now.rank[v] = <int>rank
 
-    cdef int update_families(self, Py_ssize_t first, Py_ssize_t end) except -1:
+    cdef int update_families(self, Py_ssize_t first, Py_ssize_t end) except -1 nogil:
         # Finds the families of the variables at some ranks anew, where their way may have changed.
         cdef uint64_t *before = self.sets
         cdef uint64_t *chosen

@@ -17,6 +17,7 @@ cdef class GrowShrink:
     cdef Trees trees
     cdef object source
     cdef Scorer scorer          # the source where it is a compiled one, else None
+    cdef bint is_compiled
     cdef double[:, ::1] gains
     cdef const int64_t[::1] priority
     cdef double bonus, least_gain
@@ -33,15 +34,18 @@ cdef class GrowShrink:
     cdef int *family            # scratch: parents of a child
 
     cdef int make_space(self) except -1
-    cdef int hold_tables(self, Node *node) except -1
-    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
-    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
-    cdef Node *find_root(self, int child) except NULL
-    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL
-    cdef Node *fill_node(self, int child, int k) except NULL
-    cdef double compute_row(self, int child, int k) except? -1
-    cdef Node *enter(self, Node *node, int i) except NULL
-    cdef Node *reduce(self, Node *node, int i) except NULL
-    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
-    cdef Node *shrink(self, Node *node) except NULL
-    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL
+    cdef int hold_tables(self, Node *node) except -1 nogil
+    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
+    cdef Node *find_root(self, int child) except NULL nogil
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL nogil
+    cdef Node *fill_node(self, int child, int k) except NULL nogil
+    cdef double compute_row(self, int child, int k) except? -1 nogil
+    cdef double ask_source(self, int child, int k) except? -1
+    cdef int refuse(self) except -1 nogil
+    cdef int keep_tables(self, bint keeps) except -1 nogil
+    cdef Node *enter(self, Node *node, int i) except NULL nogil
+    cdef Node *reduce(self, Node *node, int i) except NULL nogil
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
+    cdef Node *shrink(self, Node *node) except NULL nogil
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil

@@ -64,6 +64,13 @@ PROBLEMS = {
         lambda f: network_table(f, "link", 10_000),
         lambda j: search(strategy="thorough", n_jobs=j),
     ),
+    **{
+        f"best-{name}": (
+            lambda f, name=name: network_table(f, name, 10_000),
+            lambda j: search(strategy="best", n_jobs=j),
+        )
+        for name in ("alarm", "hailfinder", "hepar2", "win95pts", "munin1")
+    },
     "climb-link": (lambda f: network_table(f, "link", 10_000), lambda j: search(n_jobs=j)),
     "climb-andes-100k": (lambda f: network_table(f, "andes", 100_000), lambda j: search(n_jobs=j)),
 }

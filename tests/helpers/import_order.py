@@ -167,7 +167,7 @@ ORDER = {
     "pgmx/search/dag/equivalence": ["operators", "phases"],
     "pgmx/search/dag/exact": ["parent_sets", "components", "exact"],
     "pgmx/search/dag/families": ["pairs"],
-    "pgmx/search/dag/orders": ["first_orders kicks"],
+    "pgmx/search/dag/orders": ["first_orders kicks", "random_starts"],
     "pgmx/search/edges": ["exhaustive iterates random_pairs", "frozen grafting hubs reservoir", "pair_queue", "stream"],
     "pgmx/search/forest": ["pair_weights", "scoring spanning_forest"],
     "pgmx/search/knowledge": ["constraints pairs"],

@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from pgmx._ext._row_cache import RowStore
+from pgmx.parallel.threads import count_threads
 from pgmx.runs.snapshot import Snapshot
+from pgmx.scores.gains import ROW_MEMORY
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.equivalence.phases import KINDS, search_classes
 from pgmx.search.dag.exact.exact import finish_exactly
@@ -12,6 +15,7 @@ from pgmx.search.dag.families.pairs import climb_by_pairs
 from pgmx.search.dag.hill_climb import climb, climb_on_trial
 from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
 from pgmx.search.dag.orders.kicks import OrderSearch
+from pgmx.search.dag.orders.random_starts import RandomStarts
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
@@ -66,7 +70,7 @@ def search_for_best(
             state.moves.clear_tabu()
         search_classes(state, course, phases=list(KINDS), repeat=True)
     if course.enter(first_stage_of_orders):
-        _search_orders(problem, state, course, seed)
+        _search_orders(problem, state, course, seed, n_jobs)
     course.member = CLASSES
     if course.enter(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not course.memo:
@@ -87,12 +91,18 @@ def search_for_best(
             climb_by_pairs(state, course, problem.bounds)
 
 
-def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
+def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int, n_jobs: int | None) -> None:
+    """Search from random orders, on threads unless the course is to be resumed from within; then from two others."""
     n = problem.n
+    n_threads = count_threads(n_jobs) if state.is_compiled and course.run.checkpoint is None else 1
     patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
     first = course.memo.integer("start", 0, N_RANDOM_ORDERS + 1) if course.memo else 0
     course.keep_best(state)
-    orders = OrderSearch(state, course, required=problem.required, seed=seed)
+    store = RowStore(n, ROW_MEMORY) if n_threads > 1 else None
+    orders = OrderSearch(state, course, required=problem.required, seed=seed, store=store)
+    if store is not None:
+        course.member, first = RANDOM_ORDER, N_RANDOM_ORDERS
+        RandomStarts(problem, orders, store, patience=patience).search(N_RANDOM_ORDERS, n_threads)
     for number in range(first, N_RANDOM_ORDERS + 2):
         if not orders.may_kick:
             break

@@ -1,6 +1,6 @@
 """Climbs over orders, again and again from where some variables were moved to random places."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._order_climb import OrderClimb
+from pgmx._ext._row_cache import CachedScorer, RowStore
 from pgmx.runs.snapshot import Snapshot
 from pgmx.scores.gains import source_of_rows
 from pgmx.search.dag.course import Course, Stopped
@@ -35,14 +36,21 @@ _MOST_MOVES = 1 << 60
 class OrderSearch:
     """Climbs over orders, whose grow-shrink trees are kept from one to the next; `state` stays at its graph.
 
-    The best graph goes to `course`. A kick costs about as many rows of gains as it leads to new sets of parents.
+    The best graph goes to `course`. Searches of several threads share the rows in a `store`. A kick costs about as many
+    rows of gains as it leads to new sets of parents.
     """
 
-    def __init__(self, state: DagState, course: Course, *, required: np.ndarray, seed: int):
+    def __init__(
+        self, state: DagState, course: Course, *, required: np.ndarray, seed: int, store: RowStore | None = None
+    ):
         source = source_of_rows(state.source)
         self._scorer: Any = source if isinstance(source, FamilyScorer) else None
+        if store is not None:
+            source = CachedScorer(source, store)
         self.state, self.course, self.seed, self._required = state, course, seed, required
-        self._kicks_left: float = inf  # until the first climb
+        #: Kicks that `MOST_ROWS` leaves, infinite until the first climb, whose rows `count_kicks` takes.
+        self.kicks_left: float = inf
+        self.count_kicks: Callable[[int], float] = lambda n_rows: MOST_ROWS // max(n_rows, 1)
         if not course.memo:
             course.mark_safe(state)  # moves of the first climb must not count twice
         self._climb = OrderClimb(
@@ -58,7 +66,7 @@ class OrderSearch:
     @property
     def may_kick(self) -> bool:
         """Whether `MOST_ROWS` leaves kicks."""
-        return self._kicks_left > 0
+        return self.kicks_left > 0
 
     def search(self, order: np.ndarray, number: int, *, patience: int) -> int:
         """Climb from start `number`, kick until `patience` kicks in a row led to no better order; return their number.
@@ -94,14 +102,14 @@ class OrderSearch:
         if memo:
             order = self._read_order(memo)
             n_kicks, idle = memo.integer("n_kicks", 0), memo.integer("idle", 0, patience)
-            self._kicks_left = memo.integer("kicks_left", 0)
+            self.kicks_left = memo.integer("kicks_left", 0)
         climb.set_order(order)
         best = memo.number("best") if memo else -inf
         if not memo:
             self._improve()
             best = climb.score
-            if self._kicks_left == inf:
-                self._kicks_left = MOST_ROWS // max(climb.n_rows, 1)
+            if self.kicks_left == inf:
+                self.kicks_left = self.count_kicks(climb.n_rows)
         while idle < patience and self.may_kick and self.state.n > 2:
             if course.run.checkpoint is not None:
                 course.mark_safe(
@@ -111,14 +119,14 @@ class OrderSearch:
                     n_kicks=n_kicks,
                     idle=idle,
                     best=best,
-                    kicks_left=self._kicks_left,
+                    kicks_left=self.kicks_left,
                 )
             course.check()
             climb.save()
             climb.kick(KICK_SIZE, (seed + n_kicks) % 2**64)
             self._improve()
             n_kicks += 1
-            self._kicks_left -= 1
+            self.kicks_left -= 1
             idle = 0 if climb.score > best + course.least_gain() else idle + 1
             if climb.score < best - course.least_gain():
                 climb.restore()
