@@ -132,3 +132,17 @@ def test_a_large_graph_is_laid_out_without_bends_when_they_would_be_too_many(mon
     chain = list(pairwise(range(8)))
     _, bends = compute_layout([20.0] * 8, [*chain, (0, 7)])
     assert bends == {}
+
+
+def test_alarm_has_no_more_crossings_than_graphviz_draws():
+    """dot 2.43 draws 7 pairs of edges of alarm that cross."""
+    network = load_network("alarm")
+    place = {name: v for v, name in enumerate(network.nodes())}
+    edges = [(place[u], place[v]) for u, v in network.edges()]
+    centres, bends = compute_layout([60.0] * 37, edges)
+    routes = [np.vstack([centres[u], *([bends[u, v]] if (u, v) in bends else []), centres[v]]) for u, v in edges]
+    steps = {tuple(map(tuple, step)) for route in routes for step in pairwise(route.tolist())}
+    n_crossings = sum(
+        (a[0] - c[0]) * (b[0] - d[0]) < 0 for (a, b), (c, d) in combinations(steps, 2) if a[1] == c[1] and b[1] == d[1]
+    )
+    assert n_crossings <= 7

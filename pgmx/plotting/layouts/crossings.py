@@ -2,8 +2,10 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
+from random import Random
 
 _EFFORT = 250_000  # about the number of points and links visited by all sweeps together
+_MOST_STARTS = 16  # orders that the sweeps begin with
 _SWAP_LIMIT = 600  # points above which swapping neighbours is left out
 
 
@@ -20,18 +22,41 @@ def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int
 def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> None:
     """Reorder each layer in place so that few links cross, by barycentre sweeps and swaps of neighbours.
 
-    Links join neighbouring layers, or are longer and then count as if their layers were neighbours.
+    Sweeps begin with the given order, its reverse and others that a fixed seed draws; the best order is taken. Links
+    join neighbouring layers, or are longer and then count as if their layers were neighbours.
     """
     up: dict[int, list[int]] = {v: [] for row in layers for v in row}
     down: dict[int, list[int]] = {v: [] for v in up}
     for u, v in links:
         up[v].append(u)
         down[u].append(v)
+    size = len(up) + len(links)
+    best, fewest = [row[:] for row in layers], -1
+    for start in range(max(1, min(_MOST_STARTS, _EFFORT // (1 + 20 * size)))):
+        order, crossings = _improve(_make_start(layers, start), up, down, max(4, min(30, _EFFORT // (1 + size))))
+        if fewest < 0 or crossings < fewest:
+            best, fewest = order, crossings
+        if fewest == 0:
+            break
+    for row, order in zip(layers, best, strict=True):
+        row[:] = order
+
+
+def _make_start(layers, start):
+    """Return the given order, its reverse, or one drawn with a fixed seed."""
+    if start < 2:
+        return [row[:: 1 if start == 0 else -1] for row in layers]
+    draw = Random(start)
+    return [draw.sample(row, len(row)) for row in layers]
+
+
+def _improve(layers, up, down, n_sweeps):
+    """Return the best of `n_sweeps` orders and how many links cross in it."""
     position = {v: at for row in layers for at, v in enumerate(row)}
     between = [[(v, w) for v in row for w in down[v]] for row in layers]
     swaps = len(up) <= _SWAP_LIMIT
     best, fewest = [row[:] for row in layers], _total(between, position)
-    for sweep in range(max(4, min(30, _EFFORT // (1 + len(up) + len(links))))):
+    for sweep in range(n_sweeps):
         near = (up, down)[sweep % 2]
         for row in layers if sweep % 2 == 0 else layers[::-1]:
             _sort_by_barycentre(row, near, position)
@@ -43,8 +68,7 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
             best, fewest = [row[:] for row in layers], crossings
         if fewest == 0:
             break
-    for row, order in zip(layers, best, strict=True):
-        row[:] = order
+    return best, fewest
 
 
 def _total(between, position):
