@@ -48,7 +48,7 @@ def user_errors(missing=()):
             context.exit(INTERRUPTED)
         except BrokenPipeError:  # the reader of our output is gone; click ends quietly
             raise
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, ImportError) as error:
             raise BadInput(_one_line(_spell_option(error, missing)) or type(error).__name__) from error
 
 

@@ -145,7 +145,7 @@ ORDER = {
         "reports",
     ],
     "pgmx/plotting/layouts": ["crossings packing", "communities layered spring"],
-    "pgmx/plotting/reports": ["plain", "course details rows", "facts", "drawing summary", "page"],
+    "pgmx/plotting/reports": ["engine plain", "course details rows", "facts", "drawing summary", "page"],
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],

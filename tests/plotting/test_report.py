@@ -24,6 +24,7 @@ from pgmx.datasets import load_network, sample
 from pgmx.estimators import BlockBootstrap, BootstrapStructure, GraphicalLasso, HillClimbSearch
 from pgmx.models import save_model
 from pgmx.plotting import save_report
+from pgmx.plotting.reports import engine
 from pgmx.plotting.reports.drawing import MOST_EDGES, MOST_NODES
 
 EVIL = "<script>alert(1)</script>"
@@ -263,3 +264,14 @@ def test_the_command_line_shows_a_model(tmp_path, monkeypatch, rows, learned):
     address = Path(done("show", "asia").removeprefix("wrote ").strip()).as_uri()
     assert opened == [address]
     assert "ending in .html" in refused("show", "asia", "--out", "m.pdf")
+
+
+def test_without_jinja_a_report_names_the_extra_and_notebooks_show_the_diagram_alone(monkeypatch, tmp_path):
+    learned = HillClimbSearch(scoring_method="bic").fit(sample(load_network("cancer"), 200))
+    assert "pgmx-result" in learned._repr_mimebundle_()["text/html"]
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"a report needs Jinja2.*pgmx\[report\]"):
+        learned.report(tmp_path / "report.html")
+    assert "pgmx-result" not in learned._repr_mimebundle_()["text/html"]
+    assert "pgmx[report]" in refused("learn", "cancer", "--rows", "100", "--report", str(tmp_path / "report.html"))
+    assert not list(tmp_path.iterdir())

@@ -5,6 +5,7 @@
 - `details`: parameters of each variable and of each edge
 - `rows`: the columns of the data
 - `facts`: all that a learner, a model or a graph tells
+- `engine`: Jinja2, which fills in the templates
 - `summary`: what a notebook shows of a fitted learner
 - `drawing`: which part of a graph is drawn, and where
 - `page`: the file

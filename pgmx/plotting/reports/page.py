@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgmx.atomic import replace_file
 from pgmx.plotting.reports.drawing import draw_page, measure_label
+from pgmx.plotting.reports.engine import check_engine, make_environment
 from pgmx.plotting.reports.facts import Facts, read_facts
 from pgmx.plotting.reports.plain import to_text
 from pgmx.plotting.reports.summary import render_summary
@@ -72,6 +73,8 @@ def save_report(
         variables.
     OSError
         If the file cannot be written.
+    ImportError
+        Without Jinja2: ``pip install 'pgmx[report]'``.
 
     Notes
     -----
@@ -103,7 +106,8 @@ def save_report(
 
 
 def check_report_path(path: str | PathLike[str]) -> Path:
-    """Return `path` as a Path, or raise a ValueError that lists the allowed suffixes."""
+    """Return `path` as a Path; ValueError for another suffix, ImportError without Jinja2."""
+    check_engine()
     path = Path(path)
     if path.suffix.lower() not in _SUFFIXES:
         raise ValueError(f"a report is written to a file ending in {' or '.join(_SUFFIXES)}, got {path.name!r}")
@@ -112,12 +116,9 @@ def check_report_path(path: str | PathLike[str]) -> Path:
 
 def render_page(facts: Facts) -> str:
     """Return the HTML; names reach it as escaped text and as JSON, never as code."""
-    from jinja2 import Environment, FileSystemLoader
+    environment = make_environment(lstrip_blocks=True)
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     drawing, limits = draw_page(facts)
     notes = [*facts.notes, *limits]
     payload = {
@@ -133,7 +134,7 @@ def render_page(facts: Facts) -> str:
         "variables": facts.variables._asdict() if facts.variables is not None else None,
         "course": facts.course,
     }
-    return environment.get_template("report.html.jinja").render(
+    return environment.from_string(_read("templates/report.html.jinja")).render(
         facts=facts,
         notes=notes,
         payload=Markup(_encode(payload)),

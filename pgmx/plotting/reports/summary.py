@@ -6,6 +6,7 @@ from typing import Any
 
 from pgmx.plotting.draw import plot_graph
 from pgmx.plotting.pictures import render_svg
+from pgmx.plotting.reports.engine import has_engine, make_environment
 from pgmx.plotting.reports.facts import read_figures
 from pgmx.plotting.time_series.summary import plot_summary_graph
 
@@ -29,15 +30,16 @@ _TEMPLATE = """\
 
 
 def render_summary(learner: Any) -> str:
-    """Return HTML with the figures of a fitted learner and, where it is small, a drawing of its graph."""
-    from jinja2 import Environment
+    """Return HTML with the figures of a fitted learner and a drawing of a small graph; nothing without Jinja2."""
+    if not has_engine():
+        return ""
     from markupsafe import Markup
 
     figures, n_nodes, n_edges = read_figures(learner)
     picture = _draw(learner.graph_, n_nodes, n_edges)
     picture = picture.replace("<svg ", f'<svg style="{_SMALL}" preserveAspectRatio="xMinYMin" ', 1)
     hint = "" if picture else "The graph is too large for a small drawing: " if n_edges else ""
-    page = Environment(autoescape=True, trim_blocks=True).from_string(_TEMPLATE)
+    page = make_environment().from_string(_TEMPLATE)
     return page.render(style=_STYLE, figures=figures, picture=Markup(picture), hint=hint)
 
 
