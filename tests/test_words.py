@@ -1,6 +1,7 @@
 """Names and lengths in the sources: actions are named by verbs, internal docstrings are short, and so are files."""
 
 import ast
+import json
 import importlib
 import inspect
 from pathlib import Path
@@ -140,3 +141,10 @@ def test_what_is_public():
         for owners, node in list_definitions(tree)
     }
     assert facts == {"Model": (True, 0), "fit": (True, 3), "_run": (False, 0)}
+
+
+def test_benchmark_records_can_be_read():
+    records = sorted((ROOT / "tests/benchmarks/results").glob("*.json"))
+    assert records
+    for path in records:
+        json.loads(path.read_text(encoding="utf-8"))
