@@ -1,9 +1,9 @@
 """Names and lengths in the sources: actions are named by verbs, internal docstrings are short, and so are files."""
 
 import ast
-import json
 import importlib
 import inspect
+import json
 from pathlib import Path
 
 import pytest
