@@ -106,8 +106,7 @@ def estimate_memory(
     cards = cards.astype(np.int64)
     n_rows, n = check_natural(n_rows, "n_rows", 1), len(cards)
     packed = cards[cards <= MAX_BYTE_STATES]
-    codes = n * n_rows * (1 if len(packed) == n else 2)
-    planes = 64 * -(-n_rows // 512) * int(packed.sum())
+    codes, planes = size_table(n_rows, cards)
     gains = 32 * n * n
     pairs = 4 * int((packed - 1).sum()) ** 2
     kept = n * (n_rows * (4 * int((cards - 1).sum()) + 12) + 8 * n)
@@ -118,6 +117,13 @@ def estimate_memory(
     own = [check_natural(n_threads, "n_threads", 1) * part for part in (gains, min(kept, kept_memory), scratch)]
     parts = (codes, planes, own[0], pairs, own[1], row_memory, own[2])
     return MemoryEstimate(*parts, sum(parts))
+
+
+def size_table(n_rows: int, cardinalities: np.ndarray) -> tuple[int, int]:
+    """Return the bytes of the codes and of the planes of a table; numbers of states over 255 have no planes."""
+    packed = cardinalities[cardinalities <= MAX_BYTE_STATES]
+    codes = len(cardinalities) * n_rows * (1 if len(packed) == len(cardinalities) else 2)
+    return codes, 64 * -(-n_rows // 512) * int(packed.sum())
 
 
 def limit_kept_counts(size: int) -> int:

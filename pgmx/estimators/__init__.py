@@ -1,6 +1,7 @@
 """Learners: scikit-learn estimators that hand back native pgmpy and networkx objects.
 
 - `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
+- `cost`: bytes and seconds that learning will take
 - `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
   criterion
 - `bayesian`: learners of Bayesian networks
@@ -15,9 +16,9 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.annealing import SimulatedAnnealing
 from pgmx.estimators.bayesian.best_first import BestFirstSearch
 from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
-from pgmx.estimators.bayesian.cost import LearningCost
 from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.clime import CLIME
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.neighborhood_lasso import NeighborhoodLasso

@@ -12,14 +12,25 @@ from helpers.command_line import pgmx
 from pgmx.cli import report
 from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
-from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch, SimulatedAnnealing
+from pgmx.estimators import (
+    BestChoiceEdgeGrafting,
+    BootstrapStructure,
+    ChowLiuForest,
+    EdgeGrafting,
+    GraphicalLasso,
+    GroupLassoMarkovNetwork,
+    HillClimbSearch,
+    SimulatedAnnealing,
+)
 
 SCRIPT = """
 import gc, sys
 from pathlib import Path
 import numpy as np
 from pgmx.data import DiscreteTable
-from pgmx.estimators import BootstrapStructure, ChowLiuForest, HillClimbSearch
+from pgmx.estimators import (
+    BestChoiceEdgeGrafting, ChowLiuForest, EdgeGrafting, GroupLassoMarkovNetwork, HillClimbSearch
+)
 
 def read(name):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
@@ -29,7 +40,8 @@ p, n = int(sys.argv[2]), int(sys.argv[3])
 codes = rng.integers(0, 3, (p, n)).astype(np.uint8)
 for v in range(1, p):
     codes[v] = np.where(rng.random(n) < 0.6, codes[rng.integers(max(0, v - 5), v)], codes[v])
-learner = {"climb": HillClimbSearch(), "forest": ChowLiuForest(),
+learner = {"climb": HillClimbSearch(), "forest": ChowLiuForest(), "lasso": GroupLassoMarkovNetwork(),
+           "grafting": EdgeGrafting(batch=True), "stream": BestChoiceEdgeGrafting(lam=0.02),
            "thorough": HillClimbSearch(strategy="thorough", max_time=2)}[sys.argv[1]].set_params(show_progress=False)
 HillClimbSearch(show_progress=False).fit(codes[:4, :50].T)
 table = DiscreteTable(range(p), [range(3)] * p, codes)
@@ -43,7 +55,17 @@ print(learner.estimate_cost(table).total, read("VmHWM") - start)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
-@pytest.mark.parametrize(("kind", "p", "n"), [("climb", 300, 50_000), ("forest", 1500, 10_000), ("climb", 900, 5_000)])
+@pytest.mark.parametrize(
+    ("kind", "p", "n"),
+    [
+        ("climb", 300, 50_000),
+        ("forest", 1500, 10_000),
+        ("climb", 900, 5_000),
+        ("lasso", 800, 5_000),
+        ("grafting", 400, 5_000),
+        ("stream", 400, 5_000),
+    ],
+)
 def test_the_bound_is_near_the_peak(kind, p, n):
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, kind, str(p), str(n)]
     bound, peak = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
@@ -95,8 +117,8 @@ def test_resamples_share_the_table():
         cost = BootstrapStructure(HillClimbSearch(), n_resamples=40, n_jobs=workers).estimate_cost(table)
         assert cost.total == one.codes + one.planes + workers * one.total
         assert cost.seconds == pytest.approx(40 * one.seconds / workers)
-    with pytest.raises(TypeError, match="EdgeGrafting tells no cost"):
-        BootstrapStructure(EdgeGrafting()).estimate_cost(table)
+    with pytest.raises(TypeError, match="GraphicalLasso tells no cost"):
+        BootstrapStructure(GraphicalLasso()).estimate_cost(table)
     assert ChowLiuForest().estimate_cost(table).codes == one.codes
 
 
@@ -115,4 +137,20 @@ def test_long_runs_are_announced(tmp_path, monkeypatch):
     assert told.startswith("This will take about 0 minutes and at most 0.")
     assert "100 rows x 3 columns, --strategy thorough; --max-time SECONDS ends it" in told
     assert "--resamples 5;" in pgmx("bootstrap", path, "--resamples", 5).stderr
-    assert "about" not in pgmx("learn", path, "--method", "group-lasso").stderr
+    assert "100 rows x 3 columns;" in pgmx("learn", path, "--method", "group-lasso").stderr
+
+
+def test_costs_of_markov_networks():
+    sizes = {"n_rows": 5000, "cardinalities": [3] * 300}
+    wide = {"n_rows": 5000, "cardinalities": [3] * 600}
+    for learner in (EdgeGrafting(), GroupLassoMarkovNetwork(), BestChoiceEdgeGrafting(), EdgeGrafting(loss="bethe")):
+        cost = learner.estimate_cost(**sizes)
+        assert cost[:2] == estimate_memory(**sizes)[:2]
+        assert cost.total == sum(cost[:8])
+        assert 1.9 < learner.estimate_cost(**wide).seconds / cost.seconds < 4.1
+        assert learner.estimate_cost(**wide).gains > 3.9 * cost.gains
+    table = DiscreteTable(range(9), [range(3)] * 9, np.random.default_rng(0).integers(0, 3, (9, 500)))
+    assert EdgeGrafting().estimate_cost(table) == EdgeGrafting().estimate_cost(n_rows=500, cardinalities=[3] * 9)
+    assert EdgeGrafting(max_time=1e-9).estimate_cost(**sizes).seconds == 1e-9
+    with pytest.raises(ValueError, match="needs the data"):
+        EdgeGrafting().estimate_cost(n_rows=500)

@@ -57,9 +57,9 @@ ORDER = {
         "bundled random_graphs sampling",
         "drifting gaussian markov reservoir structural switching time_series",
     ],
-    "pgmx/estimators": ["base paths", "bayesian gaussian markov time_series", "resampling selection"],
+    "pgmx/estimators": ["base cost paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
-        "cost dag_learner",
+        "dag_learner",
         "chow_liu structural_em",
         "search_learner",
         "annealing best_first equivalence hill_climb",

@@ -1,7 +1,6 @@
 """Learners of Bayesian networks.
 
 - `dag_learner`: the bases of all learners of directed graphs: results, knowledge of edges, the equivalence class
-- `cost`: bytes and seconds that learning will take
 - `chow_liu`: forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes
 - `structural_em`: searches on the expected counts of rows with missing cells
 - `search_learner`: the base of those that search by moves: the first graph, the limits, the checkpoint

@@ -14,8 +14,8 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.cost import LearningCost, estimate_forest, estimate_numbers
 from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.estimators.cost import LearningCost, estimate_forest, estimate_numbers
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs

@@ -19,9 +19,9 @@ from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.errors import MissingCellsError
 from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.estimators.bayesian.structural_em import StructuralEM
+from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models.bayesian.incomplete_rows import IncompleteRows
 from pgmx.parallel.threads import count_threads

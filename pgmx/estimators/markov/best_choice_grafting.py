@@ -151,6 +151,8 @@ class BestChoiceEdgeGrafting(MarkovLearner):
     _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS, **RESERVOIR_CONSTRAINTS}
     _loss_options = {}
 
+    _is_stream = True
+
     def __init__(
         self,
         data: Any = None,

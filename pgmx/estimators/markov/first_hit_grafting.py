@@ -128,6 +128,8 @@ class FirstHitEdgeGrafting(MarkovLearner):
     _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS}
     _loss_options = {}
 
+    _is_stream = True
+
     def __init__(
         self,
         data: Any = None,

@@ -15,13 +15,16 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level
-from pgmx.data import DiscreteTable, Frame
+from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.cost import LearningCost, estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
     SIDE_MEMORY,
+    TABLE_MEMORY,
     MarkovProblem,
+    check_columns,
     code_rows,
     errors_without_scores,
     start_potentials,
@@ -111,6 +114,9 @@ class MarkovLearner(MarkovResults):
     #: Options of the loss that are those of the method.
     _loss_options: dict[str, Any] = {"side_memory": SIDE_MEMORY}
 
+    #: Whether pairs are tested one after another, and wait in a queue.
+    _is_stream = False
+
     lam_: float
     lam_max_: float
     objective_: float
@@ -182,6 +188,54 @@ class MarkovLearner(MarkovResults):
         """Return where the next edges come from; the loss has no edges yet."""
 
     # ---- the algorithm ----
+
+    def estimate_cost(
+        self,
+        X: Any = None,
+        *,
+        n_rows: int | None = None,
+        cardinalities: ArrayLike | None = None,
+        weighted: bool = False,
+    ) -> LearningCost:
+        """Estimate the memory and the seconds that learning takes.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable or path, optional
+            The data; an iterator would be used up.
+        n_rows : int, optional
+            Number of rows, in place of `X`.
+        cardinalities : array-like of int, optional
+            Number of states of each variable, in place of `X`.
+        weighted : bool, default=False
+            Whether rows will have weights that are not whole numbers.
+
+        Returns
+        -------
+        LearningCost
+            Bytes by part: ``gains`` are the pairs that are stored or wait to be tested, ``pair_counts`` their tables,
+            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals; and CPU seconds, an order of
+            magnitude, not more than `max_time`. It is for two edges per variable, and streams that test all pairs.
+
+        Raises
+        ------
+        ValueError
+            If neither `X` nor the numbers are given.
+        """
+        if X is not None:
+            opened = self._open(X)
+            table = encode(opened, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+            n_rows, cardinalities = table.n_rows, table.cardinalities
+        if n_rows is None or cardinalities is None:
+            raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...]")
+        memory: dict[str, Any] = {"table_memory": TABLE_MEMORY, "side_memory": SIDE_MEMORY}
+        options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream, "fits": self._count_fits()}
+        cost = estimate_markov(n_rows, cardinalities, weighted=weighted, **memory, **options)
+        return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
+
+    def _count_fits(self) -> float:
+        """Return how many fits with one penalty take about as long."""
+        return 1.0
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
@@ -337,16 +391,7 @@ class MarkovLearner(MarkovResults):
     def _add_rows(self, rows: MarkovProblem, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:
         """Return the problem of the earlier rows and further ones, with the knowledge that the options hold now."""
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
-        if len(names) != rows.n:
-            raise ValueError(
-                f"X has {len(names)} features, but {type(self).__name__} is expecting {rows.n} features as input: give "
-                "the columns of the rows before"
-            )
-        if names != rows.names:
-            raise ValueError(
-                f"partial_fit got the columns {names[:5]!r}..., the rows before had {rows.names[:5]!r}...: give the "
-                "same columns in the same order"
-            )
+        check_columns(names, rows.names, type(self).__name__)
         states = dict(zip(names, map(list, rows.table.states), strict=True))
         table, weights = code_rows(opened, sample_weight, state_names=states, missing=self.missing, n_jobs=self.n_jobs)
         knowledge = self._read_knowledge(names)

@@ -145,6 +145,8 @@ class OnlineEdgeGrafting(MarkovLearner):
     _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS, **RESERVOIR_CONSTRAINTS}
     _loss_options = {}
 
+    _is_stream = True
+
     def __init__(
         self,
         data: Any = None,

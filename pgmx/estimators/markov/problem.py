@@ -140,6 +140,20 @@ def code_rows(
     return (table, None) if weights is None else combine_weights(table, None, weights)
 
 
+def check_columns(names: list, names_before: list, learner: str) -> None:
+    """Refuse rows with other columns than those before."""
+    if len(names) != len(names_before):
+        raise ValueError(
+            f"X has {len(names)} features, but {learner} is expecting {len(names_before)} features as input: give "
+            "the columns of the rows before"
+        )
+    if names != names_before:
+        raise ValueError(
+            f"partial_fit got the columns {names[:5]!r}..., the rows before had {names_before[:5]!r}...: give the "
+            "same columns in the same order"
+        )
+
+
 def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None:
     """Return the parameters of a network over the same variables in the order of variables and states of the data.
 

@@ -16,9 +16,9 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, Frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.cost import LearningCost, repeat_cost
 from pgmx.estimators.bayesian.dag_learner import NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
+from pgmx.estimators.cost import LearningCost, repeat_cost
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import average_edges, count_pairs, estimate_threshold, extend_to_dag

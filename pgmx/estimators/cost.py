@@ -1,4 +1,4 @@
-"""What learning a Bayesian network will cost: bytes by formula, and seconds from measured constants."""
+"""What learning will cost: bytes by formula, and seconds from measured constants."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.data import estimate_memory
+from pgmx.data.memory import size_table
 
 #: Words of 64 rows that are counted per second, of planes of states by plain climbs; measured on one core of 2022.
 WORDS_PER_SECOND = 3e9
@@ -16,6 +17,15 @@ CELLS_PER_MOVE = 8
 
 #: Products of floats that are summed per second, and cells of weighted rows that are.
 PRODUCTS_PER_SECOND, WEIGHTED_CELLS_PER_SECOND = 1e9, 1e9
+
+#: Rows times cells of a pair that are scored per second, and seconds of a round of grafting for each of them.
+SCORED_CELLS_PER_SECOND, SECONDS_PER_ROUND = 1.25e10, 4e-7
+
+#: Bytes per pair that is stored with its score, and per pair that waits in a heap; bytes per cell that is being scored.
+PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
+
+#: Seconds per pair that is scored by beliefs, and cells that are scored at a time.
+BELIEF_SECONDS, SCORED_CELLS = 1e-5, 1 << 20
 
 #: Copies of the floats that are made while they are read and scored.
 COPIES = 4
@@ -77,7 +87,7 @@ def estimate_numbers(n_rows: int, n_floats: int, cardinalities: ArrayLike = (), 
     cards = np.asarray(cardinalities, dtype=np.int64)
     n = n_floats + len(cards)
     numbers = 8 * n_rows * n_floats * (1 + COPIES)
-    codes, planes = len(cards) * n_rows, 64 * -(-n_rows // 512) * int(cards.sum())
+    codes, planes = size_table(n_rows, cards)
     kept = min(1 << 28, 8 * n * n_floats * (n_floats + 1) * int(max(cards, default=1)) ** 2)
     parts = (codes, planes, 32 * n * n, 0, kept, 0, 24 * n_rows, numbers)
     seconds = n_rows * n_floats * n_floats / PRODUCTS_PER_SECOND + climbs * 1.3 * n * n * n_floats**2 / 1e10
@@ -93,6 +103,47 @@ def estimate_forest(n_rows: int, cardinalities: ArrayLike) -> LearningCost:
     n_planes = float((np.asarray(cardinalities, dtype=float) - 1).sum())
     parts = (need.codes, need.planes, 8 * n * n, 0, 0, 0, need.scratch, 0)
     return _sum_parts(parts, n_planes**2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND)
+
+
+def estimate_markov(
+    n_rows: int,
+    cardinalities: ArrayLike,
+    *,
+    loss: str,
+    is_stream: bool,
+    table_memory: int,
+    side_memory: int,
+    weighted: bool = False,
+    fits: float = 1.0,
+) -> LearningCost:
+    """Return the cost of grafting a Markov network of about two edges per variable, `fits` times one after another."""
+    cards = np.asarray(cardinalities, dtype=np.int64)
+    n, states = len(cards), int(cards.sum())
+    codes, planes = size_table(n_rows, cards)
+    pairs = n * (n - 1) // 2
+    cells, inner = (float(k.sum() ** 2 - (k**2).sum()) / 2 for k in (cards.astype(float), cards - 1.0))
+    tables = min(table_memory, int(8 * cells if weighted else 4 * inner) + pairs)
+    waiting = (HEAP_BYTES if is_stream else PAIR_BYTES) * pairs
+    scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
+    parameters = int(48 * 2 * n * (cells / max(pairs, 1)))
+    sides, rows = 4 * states**2 + 8 * n * n, 4 * n_rows * states + codes
+    work = n_rows * inner / max(pairs, 1)
+    if loss == "pseudolikelihood":
+        seconds = 2 * pairs * work / SCORED_CELLS_PER_SECOND
+    else:
+        sides, rows, seconds = 0, 0, 2 * pairs * BELIEF_SECONDS
+    if loss == "bethe" and is_stream:  # the parameters that the run passes through, see search.edges.iterates
+        parameters += min(1 << 26, 4 * n * parameters // 5)
+    if loss == "exact":
+        parameters += int(min(32 * np.prod(cards.astype(float)), 1 << 27))
+    if is_stream:
+        seconds = 1.5 * (seconds + n * work * SECONDS_PER_ROUND)
+    weights = 8 * n_rows if weighted else 0
+    kept_sides = sides if sides <= side_memory else 0
+    scratch = int(CELL_BYTES * scored) + weights
+    count = (cards - 1.0).sum() ** 2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND
+    parts = (codes, planes, waiting, tables, rows + parameters, kept_sides, scratch, 0)
+    return _sum_parts(parts, float(count + fits * seconds))
 
 
 def repeat_cost(cost: LearningCost, times: int, workers: int) -> LearningCost:
