@@ -116,7 +116,10 @@ def test_what_fails_on_a_thread_is_raised(idents, monkeypatch):
 def test_the_clock_ends_all_threads(idents):
     data = make_states(14, 2000, seed=3)
     whole = learn(data)
+    before = set(threading.enumerate())
     learner = learn(data, n_jobs=2, max_time=0.02)
     assert learner.score_ <= whole.score_ + 1e-9
     assert learner.stopped_by_ in ("max_time", "converged")
-    assert threading.active_count() <= 3
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
