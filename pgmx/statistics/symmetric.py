@@ -33,12 +33,17 @@ def copy_upper(matrix: np.ndarray) -> None:
             matrix[rows, columns] = np.triu(block).T + np.triu(block, 1) if columns == rows else block.T
 
 
+def divide_by_deviations(matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return M_ij / sqrt(M_ii M_jj), written to `out` where given, which may be M."""
+    scale, divided = np.sqrt(matrix.diagonal()), np.empty(matrix.shape) if out is None else out
+    for rows in list_blocks(len(matrix)):
+        np.divide(matrix[rows], np.outer(scale[rows], scale), out=divided[rows])
+    return divided
+
+
 def scale_to_correlation(matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return M_ij / sqrt(M_ii M_jj) with ones on the diagonal, written to `out` where given, which may be M."""
-    scale, scaled = np.sqrt(matrix.diagonal()), np.empty(matrix.shape) if out is None else out
-    for rows in list_blocks(len(matrix)):
-        np.divide(matrix[rows], np.outer(scale[rows], scale), out=scaled[rows])
-    return make_correlation(scaled)
+    return make_correlation(divide_by_deviations(matrix, out))
 
 
 def make_correlation(matrix: np.ndarray) -> np.ndarray:
@@ -51,9 +56,32 @@ def make_correlation(matrix: np.ndarray) -> np.ndarray:
 
 def find_largest_off_diagonal(matrix: np.ndarray) -> float:
     """Return the largest absolute value off the diagonal, 0 where there is none."""
-    largest = 0.0
+    return locate_largest_off_diagonal(matrix)[0]
+
+
+def locate_largest_off_diagonal(matrix: np.ndarray) -> tuple[float, int, int]:
+    """Return the largest absolute value off the diagonal and its row and column; zeros where there is none."""
+    found = (0.0, 0, 0)
     for rows in list_blocks(len(matrix)):
         block = np.abs(matrix[rows])
         np.fill_diagonal(block[:, rows.start :], 0.0)
-        largest = max(largest, float(block.max(initial=0.0)))
-    return largest
+        found = _choose_larger(found, block, rows.start, 0)
+    return found
+
+
+def locate_largest_asymmetry(matrix: np.ndarray) -> tuple[float, int, int]:
+    """Return the largest |M_ij - M_ji| with its row and column, of which the row is the larger; zeros for none."""
+    found = (0.0, 0, 0)
+    for rows in list_blocks(len(matrix)):
+        for columns in list_blocks(rows.stop):
+            difference = np.abs(matrix[rows, columns] - matrix[columns, rows].T)
+            found = _choose_larger(found, difference, rows.start, columns.start)
+    return found
+
+
+def _choose_larger(found: tuple[float, int, int], block: np.ndarray, row: int, column: int) -> tuple[float, int, int]:
+    value = float(block.max())
+    if value <= found[0]:
+        return found
+    i, j = divmod(int(block.argmax()), block.shape[1])
+    return value, row + i, column + j

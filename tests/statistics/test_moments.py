@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmx.statistics import Moments, moments
-from pgmx.statistics.symmetric import copy_upper, scale_to_correlation
+from pgmx.statistics.symmetric import (
+    copy_upper,
+    locate_largest_asymmetry,
+    locate_largest_off_diagonal,
+    scale_to_correlation,
+)
 
 
 def exact(rows, weights=None):
@@ -139,3 +144,12 @@ def test_correlations_replace_the_matrix_they_are_made_of():
     expected = scale_to_correlation(cross)
     assert scale_to_correlation(cross, out=cross) is cross
     np.testing.assert_array_equal(cross, expected)
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 299), (299, 0), (130, 129), (128, 127), (200, 3)])
+def test_the_largest_cell_and_the_largest_asymmetry_are_found_across_blocks(row, column):
+    matrix = np.diag(np.full(300, 9.0))
+    assert locate_largest_off_diagonal(matrix) == locate_largest_asymmetry(matrix) == (0.0, 0, 0)
+    matrix[row, column] = -2.0
+    assert locate_largest_off_diagonal(matrix) == (2.0, row, column)
+    assert locate_largest_asymmetry(matrix) in {(2.0, row, column), (2.0, column, row)}

@@ -8,6 +8,12 @@ import numpy as np
 from pgmx.checks import as_reals, check_known_names, is_number, join_names
 from pgmx.statistics.gaussian.passes import repair
 from pgmx.statistics.gaussian.sample import GaussianSample
+from pgmx.statistics.symmetric import (
+    divide_by_deviations,
+    locate_largest_asymmetry,
+    locate_largest_off_diagonal,
+    make_correlation,
+)
 
 _ASYMMETRIC = (
     "the covariance is not symmetric: its two cells of {!r} and {!r} differ; give (C + C.T) / 2 if that is meant"
@@ -61,13 +67,10 @@ def sample_of_covariance(
     if bad:
         raise ValueError(f"the variance of column(s) {join_names(bad)} is not positive: leave constant columns out")
     scale = np.sqrt(variances)
-    correlation = matrix / scale[:, None] / scale
-    _refuse_worst(np.abs(correlation - correlation.T), 1e-6, names, _ASYMMETRIC)
-    correlation = 0.5 * (correlation + correlation.T)
-    _refuse_worst(np.abs(correlation), 1 + 1e-6, names, _BEYOND)
-    np.clip(correlation, -1.0, 1.0, out=correlation)
-    np.fill_diagonal(correlation, 1.0)
-    correlation, repaired = repair(correlation)
+    correlation = divide_by_deviations(matrix, out=matrix)
+    _refuse_worst(locate_largest_asymmetry(correlation), 1e-6, names, _ASYMMETRIC)
+    _refuse_worst(locate_largest_off_diagonal(correlation), 1 + 1e-6, names, _BEYOND)
+    correlation, repaired = repair(make_correlation(correlation))
     n_rows = None if n_samples is None else float(n_samples)
     mean = np.zeros(len(names))
     return GaussianSample(names, n_rows, mean, scale, "precomputed", correlation=correlation, repaired=repaired)
@@ -99,8 +102,8 @@ def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, t
     return matrix, names
 
 
-def _refuse_worst(excess, limit, names, message):
-    """Raise naming the pair of the largest excess where it is above the limit."""
-    i, j = divmod(int(excess.argmax()), len(names))
-    if excess[i, j] > limit:
-        raise ValueError(message.format(names[i], names[j]))
+def _refuse_worst(found: tuple[float, int, int], limit: float, names: Sequence, message: str) -> None:
+    """Raise naming the pair that was found where its value is above the limit."""
+    value, i, j = found
+    if value > limit:
+        raise ValueError(message.format(names[min(i, j)], names[max(i, j)]))

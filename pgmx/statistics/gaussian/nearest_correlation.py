@@ -91,7 +91,7 @@ def _symmetrise(R) -> np.ndarray:
 
 def is_definite(matrix: np.ndarray, shift: float) -> bool:
     """Return whether matrix + shift I is positive definite."""
-    shifted = np.array(matrix, order="F")
+    shifted = np.array(matrix.T, order="F")  # symmetric; copied in the order in which it lies
     shifted[np.diag_indices_from(shifted)] += shift
     (factorize,) = get_lapack_funcs(("potrf",), dtype=np.float64)
     _, info = factorize(shifted, lower=True, overwrite_a=True, clean=False)
