@@ -22,6 +22,7 @@ from pgmx.estimators import (
     HillClimbSearch,
     SimulatedAnnealing,
 )
+from pgmx.search.dag.orders.kicks import TREE_MEMORY
 
 SCRIPT = """
 import gc, sys
@@ -81,6 +82,14 @@ def test_parts_add_up_and_are_those_of_the_table():
     assert cost.numbers == 0
     weighted = HillClimbSearch().estimate_cost(n_rows=10_000, cardinalities=[3] * 40, weighted=True)
     assert weighted.total == cost.total + 80_000
+
+
+def test_each_thread_of_the_best_search_has_trees_of_its_own():
+    options = {"n_rows": 10_000, "cardinalities": [3] * 40}
+    thorough = HillClimbSearch(strategy="thorough").estimate_cost(**options)
+    one, two = (HillClimbSearch(strategy="best", n_jobs=n).estimate_cost(**options) for n in (1, 2))
+    assert one.kept_rows - thorough.kept_rows == two.kept_rows - one.kept_rows == TREE_MEMORY
+    assert one.seconds > thorough.seconds
 
 
 def test_data_and_numbers_tell_the_same():

@@ -20,6 +20,7 @@ from pgmx.search.dag.best import GREEDY, MEMBERS, search_for_best
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.exact.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.orders.kicks import TREE_MEMORY
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import search_thoroughly
@@ -364,8 +365,11 @@ class HillClimbSearch(SearchLearner):
     def _uses_threads(self) -> bool:
         return self._uses_workers() or self.strategy != "greedy"
 
+    def _limit_trees(self) -> int:
+        return TREE_MEMORY if self.strategy == "best" else 0
+
     def _count_climbs(self) -> float:
-        return {"greedy": 1.0, "thorough": 12.0}.get(self.strategy, 40.0) + self.n_restarts / 4
+        return {"greedy": 1.0, "thorough": 12.0, "best": 400.0}.get(self.strategy, 40.0) + self.n_restarts / 4
 
     def _last_stage(self) -> int:
         return {"thorough": 7, "exact": 7, "best": 12}.get(self.strategy, int(self.n_restarts > 0))

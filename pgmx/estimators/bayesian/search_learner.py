@@ -124,6 +124,10 @@ class SearchLearner(DagLearner):
         """Return whether `n_jobs` threads search on graphs of their own."""
         return self._uses_workers()
 
+    def _limit_trees(self) -> int:
+        """Return how many bytes each thread keeps beside rows of gains at most."""
+        return 0
+
     def _count_climbs(self) -> float:
         """Return how many greedy climbs take about as long as this search."""
         return 1.0
@@ -177,8 +181,8 @@ class SearchLearner(DagLearner):
             cost = estimate_numbers(n_rows, n_floats, () if cardinalities is None else cardinalities, climbs=climbs)
         else:
             assert cardinalities is not None
-            rows = ROW_MEMORY if self._revisits_graphs() else 0
             n_threads = count_threads(self.n_jobs) if self._uses_threads() else 1
+            rows = (ROW_MEMORY if self._revisits_graphs() else 0) + n_threads * self._limit_trees()
             cost = estimate_states(
                 n_rows, cardinalities, row_memory=rows, climbs=climbs, weighted=weighted, n_threads=n_threads
             )
