@@ -43,6 +43,8 @@ def check_method(options: dict) -> None:
         _check_series(options)
     if method in FORESTS:
         _check_missing(options, "em", "error, drop, category, pairwise")
+    if options.get("em_restarts") and options["missing"] != "em":
+        raise ValueError(f"--em-restarts {options['em_restarts']} is for --missing em, not for {options['missing']}")
     if method == "tan" and options["class_node"] is None:
         raise ValueError("--method tan needs --class-node, the name of the class variable")
     if options.get("equivalent_sample_size") is not None and options.get("pseudo_counts") is not None:

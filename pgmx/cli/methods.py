@@ -63,6 +63,7 @@ LEARNER_OPTIONS = {
     "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
     "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
+    "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],

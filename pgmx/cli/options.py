@@ -137,6 +137,9 @@ learner_options = join_options(
         "hill-climb: first optimum, look beyond, search orders too, or prove the best.",
     ),
     _learner_option("--restarts", "N", _COUNT, "hill-climb: N climbs from near the best."),
+    _learner_option(
+        "--em-restarts", "N", _COUNT, "--missing em: N further starts, from missing cells drawn from their columns."
+    ),
     _learner_option("--start", None, ["empty", "tree", "random"], "Graph that a search starts from."),
     _learner_option(
         "--max-candidates",

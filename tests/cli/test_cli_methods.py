@@ -130,6 +130,16 @@ def test_a_folder_of_parquet_files_and_a_coded_table_give_what_the_csv_gives(wea
     assert shown[0] == shown[1] == shown[2]
 
 
+def test_em_starts_again_as_often_as_it_is_told(weather, workdir):
+    frame = pd.read_csv(weather).astype(object)
+    frame.mask(np.random.default_rng(0).random(frame.shape) < 0.2).to_csv("gaps.csv", index=False)
+    once, often = (done("learn", "gaps.csv", "--missing", "em", "--em-restarts", n) for n in (0, 3))
+    assert score_of(often) >= score_of(once) - 1e-4
+    assert "--em-restarts 3 is for --missing em, not for drop" in refused(
+        "learn", "gaps.csv", "--missing", "drop", "--em-restarts", 3
+    )
+
+
 @pytest.mark.parametrize("option", ["category", "pairwise", "em"])
 def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
     frame = pd.read_csv(weather)
