@@ -5,7 +5,7 @@ shows in a browser what was learned. Importing ``pgmx`` itself stays light:
 pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
 
 - `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: archives of arrays, read with care; `atomic`:
-  files written whole or not at all
+  files written whole or not at all; `lookup`: names that are imported when they are first asked for
 - `data`: tables in; `runs`: clock, limits, progress and checkpoint of one run
 - `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
 - `inference`: answers of networks given as arrays

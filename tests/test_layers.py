@@ -7,6 +7,7 @@ other.
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ LEAVES = {"datasets", "metrics", "plotting", "cli"}
 # The one arrow against the order: users look for a report on the learner that it is about.
 AGAINST_THE_ORDER = {("pgmx.estimators.base", "pgmx.plotting.reports.page")}
 # Importing pgmpy.estimators warns every user of a move that only pgmx can make, so one module does it, with a filter.
-KEEPERS = {"pgmpy.estimators": "pgmx.estimators.base"}
+KEEPERS = {"pgmpy.estimators": "pgmx.estimators.bayesian.pgmpy_face"}
 
 
 class Import(NamedTuple):
@@ -206,7 +207,7 @@ def test_checker_sees_a_wrong_import(module, source):
             "pgmx.estimators.bayesian.hill_climb",
             "from pgmpy import config\nfrom pgmx.models import to_dag\nimport numpy",
         ),
-        ("pgmx.estimators.base", "from pgmpy.estimators import StructureEstimator"),
+        ("pgmx.estimators.bayesian.pgmpy_face", "from pgmpy.estimators import StructureEstimator"),
         ("pgmx.cli.learn.command", "from pgmx import __version__\nfrom pgmx.plotting import draw\nimport pgmx"),
         ("pgmx.metrics.graphs", "def f():\n    from pgmpy.base import DAG\n    import pandas"),
         ("pgmx.search.dag.hill_climb", "from .state import DagState\nfrom pgmx._ext import _counts"),
@@ -233,14 +234,14 @@ def test_checker_is_not_blind():
 # ---- what an import brings in ----
 
 
-def loaded_by(statement):
-    """Return the top-level packages in memory of a fresh interpreter after `statement`."""
-    code = f"import sys; {statement}; print(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+def loaded_by(statement, whole=False):
+    """Return the top-level packages in memory of a fresh interpreter after `statement`, or all modules."""
+    code = f"import sys; {statement}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, cwd=PACKAGE.parent
     )
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    return {name if whole else name.split(".")[0] for name in done.stdout.split()}
 
 
 @pytest.mark.parametrize("statement", ["import pgmx", "import pgmx.cli, pgmx.metrics, pgmx.plotting, pgmx.search"])
@@ -252,6 +253,40 @@ def test_data_needs_no_pgmpy():
     assert not loaded_by("import pgmx.data, pgmx.statistics, pgmx.datasets") & {"pgmpy", "sklearn", "matplotlib"}
 
 
+def test_gaussian_learners_need_no_pgmpy_classes():
+    rows = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]]
+    code = f"from pgmx.estimators import GraphicalLasso; GraphicalLasso(lam=0.5).fit({rows})"
+    loaded = loaded_by(code, whole=True)
+    assert "sklearn.base" in loaded
+    assert {name for name in loaded if name.startswith("pgmpy.")} == {"pgmpy.global_vars"}  # the switch of the bars
+
+
 @pytest.mark.slow
 def test_estimators_warn_of_nothing():
-    assert "pgmpy" in loaded_by("import pgmx.estimators")  # under -W error
+    assert "pgmpy" in loaded_by("from pgmx.estimators import *")  # under -W error
+
+
+# ---- names that are imported when they are asked for ----
+
+ON_DEMAND = sorted(
+    module.removesuffix(".__init__")
+    for module, path in MODULES.items()
+    if module.endswith("__init__") and "import_on_demand(" in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("package", ON_DEMAND)
+def test_names_on_demand_are_those_that_type_checkers_read(package):
+    module = import_module(package)
+    imports = list_imports(Path(module.__file__).read_text(encoding="utf-8"), f"{package}.__init__")
+    stated = {one.target for one in imports if one.typing}
+    assert {f"{package}.{home}.{name}" for name, home in module._HOMES.items()} == stated
+    assert set(module._HOMES) <= set(module.__all__) <= set(dir(module))
+    for name in module._HOMES:
+        assert getattr(module, name) is getattr(import_module(f"{package}.{module._HOMES[name]}"), name)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+def test_packages_with_names_on_demand():
+    assert {"pgmx.data", "pgmx.estimators", "pgmx.models"} <= set(ON_DEMAND)

@@ -18,7 +18,7 @@
 - `series`: time series as complete segments of numbers
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
@@ -29,6 +29,7 @@ from pgmx.data.inputs import encode, open_any, open_frame, write_table
 from pgmx.data.memory import MemoryEstimate, estimate_memory
 from pgmx.data.numbers.table import NumericTable, open_numeric
 from pgmx.data.table import MISSING, DiscreteTable
+from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
     from pgmx.data.bins.discretizer import Discretizer, discretize
@@ -53,11 +54,7 @@ __all__ = [
     "write_table",
 ]
 
+_HOMES = {"Discretizer": "bins.discretizer", "discretize": "bins.discretizer"}  # scikit-learn takes half a second
 
-def __getattr__(name: str) -> Any:
-    """Import what needs scikit-learn, half a second, when it is asked for."""
-    if name in ("Discretizer", "discretize"):
-        from pgmx.data.bins import discretizer
-
-        return getattr(discretizer, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, _HOMES)

@@ -10,8 +10,6 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy import config
-from pgmpy.metrics import get_metrics
-from pgmpy.structure_score import BaseStructureScore
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
@@ -22,31 +20,24 @@ from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.runs.run import Run
 
-with warnings.catch_warnings():
-    # pgmpy.estimators announces its own move whenever it is imported, which our users cannot act on
-    warnings.simplefilter("ignore", FutureWarning)
-    from pgmpy.estimators import StructureEstimator
-
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 T = TypeVar("T")
 
-# pgmpy's names and scikit-learn's private ones pass through here: one place to mend when they move
+# scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
     "BaseStructureLearner",
-    "BaseStructureScore",
     "Interval",
     "Options",
     "StrOptions",
     "clone_learner",
     "config",
-    "get_metrics",
     "random_draws",
 ]
 
 
-class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
+class BaseStructureLearner(BaseEstimator, ABC):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
@@ -79,6 +70,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             """The learned graph."""
             ...
 
+    def __init__(self, data: Any = None):
+        self.data = data
+
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes.
@@ -106,7 +100,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self
             The fitted learner.
         """
-        if isinstance(self.data, BaseStructureScore) or _is_word(self.data):
+        if _is_score(self.data) or _is_word(self.data):
             given = repr(self.data) if isinstance(self.data, str) else f"{type(self.data).__name__}(...)"
             option = "scoring_method" if "scoring_method" in self.get_params(deep=False) else "option"
             raise TypeError(
@@ -243,10 +237,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         # a score is bound to its data, a clone is not to copy them: it shares the score
         options = self.get_params(deep=False)
         return type(self)(
-            **{
-                name: value if isinstance(value, BaseStructureScore) else clone(value, safe=False)
-                for name, value in options.items()
-            }
+            **{name: value if _is_score(value) else clone(value, safe=False) for name, value in options.items()}
         )
 
     def set_params(self, **params: Any) -> Self:
@@ -360,6 +351,11 @@ def _import_page() -> Any:
     from pgmx.plotting.reports import page
 
     return page
+
+
+def _is_score(value: object) -> bool:
+    """Tell a score of pgmpy's kind, bound to data, without an import of pgmpy's scores."""
+    return hasattr(value, "local_score") and not isinstance(value, type)
 
 
 def _is_word(data) -> bool:

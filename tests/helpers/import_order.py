@@ -6,7 +6,7 @@ tier do not import each other.
 
 ORDER = {
     "pgmx": [
-        "_ext archives atomic checks",
+        "_ext archives atomic checks lookup",
         "runs data",
         "parallel",
         "statistics graphs",
@@ -59,6 +59,7 @@ ORDER = {
     ],
     "pgmx/estimators": ["base cost paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
+        "pgmpy_face",
         "dag_learner",
         "chow_liu structural_em",
         "search_learner",

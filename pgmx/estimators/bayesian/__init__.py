@@ -1,5 +1,6 @@
 """Learners of Bayesian networks.
 
+- `pgmpy_face`: what they take from pgmpy: its base class, scores and metrics
 - `dag_learner`: the bases of all learners of directed graphs: results, knowledge of edges, the equivalence class
 - `chow_liu`: forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes
 - `structural_em`: searches on the expected counts of rows with missing cells

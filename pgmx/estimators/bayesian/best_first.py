@@ -9,7 +9,8 @@ import networkx as nx
 import numpy as np
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.estimators.base import BaseStructureScore, Interval
+from pgmx.estimators.base import Interval
+from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior

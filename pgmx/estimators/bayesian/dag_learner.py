@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, encode, open_frame
-from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions, get_metrics
+from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
+from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
@@ -32,7 +33,7 @@ LEAST_SHARE = 0.1
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
 
-class NetworkResults(BaseStructureLearner):
+class NetworkResults(BaseStructureLearner, StructureEstimator):
     """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
 
     `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score bound to data that makes

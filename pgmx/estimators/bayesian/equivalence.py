@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.data import DiscreteTable, Frame
-from pgmx.estimators.base import BaseStructureScore
+from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run

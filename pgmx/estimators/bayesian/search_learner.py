@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.errors import MissingCellsError
-from pgmx.estimators.base import BaseStructureScore, Interval, Options, StrOptions, config, random_draws
+from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
+from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM
 from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.graphs.cycles import find_cycle

@@ -1,14 +1,17 @@
 """A path of penalties of a Gaussian learner, stored sparsely."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, make_network
 from pgmx.estimators.paths import PenaltyPath
-from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
+
+if TYPE_CHECKING:
+    from pgmx.models import GaussianMarkovNetwork
 
 
 @dataclass(repr=False)
@@ -41,6 +44,6 @@ class GaussianPath(PenaltyPath):
         """Return the method's own precision under the k-th penalty, on the correlation scale; None if it has none."""
         return self.estimates[k].precision
 
-    def model(self, k: int) -> GaussianMarkovNetwork:
+    def model(self, k: int) -> "GaussianMarkovNetwork":
         """Return the network under the k-th penalty, in the units of the data."""
         return make_network(self.sample, self.estimates[k], self.refit)

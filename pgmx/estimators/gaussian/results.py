@@ -9,11 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
-from pgmx.models import GaussianMarkovNetwork
 from pgmx.statistics import GaussianSample
 
 if TYPE_CHECKING:
-    pass
+    from pgmx.models import GaussianMarkovNetwork
 
 
 class GaussianResults(BaseStructureLearner):
@@ -54,7 +53,7 @@ class GaussianResults(BaseStructureLearner):
         return self._make_once("graph", self._make_graph)
 
     @property
-    def model_(self) -> GaussianMarkovNetwork:
+    def model_(self) -> "GaussianMarkovNetwork":
         """The learned network, positive definite; its `estimated_by` says how."""
         return self._make_once("model", lambda: make_network(self._sample, self._estimate, self._should_refit()))
 

@@ -13,8 +13,9 @@ from sklearn.base import clone
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.frame import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
-from pgmx.estimators.base import BaseStructureLearner, BaseStructureScore
+from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
 from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
