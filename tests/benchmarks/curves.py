@@ -1,4 +1,4 @@
-"""Quality against time of the learners of Markov networks: the picture in the README.
+"""Quality against time of the learners of Markov networks: the picture in docs/speed.md.
 
 Synthetic data as in appendix C of the paper on best-choice edge grafting: preferential attachment, 5 states, 20,000
 rows by Gibbs sampling, of which 1,000 are held out. All learners minimise the same objective; those that work feature
