@@ -44,6 +44,8 @@ KERNELS = {
     "time_series": ["_group_lasso", "_lagged_lasso"],
     "streaming": ["_gradraker", "_least_squares", "_raker", "_subspace"],
 }
+# What Cython adds to every kernel that takes arrays, 200 KB of each, once for all of them.
+SHARED = "pgmx._ext._shared"
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
 
 # The compiler runs on all cores, one kernel each.
@@ -80,17 +82,14 @@ def extensions() -> list[Extension]:
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise FileNotFoundError(f"kernel sources are missing: {', '.join(missing)}")
-    return [
+    flags = {"extra_compile_args": COMPILE_ARGS, "extra_link_args": SANITIZERS}
+    kernels = [
         Extension(
-            f"pgmx._ext.{name}",
-            [str(path)],
-            include_dirs=FOLDERS,
-            extra_compile_args=COMPILE_ARGS,
-            extra_link_args=SANITIZERS,
-            depends=list_sources(path.parent),
+            f"pgmx._ext.{name}", [str(path)], include_dirs=FOLDERS, depends=list_sources(path.parent), **flags
         )
         for name, path in sources.items()
     ]
+    return [Extension(SHARED, [], **flags), *kernels]
 
 
 def list_sources(folder: Path) -> list[str]:
@@ -107,6 +106,7 @@ setup(
         extensions(),
         include_path=[".", *FOLDERS],  # ".": a class that several kernels share is cimported from pgmx._ext
         compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
         build_dir="build/cython",
         force=DEBUG,
         # Where processes are forked: a spawned one would run this script again.
