@@ -84,9 +84,7 @@ def extensions() -> list[Extension]:
         raise FileNotFoundError(f"kernel sources are missing: {', '.join(missing)}")
     flags = {"extra_compile_args": COMPILE_ARGS, "extra_link_args": SANITIZERS}
     kernels = [
-        Extension(
-            f"pgmx._ext.{name}", [str(path)], include_dirs=FOLDERS, depends=list_sources(path.parent), **flags
-        )
+        Extension(f"pgmx._ext.{name}", [str(path)], include_dirs=FOLDERS, depends=list_sources(path.parent), **flags)
         for name, path in sources.items()
     ]
     return [Extension(SHARED, [], **flags), *kernels]

@@ -12,7 +12,8 @@
 - `markov`: `_pseudolikelihood` and `_bethe`, losses of Markov networks
 - `gaussian`: `_gram_lasso` lasso from a covariance matrix, `_clime` linear programmes of precision columns
 
-`common` holds the headers of several folders; `_shared` is what Cython needs for arrays, which all kernels use. A kernel is imported when it is first asked for.
+`common` holds the headers of several folders; `_shared` is what Cython needs for arrays, which all kernels use. A
+kernel is imported when it is first asked for.
 """
 
 import importlib
