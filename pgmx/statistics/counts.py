@@ -81,7 +81,8 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     Returns
     -------
     ndarray of shape (m, m), uint32, or None
-        Counts over the m planes of :func:`pair_planes`. Only the upper triangle is meaningful.
+        Counts over the m planes: all states of each variable but the last, whose counts follow from the marginals.
+        Only the upper triangle is meaningful.
 
     Notes
     -----

@@ -31,7 +31,7 @@ class StreamLearner(BaseEstimator, ABC):
         Rows learned so far.
     n_features_in_ : int
         Columns of the rows.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, where the first rows came with names.
 
     Notes

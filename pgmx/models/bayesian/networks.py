@@ -272,8 +272,8 @@ def fit_linear_gaussian(
     r"""Fit a linear Gaussian Bayesian network to moments, those of weighted rows for one.
 
     The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C, its intercept
-    follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - |P| - 1): the numbers of
-    :func:`to_linear_gaussian` for the rows that the moments come from.
+    follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - p - 1) for p parents: the
+    numbers of :func:`to_linear_gaussian` for the rows that the moments come from.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ class ConditionalGaussianCPD:
     ----------
     variable : hashable
         Name of the variable.
-    coefficients : array_like of float, shape (*states of each discrete parent, 1 + number of continuous parents)
+    coefficients : array_like of float, shape (states of each discrete parent ..., 1 + number of continuous parents)
         Intercepts and slopes :math:`\beta`, the intercept first, finite.
-    std : array_like of float, shape (*states of each discrete parent)
+    std : array_like of float, shape (states of each discrete parent ...)
         Standard deviations :math:`\sigma`, finite and above 0.
     discrete_parents : sequence of hashable, default=()
         Names of the parents that have states, in the order of the axes.

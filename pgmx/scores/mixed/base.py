@@ -117,7 +117,7 @@ class MixedScore(CompiledScore):
     ) -> GainSource:
         """Return a source of gains over a table; a parameter costs `prior_cost` more.
 
-        Options are those of :func:`mixed_scorer`: allowed, max_indegree, deadline and n_jobs.
+        Options are those of ``mixed_scorer``: allowed, max_indegree, deadline and n_jobs.
         """
 
     def _make_scorer(self) -> FamilyScorer:

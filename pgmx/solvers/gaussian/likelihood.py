@@ -70,8 +70,8 @@ def maximum_likelihood_precision(
     Notes
     -----
     Every column of W = Θ⁻¹ in turn is set to the regression of its variable on its neighbours, which raises log det W
-    and keeps W positive definite: O(Σ d³/6 + |E| p) per sweep for degrees d, and three m × m arrays, for each component
-    of m variables of the graph; `tol` is that of a component. Where a conditional variance falls below
+    and keeps W positive definite: ``O(Σ d³/6 + |E| p)`` per sweep for degrees d, and three m × m arrays, for each
+    component of m variables of the graph; `tol` is that of a component. Where a conditional variance falls below
     10⁻⁶ of the variance, or the sweeps do not converge, there is no maximum, and t is raised until there is.
 
     References

@@ -137,7 +137,7 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
         At least 2 rows.
     method : {"kendall", "spearman", "shrinkage", "truncation"}
         By Kendall's tau, by Spearman's rho, or by normal scores, of r / (n + 1) (``"shrinkage"``) or of r / n cut off
-        at delta and 1 - delta (``"truncation"``), see :func:`~pgmx.statistics.ranks.transforms.normal_scores`.
+        at δ and 1 - δ for :math:`\delta = 1 / (4 n^{1/4} \sqrt{\pi \log n})` (``"truncation"``).
     missing, n_jobs : {"error", "pairwise"}, int or None
         As for `kendall_tau_matrix`.
 
@@ -145,7 +145,7 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
     -------
     ndarray of shape (p, p), float64
         Exactly symmetric, ones on the diagonal. Not always positive semidefinite, but for complete normal scores: see
-        :func:`~pgmx.statistics.gaussian.nearest_correlation`.
+        :func:`~pgmx.statistics.nearest_correlation`.
 
     Raises
     ------

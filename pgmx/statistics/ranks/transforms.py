@@ -40,7 +40,7 @@ class MarginalTransforms:
 
     .. math:: z = \frac{\Phi^{-1}(\hat F(x)) - m}{s}
 
-    with :math:`\hat F` the distribution function of :func:`normal_scores` at the average ranks of the data, so that
+    with :math:`\hat F` the distribution function that :func:`latent_correlation` estimates from average ranks, so that
     equal values have one score, and m, s the mean and standard deviation of the scores. Between knots, which are values
     of the data, the maps are linear; before the first and behind the last they are constant.
 

@@ -57,7 +57,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         Rows learned so far.
     n_features_in_ : int
         Columns of the rows, the most so far; 1 of names of nodes.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, where the first rows came with names.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.

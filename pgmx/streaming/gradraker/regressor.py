@@ -52,7 +52,7 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
         Rows learned so far.
     n_features_in_ : int
         Columns of the rows, the most so far; 1 of names of nodes.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, where the first rows came with names.
     kernel_weights_ : ndarray of shape (P, 1)
         Weights of the kernels, which add up to 1.

@@ -54,11 +54,11 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
         Rows learned so far.
     n_features_in_ : int
         Columns of the rows.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, where the first rows came with names.
     kernels_ : tuple of (str, float)
         The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, n_features_in_)
+    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
         Frequencies of the kernels.
     kernel_weights_ : ndarray of shape (n_outputs, n_active, P)
         Weights of the kernels, which add up to 1; there is one output.
@@ -85,8 +85,8 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
     large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.
 
-    Intervals are f ± q m, m the running mean of the errors |y - f| made before each row was learned, log q raised by
-    .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
+    Intervals are f ± q m, m the running mean of the errors ``|y - f|`` made before each row was learned, log q raised
+    by .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
     within O(1/T), as long as log q stays between -50 and 50.
 
     References

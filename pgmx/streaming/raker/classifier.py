@@ -47,13 +47,13 @@ class RakerClassifier(SignsMixin, RakerLearner):
         Rows learned so far.
     n_features_in_ : int
         Columns of the rows.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
         Names of the columns, where the first rows came with names.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     kernels_ : tuple of (str, float)
         The P kernels, each with its variance.
-    frequencies_ : ndarray of shape (P, n_components, n_features_in_)
+    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
         Frequencies of the kernels.
     kernel_weights_ : ndarray of shape (n_outputs, 1, P)
         Weights of the kernels, which add up to 1; one output for two classes, else one per class.

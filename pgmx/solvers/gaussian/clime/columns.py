@@ -53,7 +53,7 @@ def clime_columns(
         The exact path, the iteration, or the path for each column as long as it is the cheaper. Without R, "auto" is
         the iteration.
     tol : float, default=1e-4
-        Largest excess over the radius, and largest duality gap relative to max(1, |q|_1), of an iterated column.
+        Largest excess over the radius, and largest duality gap relative to ``max(1, |q|_1)``, of an iterated column.
         Columns of the path are exact: an excess of 1e-9 at most.
     max_iter : int, default=5000
         Most iterations per column and penalty.

@@ -60,7 +60,7 @@ def graphical_lasso_path(
     penalize_diagonal : bool, default=False
         Add :math:`\lambda \sum_i \Theta_{ii}` to the objective.
     tol : float, default=1e-6
-        Duality gap to reach, relative to max(1, |objective|).
+        Duality gap to reach, relative to ``max(1, |objective|)``.
     max_iter : int, default=200
         Most sweeps over the variables of a component, for each penalty.
     n_jobs : int, optional
@@ -85,9 +85,9 @@ def graphical_lasso_path(
 
     Notes
     -----
-    The connected components of |R_ij| > λ are solved separately, which is exact [2]_ [3]_. Within one, the dual W is
+    The connected components of ``|R_ij| > λ`` are solved apart, which is exact [2]_ [3]_. Within one, the dual W is
     raised column by column from a positive definite start inside the box, which every exact step keeps; so is the start
-    at the next penalty, R + (W − R) λ'/λ. A sweep takes O(p |E|) time, the certificate one Cholesky factorisation.
+    at the next penalty, R + (W − R) λ'/λ. A sweep takes ``O(p |E|)`` time, the certificate one Cholesky factorisation.
     Memory beside R: two m × m arrays for each component of m variables, two more where Θ is dense. A precision that is
     not positive definite, or worse than no edges, is moved towards its diagonal until it is.
 

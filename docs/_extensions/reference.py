@@ -1,0 +1,146 @@
+"""Pages of the reference, one per public package, from the names that the packages export."""
+
+import builtins
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+from docutils.nodes import Text
+from sphinx.addnodes import desc_signature, pending_xref
+
+#: Packages whose names users import, with the heading of each, in the order of the contents.
+PACKAGES = {
+    "pgmx": "The package itself",
+    "pgmx.estimators": "Learners",
+    "pgmx.models": "Models and files of them",
+    "pgmx.inference": "Inference",
+    "pgmx.scores": "Scores",
+    "pgmx.data": "Data",
+    "pgmx.datasets": "Networks and samples",
+    "pgmx.metrics": "Metrics",
+    "pgmx.plotting": "Pictures and reports",
+    "pgmx.streaming": "Streams",
+    "pgmx.statistics": "Statistics",
+    "pgmx.solvers": "Solvers",
+}
+#: Classes that no package exports: what others derive from, what callbacks receive, what attributes and results are.
+RESULTS = (
+    "pgmx.estimators.markov.learner.MarkovLearner",
+    "pgmx.solvers.markov.penalised_loss.PenalisedLoss",
+    "pgmx.scores.gains.GainSource",
+    "pgmx.runs.progress.SearchProgress",
+    "pgmx.runs.progress.GraftingProgress",
+    "pgmx.runs.progress.SolverProgress",
+    "pgmx.runs.progress.ResamplingProgress",
+    "pgmx.estimators.paths.PenaltyPath",
+    "pgmx.estimators.gaussian.path.GaussianPath",
+    "pgmx.estimators.markov.path.RegularizationPath",
+    "pgmx.estimators.time_series.svarm.path.SVARMPath",
+    "pgmx.models.time_series.measures.GraphMeasures",
+    "pgmx.solvers.gaussian.glasso.solution.GraphicalLassoSolution",
+    "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",
+)
+#: Headings of the folders of a package that hold public names.
+FOLDERS = {
+    "pgmx.estimators.bayesian": "Bayesian networks",
+    "pgmx.estimators.markov": "Markov networks",
+    "pgmx.estimators.gaussian": "Gaussian graphical models",
+    "pgmx.estimators.selection": "Choice of the penalty",
+    "pgmx.estimators.resampling": "Confidence in edges",
+    "pgmx.estimators.time_series": "Time series",
+    "pgmx.scores.discrete": "States",
+    "pgmx.scores.gaussian": "Floats",
+    "pgmx.scores.mixed": "Floats beside states",
+    "pgmx.scores.priors": "Prior probabilities of graphs",
+}
+
+
+def group_names(package: str) -> dict[str, list[str]]:
+    """Return the public names of a package by the headings of the folders that they come from."""
+    module = import_module(package)
+    groups: dict[str, list[str]] = {heading: [] for folder, heading in FOLDERS.items() if folder.startswith(package)}
+    groups["All of them" if not groups else "What they share"] = []
+    for name in module.__all__:
+        place = getattr(getattr(module, name), "__module__", "")
+        folder = next((f for f in FOLDERS if f.startswith(f"{package}.") and f"{place}.".startswith(f"{f}.")), None)
+        groups[FOLDERS[folder] if folder else list(groups)[-1]].append(name)
+    return {heading: names for heading, names in groups.items() if names}
+
+
+def write_page(package: str) -> str:
+    """Return the page of a package."""
+    summary = inspect.getdoc(import_module(package)).split("\n")[0]
+    title = f"{package}: {PACKAGES[package][0].lower()}{PACKAGES[package][1:]}"
+    parts = [title, "=" * len(title), "", summary, "", f".. module:: {package}", ""]
+    groups = group_names(package)
+    for heading, names in groups.items():
+        if len(groups) > 1:
+            parts += [heading, "-" * len(heading), ""]
+        parts += [".. autosummary::", "   :toctree: names", "", *(f"   {name}" for name in sorted(names)), ""]
+    return "\n".join(parts)
+
+
+def write_results() -> str:
+    """Return the page of the classes that no package exports."""
+    title = "Bases, and what callbacks, paths and solvers return"
+    text = "You need not make these: public classes derive from them, and learners, callbacks and solvers return them."
+    names = [f"   {name}" for name in RESULTS]
+    return "\n".join([title, "=" * len(title), "", text, "", ".. autosummary::", "   :toctree: names", "", *names, ""])
+
+
+def write_contents() -> str:
+    """Return the page that lists the packages."""
+    title = "Reference"
+    rows = [f"   {page}" for page in (*PACKAGES, "results")]
+    text = "Every public name, with its signature, types, defaults, formula and sources, from the docstrings."
+    return "\n".join([title, "=" * len(title), "", text, "", ".. toctree::", "   :maxdepth: 1", "", *rows, ""])
+
+
+def write_pages(app, config):
+    """Write the pages into ``reference/``; those that stand there with the same text are left as they are."""
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    pages = {"index": write_contents(), "results": write_results()}
+    for name, text in (pages | {package: write_page(package) for package in PACKAGES}).items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def is_foreign(app, what, name, member, skip, options):
+    """Leave out what classes inherit from other packages: their manuals have it."""
+    function = member.fget if isinstance(member, property) else member
+    module = getattr(inspect.unwrap(function) if callable(function) else function, "__module__", None)
+    if what == "class" and isinstance(module, str) and module.partition(".")[0] != "pgmx":
+        return True
+    return None
+
+
+def unlink_builtins(app, doctree):
+    """Show types such as ``bytes`` without a link, which would else lead to an attribute of that name."""
+    for node in list(doctree.findall(pending_xref)):
+        if node.get("refdomain") == "py" and hasattr(builtins, node.get("reftarget", "")):
+            node.replace_self(Text(node["reftarget"]))
+
+
+def list_parents(node):
+    """Yield what a node stands in, the nearest first."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def show_unlinked(app, env, node, content):
+    """Show a type in a signature that has no page without a link; references in docstrings must lead somewhere."""
+    if any(isinstance(parent, desc_signature) for parent in list_parents(node)):
+        return Text(node["reftarget"].rpartition(".")[2])
+    return None
+
+
+def setup(app):
+    """Write the pages before autosummary looks for them."""
+    app.connect("config-inited", write_pages)
+    app.connect("autodoc-skip-member", is_foreign)
+    app.connect("doctree-read", unlink_builtins)
+    app.connect("missing-reference", show_unlinked)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
