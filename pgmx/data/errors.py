@@ -56,10 +56,13 @@ class MissingCellsError(ValueError):
         names = join_names(self.names)
         return f"missing cells (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
 
-    def among(self, choices):
-        """Return the error for a caller who has only some of the choices; "em" where cells can be marked."""
-        marks = "pairwise" in self.choices and "em" in self.purposes
-        possible = (*self.choices, "em") if marks else self.choices
+    def among(self, choices, marks=None):
+        """Return the error for a caller who has only some of the choices; "em" where cells can be marked.
+
+        By default these are cells of states, which "pairwise" marks too.
+        """
+        marks = "pairwise" in self.choices if marks is None else marks
+        possible = (*self.choices, "em") if marks and "em" in self.purposes else self.choices
         return type(self)(self.names, [choice for choice in possible if choice in choices], self.option, self.empty)
 
     def with_option(self, option):

@@ -140,6 +140,16 @@ def test_em_starts_again_as_often_as_it_is_told(weather, workdir):
     )
 
 
+def test_em_takes_floats(workdir):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=list("abc"))
+    frame["b"] += frame["a"]
+    frame.mask(np.random.default_rng(1).random(frame.shape) < 0.2).to_csv("gaps.csv", index=False)
+    assert "--missing em to take their expected counts" in refused("learn", "gaps.csv")
+    text = done("learn", "gaps.csv", "--missing", "em")
+    assert "a -- b" in text
+    assert re.search(r"^observed -\d+\.\d{4} \(log-likelihood, \d+ iterations\)$", text, re.M)
+
+
 @pytest.mark.parametrize("option", ["category", "pairwise", "em"])
 def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
     frame = pd.read_csv(weather)

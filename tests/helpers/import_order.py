@@ -127,7 +127,7 @@ ORDER = {
     ],
     "pgmx/models/bayesian": ["incomplete_rows networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
-    "pgmx/models/gaussian": ["linear_gaussian rows", "blocks", "checks queries", "network"],
+    "pgmx/models/gaussian": ["incomplete_rows linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
     "pgmx/models/mixed": ["fitting parameters rows", "parts predictions", "queries", "network"],
     "pgmx/models/time_series": [
@@ -150,7 +150,13 @@ ORDER = {
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
     "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],
-    "pgmx/scores/binding": ["scoring", "discrete foreign gaussian mixed", "incomplete", "resolve"],
+    "pgmx/scores/binding": [
+        "scoring",
+        "discrete foreign gaussian mixed",
+        "incomplete",
+        "incomplete_numbers",
+        "resolve",
+    ],
     "pgmx/scores/discrete": ["base", "observed_cells node_average", "aic bde bdeu bds bic k2 log_likelihood"],
     "pgmx/scores/mixed": ["sums", "source", "base", "conditional conditional_linear degenerate"],
     "pgmx/scores/gaussian": ["base", "aic bge bic log_likelihood"],

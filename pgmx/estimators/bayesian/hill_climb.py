@@ -116,8 +116,8 @@ class HillClimbSearch(SearchLearner):
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
-        or structural EM takes expected counts of what is missing (discrete scores by name), see the Notes of
-        :class:`HillClimbSearch`.
+        or structural EM takes expected counts of what is missing (discrete and Gaussian scores by name), see the
+        Notes of :class:`HillClimbSearch`.
     n_em_restarts : int, default=0
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
@@ -216,11 +216,16 @@ class HillClimbSearch(SearchLearner):
     .. math:: \ell_{\mathrm{obs}}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
 
     is higher: the log-likelihood of the observed cells, penalised as the score penalises the completed rows D* (BIC and
-    AIC: by the same penalty; Dirichlet scores: the approximation of [7]_). That is `score_`, which never falls. Where
-    neither the search nor one from the best graph gains `epsilon`, EM ends. It assumes that whether a cell is missing
-    depends on observed cells alone, where ``"drop"`` and ``"pairwise"`` assume that it depends on nothing. `callback`
-    is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` is refused. A pass over the
-    rows takes rows times cells of the junction tree: 2 to 6 s in all for 37 variables and 5,000 rows.
+    AIC: by the same penalty; Dirichlet scores and BGe: the approximation of [7]_). That is `score_`, which never falls.
+    Where neither the search nor one from the best graph gains `epsilon`, EM ends. It assumes that whether a cell is
+    missing depends on observed cells alone, where ``"drop"`` and ``"pairwise"`` assume that it depends on nothing.
+    `callback` is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` is refused. A pass
+    over the rows takes rows times cells of the junction tree: 2 to 6 s in all for 37 variables and 5,000 rows.
+
+    Of columns of floats the expected moments take the place of completed rows, and are exact: the first graph is that
+    of the moments under one normal distribution, fitted to the observed cells. A pass takes N n² multiplications and,
+    for each pattern of k missing cells, k³ of them; more than 10¹² are refused. .1 s in all for 20 columns and 2,000
+    rows with 30 % of the cells missing.
 
     Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
     of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that

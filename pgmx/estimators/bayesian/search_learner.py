@@ -24,12 +24,12 @@ from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM
 from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.graphs.cycles import find_cycle
-from pgmx.models.bayesian.incomplete_rows import IncompleteRows
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.incomplete_numbers import compute_log_likelihood
 from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
@@ -262,19 +262,19 @@ class SearchLearner(DagLearner):
 
     def _fit_complete_rows(self, scoring: Any, edges: np.ndarray) -> float:
         """Return the log-likelihood that structural EM would give a table without missing cells; NaN without EM."""
-        if self.missing != "em":
-            return float("nan")
-        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
+        return compute_log_likelihood(scoring, edges) if self.missing == "em" else float("nan")
 
     def imputed_frame(self) -> "DataFrame":
-        """Return the rows that were learned from, each missing cell with its most probable state given its row.
+        """Return the rows that were learned from, with each missing cell filled in from its row.
 
-        The probabilities are those of `model_` by maximum likelihood, cell by cell, computed exactly.
+        A missing state is the most probable one, a missing float its mean, given the observed cells of the row. The
+        probabilities are those of `model_` by maximum likelihood, cell by cell, computed exactly.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_features)
-            Category columns with all states declared and a fresh index; rows in the order of the data.
+            Category columns with all states declared, float columns as float64, and a fresh index; rows in the order
+            of the data.
 
         Raises
         ------
@@ -283,16 +283,17 @@ class SearchLearner(DagLearner):
 
         Notes
         -----
-        A pass over the junction tree per row. Imputed cells are more regular than observed ones: learn from the
-        table with its missing cells, not from this one.
+        Of states, a pass over the junction tree per row. Imputed cells are more regular than observed ones: learn from
+        the table with its missing cells, not from this one.
         """
         self._require_fit()
         if self.missing != "em":
             raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit again with 'em'")
         scoring = self._scoring.get()
-        if isinstance(scoring, IncompleteScoring) and scoring.fit is not None:
-            return scoring.rows.impute(scoring.fit).to_pandas()
-        return scoring.table.to_pandas()
+        if isinstance(scoring, IncompleteScoring):
+            return scoring.impute().to_pandas()
+        frame = getattr(scoring, "frame", None)
+        return scoring.table.to_pandas() if frame is None else frame.copy()
 
     def _search_for(
         self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None
@@ -310,7 +311,8 @@ class SearchLearner(DagLearner):
         try:
             yield
         except MissingCellsError as error:
-            raise error.among((*error.choices, "em")) from None
+            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # others are bound to complete rows
+            raise error.among((*error.choices, "em"), marks=by_name) from None
 
     def _find_best_graph(
         self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None

@@ -1,18 +1,16 @@
 """Structural expectation maximisation: a search over graphs on the expected counts of the best graph so far.
 
 Friedman (1997), Learning belief networks in the presence of missing values and hidden variables, ICML. Rows with
-missing cells are replaced by weighted complete rows from their exact distribution (`pgmx.inference.exact.completions`),
-a search takes the best graph on these, and its parameters are fitted by exact expected counts. A graph is taken only
-where the penalised likelihood of the observed cells is higher, so that it never falls.
+missing cells are completed by their exact distribution: by weighted complete rows, or by expected moments where all
+columns are floats. A search takes the best graph on these, and its parameters are fitted by exact expected counts. A
+graph is taken only where the penalised likelihood of the observed cells is higher, so that it never falls.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.data import DiscreteTable
-from pgmx.models.bayesian.incomplete_rows import ExpectedFit
 from pgmx.runs.run import Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
@@ -27,11 +25,13 @@ Search = Callable[[Scoring, np.ndarray | None], np.ndarray]
 
 
 class Candidate(NamedTuple):
-    """A graph with its parameters, the rows completed by them, and its score."""
+    """A graph with its parameters, the rows completed by them, and its score.
 
-    fit: ExpectedFit
-    table: DiscreteTable
-    weights: np.ndarray
+    The types of the first two are those of `scoring.rows`.
+    """
+
+    fit: Any
+    completed: Any
     score: float
 
 
@@ -71,7 +71,7 @@ class StructuralEM:
         self.run.add_row(score=best.score, n_edges=len(fit.edges))
         return best
 
-    def _climb(self, fit: ExpectedFit) -> Candidate:
+    def _climb(self, fit: Any) -> Candidate:
         """Go from graph to graph as long as one is better."""
         best = self._judge(fit)
         self._record(best)
@@ -91,32 +91,32 @@ class StructuralEM:
             self._best_score = candidate.score
             self.run.record(n_iter=self.n_iter, score=candidate.score, n_edges=len(candidate.fit.edges))
 
-    def _start_at_random(self, restart: int) -> ExpectedFit:
+    def _start_at_random(self, restart: int) -> Any:
         seed = int(np.random.default_rng([self.seed, restart]).integers(2**31))
-        table, weights = self.scoring.rows.complete_at_random(seed)
-        edges = self.search(self.scoring.bind(table, weights), None)
-        return self._fit(edges, self.scoring.rows.count(edges, table, weights))
+        completed = self.scoring.rows.complete_at_random(seed)
+        edges = self.search(self.scoring.bind_completed(completed), None)
+        return self._fit(edges, self.scoring.rows.count(edges, completed))
 
-    def _fit(self, edges: np.ndarray, counts: list[np.ndarray] | None = None) -> ExpectedFit:
+    def _fit(self, edges: np.ndarray, counts: Any = None) -> Any:
         return self.scoring.rows.fit(edges, counts, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
 
     def _improve(self, best: Candidate) -> Candidate | None:
         """Return a better graph; None where neither the search nor one from the best graph finds any."""
-        bound = self.scoring.bind(best.table, best.weights)
+        bound = self.scoring.bind_completed(best.completed)
         for start in (None, best.fit.edges):
             edges = self.search(bound, start)
             if self.run.is_stopped_by_user():
                 return None
             if same_edges(edges, best.fit.edges):
                 continue
-            candidate = self._judge(self._fit(edges, self.scoring.rows.count(edges, best.table, best.weights)))
+            candidate = self._judge(self._fit(edges, self.scoring.rows.count(edges, best.completed)))
             if candidate.score > best.score + self.least_gain:
                 return candidate
         return None
 
-    def _judge(self, fit: ExpectedFit) -> Candidate:
-        table, weights = self.scoring.rows.complete(fit, self.seed)
-        return Candidate(fit, table, weights, self.scoring.score_fit(fit, table, weights))
+    def _judge(self, fit: Any) -> Candidate:
+        completed = self.scoring.rows.complete(fit, self.seed)
+        return Candidate(fit, completed, self.scoring.score_fit(fit, completed))
 
 
 def same_edges(edges: np.ndarray, others: np.ndarray) -> bool:

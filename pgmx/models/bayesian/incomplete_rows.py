@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,13 @@ class ExpectedFit:
     counts: list[np.ndarray]
     log_likelihood: float
     completer: RowCompleter
+
+
+class CompletedRows(NamedTuple):
+    """Weighted complete rows that stand for rows with missing cells; several may stand for one."""
+
+    table: DiscreteTable
+    weights: np.ndarray
 
 
 class IncompleteRows:
@@ -86,19 +94,20 @@ class IncompleteRows:
         likelihood = fit.completer.log_likelihood(tables)
         return ExpectedFit(fit.edges, fit.families, tables, counts, likelihood, fit.completer)
 
-    def complete(self, fit: ExpectedFit, seed: int) -> tuple[DiscreteTable, np.ndarray]:
+    def complete(self, fit: ExpectedFit, seed: int) -> CompletedRows:
         """Return the completions of the rows as a table without missing cells, and their weights."""
-        completions = fit.completer.complete(fit.tables, seed)
-        return self._to_table(completions), completions.weights
+        return self._to_rows(fit.completer.complete(fit.tables, seed))
 
-    def complete_at_random(self, seed: int) -> tuple[DiscreteTable, np.ndarray]:
+    def complete_at_random(self, seed: int) -> CompletedRows:
         """Return the rows, each missing cell with a draw from the known cells of its column, and their weights."""
         fit = self.fit(np.empty((0, 2), dtype=np.int64), max_steps=0)
-        completions = RowCompleter(self.cards, fit.families, self.codes, self.weights, 1).complete(fit.tables, seed)
-        return self._to_table(completions), completions.weights
+        return self._to_rows(
+            RowCompleter(self.cards, fit.families, self.codes, self.weights, 1).complete(fit.tables, seed)
+        )
 
-    def count(self, edges: np.ndarray, table: DiscreteTable, weights: np.ndarray) -> list[np.ndarray]:
+    def count(self, edges: np.ndarray, completed: CompletedRows) -> list[np.ndarray]:
         """Return the counts of the families of a graph in weighted complete rows."""
+        table, weights = completed
         return [_count(self.cards, family, table.codes, weights) for family in self.families(edges)]
 
     def impute(self, fit: ExpectedFit) -> DiscreteTable:
@@ -106,8 +115,9 @@ class IncompleteRows:
         codes = RowGroups(self.cards, fit.families, self.codes).modes(fit.tables)[:, self.places]
         return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(codes))
 
-    def _to_table(self, completions: Completions) -> DiscreteTable:
-        return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(completions.codes))
+    def _to_rows(self, completions: Completions) -> CompletedRows:
+        table = DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(completions.codes))
+        return CompletedRows(table, completions.weights)
 
     @cached_property
     def _missing(self) -> np.ndarray:

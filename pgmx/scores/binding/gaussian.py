@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class GaussianScoring(PriorMixin):
-    """One of pgmx's scores of linear Gaussian networks over a frame of numbers."""
+    """One of pgmx's scores of linear Gaussian networks over a frame of numbers, or over moments alone."""
 
     equivalent = True
 
     def __init__(
         self,
         score: GaussianScore,
-        frame: "pd.DataFrame",
+        frame: "pd.DataFrame | None",
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
@@ -34,8 +34,11 @@ class GaussianScoring(PriorMixin):
         self.score = score
         self.frame = frame
         self.weights = weights
-        self.names = list(frame.columns)
-        self.moments = moments(frame, weights) if sample_moments is None else sample_moments
+        if sample_moments is None:
+            assert frame is not None
+            sample_moments = moments(frame, weights)
+        self.names = list(score.variables if frame is None else frame.columns)
+        self.moments = sample_moments
         score.check_moments(self.moments, self.names)
         self._set_prior(structure_prior)
 
@@ -54,7 +57,7 @@ class GaussianScoring(PriorMixin):
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network; `prior` is of discrete ones."""
-        if self.weights is None:
+        if self.frame is not None and self.weights is None:
             return to_linear_gaussian(self.frame.astype(float), self.names, edges)
         return fit_linear_gaussian(self.moments, self.names, edges)
 

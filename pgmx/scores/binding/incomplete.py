@@ -1,8 +1,9 @@
-"""A score of states bound to rows with missing cells, for structural expectation maximisation.
+"""Scores bound to rows with missing cells, for structural expectation maximisation.
 
-The searches of it ask the score bound to weighted complete rows, which `bind` returns.
+The searches of it ask the score bound to what stands for complete rows, which `bind` returns.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.data import DiscreteTable
-from pgmx.models.bayesian.incomplete_rows import ExpectedFit, IncompleteRows
+from pgmx.data import DiscreteTable, Frame
+from pgmx.models.bayesian.incomplete_rows import CompletedRows, ExpectedFit, IncompleteRows
 from pgmx.models.bayesian.networks import make_network
 from pgmx.scores.binding.discrete import DiscreteScoring, TableMixin
 from pgmx.scores.binding.scoring import Scoring
@@ -23,22 +24,30 @@ from pgmx.scores.gains import GainSource
 Bind = Callable[[DiscreteTable, np.ndarray | None], Any]
 
 
-class IncompleteScoring(TableMixin):
-    """A score by name over a table that marks missing cells.
+class IncompleteScoring(ABC):
+    """A score by name over rows with missing cells.
 
-    `bind` binds it to complete rows; `available` is the node average of the rows that are complete in each family, the
-    score of the first graph, and what a search gets that knows of no expectations.
+    `available` is the score of the first graph, and what a search gets that knows of no expectations. What stands for
+    complete rows is what `rows.complete` returns, of any type.
     """
 
-    arc_mask = None
+    names: list
+    available: Scoring
+    rows: Any
+    bonus: tuple[float, float, float]
+    equivalent: bool
+    #: The parameters of the learned graph; other graphs get theirs when they are asked for.
+    fit: Any = None
 
-    def __init__(self, table: DiscreteTable, weights: np.ndarray | None, bind: Bind, available: Scoring):
-        self.table, self.weights = table, weights
-        self.bind, self.available = bind, available
-        self.names = list(table.columns)
+    def _set_available(self, available: Scoring) -> None:
+        self.available = available
+        self.names = list(available.names)
         self.bonus, self.equivalent = available.bonus, available.equivalent
-        #: The parameters of the learned graph; other graphs get theirs when they are asked for.
-        self.fit: ExpectedFit | None = None
+
+    @property
+    def arc_mask(self) -> np.ndarray | None:
+        """The arcs that the score has."""
+        return self.available.arc_mask
 
     @property
     def bounds(self) -> FamilyBounds:
@@ -55,40 +64,82 @@ class IncompleteScoring(TableMixin):
         """Return the log prior of a graph."""
         return self.available.prior(edges)
 
+    def score_fit(self, fit: Any, completed: Any) -> float:
+        r"""Return the log-likelihood of the observed cells, penalised as the score penalises complete rows.
+
+        .. math:: \ell_\mathrm{obs}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
+
+        for the completed rows D*: less the penalty of BIC or AIC, else the approximation of Cheeseman and Stutz (1996).
+        """
+        own, plain = self._make_scorers(completed)
+        families = [(family[0], np.array(family[1:], dtype=np.int32)) for family in fit.families]
+        penalty = sum(own.family_score(*family) - plain.family_score(*family) for family in families)
+        return fit.log_likelihood + penalty + self.prior(fit.edges)
+
+    def fit_edges(self, edges: Any) -> Any:
+        """Return the parameters of a graph, those of the learned one if it is that."""
+        arcs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+        if self.fit is None or self.rows.families(arcs) != self.fit.families:
+            return self.rows.fit(arcs)
+        return self.fit
+
+    @abstractmethod
+    def bind_completed(self, completed: Any) -> Scoring:
+        """Return the score bound to completed rows."""
+
+    @abstractmethod
+    def _make_scorers(self, completed: Any) -> tuple[Any, Any]:
+        """Return sources of family scores on completed rows, of this score and of the log-likelihood."""
+
+    @abstractmethod
+    def model(self, edges: list, **prior: float | None) -> Any:
+        """Return the network of the expected counts; `prior` as `fit_discrete` takes it."""
+
+    @abstractmethod
+    def impute(self) -> DiscreteTable | Frame:
+        """Return the rows of the table with all cells filled in."""
+
+    @abstractmethod
+    def reweight(self, weights: np.ndarray) -> "IncompleteScoring":
+        """Return the same score on the weighted rows."""
+
+
+class IncompleteStates(IncompleteScoring, TableMixin):
+    """A score of states over a table that marks missing cells.
+
+    `bind` binds it to complete rows; `available` is the node average of the rows that are complete in each family.
+    """
+
+    def __init__(self, table: DiscreteTable, weights: np.ndarray | None, bind: Bind, available: Scoring):
+        self.table, self.weights, self.bind = table, weights, bind
+        self._set_available(available)
+
     @cached_property
     def rows(self) -> IncompleteRows:
         """The distinct rows."""
         return IncompleteRows(self.table, self.weights)
 
-    def score_fit(self, fit: ExpectedFit, table: DiscreteTable, weights: np.ndarray) -> float:
-        r"""Return the log-likelihood of the observed cells, penalised as the score penalises complete rows.
+    def bind_completed(self, completed: CompletedRows) -> DiscreteScoring:
+        """Return the score bound to completed rows."""
+        return self.bind(*completed)
 
-        .. math:: \ell_\mathrm{obs}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
-
-        for the completions D*: less the penalty under BIC, AIC; Cheeseman and Stutz (1996) under a Dirichlet score.
-        """
-        scoring: DiscreteScoring = self.bind(table, weights)
-        plain = family_scorer(scoring.table, ScoreTerms(), weights=_row_weights(scoring))
-        own = family_scorer(scoring.table, scoring.terms, weights=_row_weights(scoring))
-        families = [(family[0], np.array(family[1:], dtype=np.int32)) for family in fit.families]
-        penalty = sum(own.family_score(*family) - plain.family_score(*family) for family in families)
-        return fit.log_likelihood + penalty + scoring.prior(fit.edges)
+    def _make_scorers(self, completed: CompletedRows) -> tuple[Any, Any]:
+        scoring = self.bind_completed(completed)
+        weights = np.ones(scoring.table.n_rows) if scoring.weights is None else scoring.weights
+        own, plain = (family_scorer(scoring.table, terms, weights=weights) for terms in (scoring.terms, ScoreTerms()))
+        return own, plain
 
     def model(self, edges: list, **prior: float | None) -> DiscreteBayesianNetwork:
         """Return the network of the expected counts, by maximum likelihood or with a Dirichlet prior."""
-        arcs = np.array(edges, dtype=np.int64).reshape(-1, 2)
-        fit = self.fit
-        if fit is None or self.rows.families(arcs) != fit.families:
-            fit = self.rows.fit(arcs)
+        fit: ExpectedFit = self.fit_edges(edges)
         parents = [family[1:] for family in fit.families]
         return make_network(self.names, self.rows.states, parents, fit.counts, **prior)
 
-    def reweight(self, weights: np.ndarray) -> "IncompleteScoring":
+    def impute(self) -> DiscreteTable:
+        """Return the rows of the table, each missing cell with its most probable state given its row."""
+        return self.rows.impute(self.fit)
+
+    def reweight(self, weights: np.ndarray) -> "IncompleteStates":
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
-        return IncompleteScoring(self.table, products, self.bind, self.available.reweight(weights))
-
-
-def _row_weights(scoring: DiscreteScoring) -> np.ndarray:
-    n_rows = scoring.table.n_rows
-    return np.ones(n_rows) if scoring.weights is None else scoring.weights
+        return IncompleteStates(self.table, products, self.bind, self.available.reweight(weights))

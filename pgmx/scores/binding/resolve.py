@@ -15,7 +15,8 @@ from pgmx.data.weights import check_row_weights, combine_weights, weights_of_com
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.foreign import FunctionScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
-from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.incomplete import IncompleteStates
+from pgmx.scores.binding.incomplete_numbers import IncompleteGaussianScoring, read_incomplete_numbers
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.discrete.aic import AIC
@@ -100,9 +101,9 @@ def resolve_scoring(
     if structure_prior is not None:
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
-    if missing == "em":
-        return _bind_incomplete(scoring_method, data, state_names, n_jobs, weights, structure_prior)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    if missing == "em":
+        return _bind_incomplete(scoring_method, data, options, weights, structure_prior)
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
@@ -174,27 +175,35 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
     return FormulaScoring(score, formula, table, structure_prior, weights=weights)
 
 
-def _bind_incomplete(method, data, state_names, n_jobs, weights, structure_prior) -> Scoring:
+def _bind_incomplete(method, data, options, weights, structure_prior) -> Scoring:
     """Bind a score for structural EM; a table without missing cells needs none."""
     if isinstance(method, BaseStructureScore):
         raise ValueError(
-            f"missing='em' takes a score by name ('bic', 'bdeu', ...), not an instance of {type(method).__name__}, "
+            f"missing='em' takes a score by name ('bic', 'bic-g', ...), not an instance of {type(method).__name__}, "
             "which is bound to its rows"
         )
-    floats = () if isinstance(data, DiscreteTable) else data.float_columns
-    name = "bic" if method is None else check_score_name(method)
-    if floats or name not in DISCRETE_SCORES:
-        what = f"columns {join_names(floats)} hold floats" if floats else f"scoring_method={name!r} is for floats"
+    name = _default_name(data) if method is None else check_score_name(method)
+    if name in DISCRETE_SCORES:
+        return _bind_incomplete_states(name, data, options, weights, structure_prior)
+    if name in MIXED_SCORES or _is_marked(data):
         raise ValueError(
-            f"missing='em' is for columns of states, but {what}: choose missing='drop', fill the cells, or turn the "
-            "columns into states (astype('Int64') for whole numbers, pandas.qcut for others)"
+            f"missing='em' is for columns of states or of floats alone, not for scoring_method={name!r}: choose "
+            "missing='drop', fill the cells, or turn the floats into states (pgmx.data.discretize)"
         )
-    table = encode(data, state_names=state_names, missing="pairwise", n_jobs=n_jobs)
+    if isinstance(data, Frame) and data.missing_columns():
+        numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
+        return IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+    options = {**options, "missing": "error"}
+    return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
+
+
+def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Scoring:
+    table = encode(data, **{**options, "missing": "pairwise"})
     available = PAIRWISE_SCORES.get(name, "bic")
     if not (table.missing_codes >= 0).any():
         return _bind_discrete(name, table, weights, structure_prior)
     bind = partial(_bind_discrete, name, structure_prior=structure_prior)
-    return IncompleteScoring(table, weights, bind, _bind_discrete(available, table, weights, structure_prior))
+    return IncompleteStates(table, weights, bind, _bind_discrete(available, table, weights, structure_prior))
 
 
 def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:

@@ -1,0 +1,113 @@
+"""Scores of linear Gaussian networks bound to rows of floats with missing cells."""
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pgmpy.models import LinearGaussianBayesianNetwork
+
+from pgmx.checks import join_names
+from pgmx.data import Frame
+from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
+from pgmx.models import fit_linear_gaussian
+from pgmx.models.bayesian.incomplete_rows import IncompleteRows
+from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
+from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.gaussian.base import GaussianScore
+from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
+from pgmx.scores.priors import StructurePrior
+from pgmx.statistics import Moments
+
+
+def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
+    """Return the cells, (n_rows, n_columns), NaN where missing; raise naming columns that hold no finite numbers."""
+    states = list(kinds_of_states(data))
+    if states:
+        raise ValueError(
+            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg', or drop them"
+        )
+    rows = float_rows(data)
+    raise_of_cells(data.names, None, infinite_columns(rows))
+    return rows
+
+
+class IncompleteGaussianScoring(IncompleteScoring):
+    """A score of linear Gaussian networks over rows of floats, (n_rows, p), NaN where a cell is missing.
+
+    A search asks the score of the expected moments, which hold those of all families; the first one asks those under
+    one normal distribution without a graph.
+    """
+
+    def __init__(
+        self,
+        score: type[GaussianScore],
+        numbers: np.ndarray,
+        names: Sequence[Hashable],
+        structure_prior: StructurePrior | None = None,
+        *,
+        weights: np.ndarray | None = None,
+    ):
+        self.score, self.numbers, self.names, self.weights = score, numbers, list(names), weights
+        self.structure_prior = structure_prior
+        self._check_rows()
+        self._set_available(self.bind_completed(self.rows.first))
+
+    def _check_rows(self) -> None:
+        empty = np.isnan(self.numbers).all(axis=0)
+        if empty.any():
+            raise ValueError(f"columns {join_names(select_names(self.names, empty))} have no known cell: drop them")
+        constant = [self.names[v] for v in self.rows.constant]
+        if constant:
+            raise ValueError(
+                f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
+                "drop them"
+            )
+        if self.rows.n_products > MOST_PRODUCTS:
+            n_rows, n_columns = self.numbers.shape
+            share = np.isnan(self.numbers).mean()
+            raise ValueError(
+                f"missing='em' would take {self.rows.n_products:.2g} multiplications for each pass over {n_rows:,} "
+                f"rows x {n_columns:,} columns with {share:.0%} of the cells missing, more than {MOST_PRODUCTS:.0e}: "
+                "choose missing='drop', or leave out the columns with the most missing cells"
+            )
+
+    @cached_property
+    def rows(self) -> IncompleteNumbers:
+        """The rows by what they lack."""
+        return IncompleteNumbers(self.numbers, self.weights)
+
+    def bind_completed(self, completed: Moments) -> GaussianScoring:
+        """Return the score of expected moments."""
+        score = self.score.from_moments(completed, self.names)
+        return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
+
+    def _make_scorers(self, completed: Moments) -> tuple[Any, Any]:
+        own = self.bind_completed(completed)
+        plain = LogLikelihoodGauss.from_moments(completed, self.names)
+        return own.score.make_scorer(completed, own.parameter_cost), plain.make_scorer(completed)
+
+    def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
+        """Return a linear Gaussian network of the expected moments; `prior` is of discrete ones."""
+        fit: GaussianFit = self.fit_edges(edges)
+        return fit_linear_gaussian(fit.moments, self.names, edges)
+
+    def impute(self) -> Frame:
+        """Return the rows of the table, each missing cell with its mean given its row."""
+        rows = self.rows.impute(self.fit)
+        return Frame(tuple(self.names), list(rows.T), len(rows))
+
+    def reweight(self, weights: np.ndarray) -> "IncompleteGaussianScoring":
+        """Return the same score on the weighted rows."""
+        products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
+        return IncompleteGaussianScoring(self.score, self.numbers, self.names, self.structure_prior, weights=products)
+
+
+def compute_log_likelihood(scoring: Any, edges: np.ndarray) -> float:
+    """Return the log-likelihood of complete rows under a graph at its maximum, in nats."""
+    if not isinstance(scoring, GaussianScoring):
+        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
+    plain = LogLikelihoodGauss.from_moments(scoring.moments, scoring.names).make_scorer(scoring.moments)
+    parents = [edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(len(scoring.names))]
+    return float(sum(plain.family_score(v, np.sort(family)) for v, family in enumerate(parents)))
