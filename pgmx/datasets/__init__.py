@@ -1,6 +1,7 @@
 """Networks to learn from, random or bundled with pgmpy, and rows sampled from any network.
 
-- `bundled`: the discrete networks of the Bayesian network repository, as the installed pgmpy carries them
+- `bundled`: discrete networks of the Bayesian network repository, which ship with pgmx or pgmpy, and files of others
+- `examples`: small real tables that ship with scikit-learn and statsmodels
 - `random_graphs`: edges of random graphs, and the generator that draws them
 - `markov`: random Markov networks to learn from, and rows sampled from them
 - `sampling`: forward sampling of Bayesian networks as frames
@@ -12,8 +13,9 @@
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
-from pgmx.datasets.bundled import list_networks, load_network
+from pgmx.datasets.bundled import NetworkSize, list_networks, load_network, sample_network
 from pgmx.datasets.drifting import DriftingStream, drifting_stream
+from pgmx.datasets.examples import Example, list_examples, load_example
 from pgmx.datasets.gaussian import (
     gaussian_chain_network,
     gaussian_hub_network,
@@ -35,7 +37,9 @@ from pgmx.datasets.time_series import gridded_counts, sparse_system
 
 __all__ = [
     "DriftingStream",
+    "Example",
     "KernelResponses",
+    "NetworkSize",
     "ReservoirRanks",
     "StructuralSeries",
     "SwitchingSeries",
@@ -49,12 +53,15 @@ __all__ = [
     "gridded_counts",
     "kernel_responses",
     "kronecker_coefficients",
+    "list_examples",
     "list_networks",
+    "load_example",
     "load_network",
     "preferential_attachment_network",
     "reservoir_ranks",
     "sample",
     "sample_markov_network",
+    "sample_network",
     "sparse_system",
     "structural_series",
     "switching_series",

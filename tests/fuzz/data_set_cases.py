@@ -94,6 +94,22 @@ enter_calls(
     {"name": Wrong(("nope", "", 3, None), ("nope", "network"))},
     0.1,
 )
+enter_calls(
+    "datasets.sample_network",
+    datasets.sample_network,
+    lambda rng: {"name": pick(rng, ["asia", "cancer", "earthquake", "survey"]), "n_rows": 5},
+    lambda result, arguments: np.testing.assert_equal(len(result), arguments["n_rows"]),
+    {"name": Wrong(("nope", "", 3, None), ("nope", "network")), "n_rows": Wrong((-1, "x")), "random_state": SEED},
+    0.1,
+)
+enter_calls(
+    "datasets.load_example",
+    datasets.load_example,
+    lambda rng: {"name": pick(rng, ["iris", "crime", "sea_temperature"])},
+    lambda result, arguments: np.testing.assert_equal(result.shape, datasets.list_examples()[arguments["name"]][1:3]),
+    {"name": Wrong(("nope", "", 3, None), ("nope", "example"))},
+    0.1,
+)
 
 # ---- files ----
 

@@ -65,6 +65,7 @@ RESULTS = {
         "NumericTable",
     ),
     *("ReservoirRanks", "SkeletonScores", "StructurePrior", "TreewidthError", "gaussian_scorer", "list_networks"),
+    *("Example", "NetworkSize", "list_examples"),
     *("StreamClassifier", "StreamLearner", "to_river"),
     "read_json",
 }

@@ -54,8 +54,8 @@ ORDER = {
         "chunks",
     ],
     "pgmx/datasets": [
-        "bundled random_graphs sampling",
-        "drifting gaussian markov reservoir structural switching time_series",
+        "random_graphs sampling",
+        "bundled drifting examples gaussian markov reservoir structural switching time_series",
     ],
     "pgmx/estimators": ["base cost paths", "bayesian gaussian markov time_series", "resampling selection"],
     "pgmx/estimators/bayesian": [
