@@ -1,11 +1,19 @@
 """Build list of the compiled kernels; everything else about the package is in pyproject.toml."""
 
 import os
+import re
+import subprocess
 import sys
+from email.parser import HeaderParser
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+ROOT = Path(__file__).resolve().parent
+#: The version of what is no release; tools/release.py writes the next one.
+VERSION = "0.1.0.dev0"
+TAG = re.compile(r"v(\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?)")
 
 SOURCE = Path("cython_ext")
 
@@ -47,6 +55,27 @@ KERNELS = {
 # What Cython adds to every kernel that takes arrays, 200 KB of each, once for all of them.
 SHARED = "pgmx._ext._shared"
 FOLDERS = [str(SOURCE / folder) for folder in ("common", *KERNELS)]
+
+
+def read_version(root: Path = ROOT) -> str:
+    """Return the version of the tag that the commit bears, of a source distribution its own, else `VERSION`.
+
+    `.git_archival.txt` holds the tag in what `git archive` writes.
+    """
+    if (root / "PKG-INFO").is_file():
+        return HeaderParser().parsestr((root / "PKG-INFO").read_text(encoding="utf-8"))["Version"]
+    if (root / ".git").exists():
+        words = ["git", "tag", "--points-at", "HEAD"]
+        try:
+            names = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+        except (OSError, subprocess.CalledProcessError):  # no git, or a repository of another user
+            names = []
+    else:
+        archive = root / ".git_archival.txt"
+        names = re.findall(r"tag: ([^\s,]+)", archive.read_text(encoding="utf-8")) if archive.is_file() else []
+    versions = [found[1] for name in names if (found := TAG.fullmatch(name))]
+    return versions[0] if versions else VERSION
+
 
 # The compiler runs on all cores, one kernel each.
 CORES = os.cpu_count() or 1
@@ -99,16 +128,18 @@ def list_sources(folder: Path) -> list[str]:
     return sorted(str(path) for place in folders for kind in ("*.pxd", "*.h", "*.pyx") for path in place.glob(kind))
 
 
-setup(
-    ext_modules=cythonize(
-        extensions(),
-        include_path=[".", *FOLDERS],  # ".": a class that several kernels share is cimported from pgmx._ext
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=SHARED,
-        build_dir="build/cython",
-        force=DEBUG,
-        # Where processes are forked: a spawned one would run this script again.
-        nthreads=CORES if sys.platform == "linux" else 0,
-    ),
-    options={"build_ext": {"parallel": CORES}},
-)
+if __name__ == "__main__":
+    setup(
+        version=read_version(),
+        ext_modules=cythonize(
+            extensions(),
+            include_path=[".", *FOLDERS],  # ".": a class that several kernels share is cimported from pgmx._ext
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
+            build_dir="build/cython",
+            force=DEBUG,
+            # Where processes are forked: a spawned one would run this script again.
+            nthreads=CORES if sys.platform == "linux" else 0,
+        ),
+        options={"build_ext": {"parallel": CORES}},
+    )
