@@ -36,13 +36,14 @@ def main(context):
       pgmx stream meter.csv --target load --out meter.npz
                                               predict each row before it is learned
       pgmx learn --help                       all options
+      pgmx completion bash                    what makes a shell complete all this by Tab
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
-@click.argument("source")
+@shared.source_argument
 @shared.method_option(numeric=True)
 @shared.learner_options
 @shared.prior_options
@@ -124,7 +125,7 @@ def learn(source, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate how sure edges are.")
-@click.argument("source")
+@shared.source_argument
 @click.option(
     "--resamples",
     metavar="N",
@@ -151,6 +152,7 @@ def learn(source, **options):
     "Write the strengths of all edges (.csv), or the graph of the strong ones (.graphml, .json).",
 )
 @shared.plot_option
+@shared.report_option
 @shared.quiet_option
 def bootstrap(source, **options):
     """Learn from resamples of a table, and estimate how sure the edges are.
@@ -163,6 +165,7 @@ def bootstrap(source, **options):
     Examples:
       pgmx bootstrap survey.csv --resamples 200 --n-jobs -1 --out strengths.csv
       pgmx bootstrap alarm --rows 1000 --threshold 0.9 --plot sure.svg
+      pgmx bootstrap survey.csv --report survey.html
     """  # noqa: D301 (as above)
     with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
         from pgmx.cli.resample import run
@@ -171,8 +174,8 @@ def bootstrap(source, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
-@click.argument("model")
-@click.argument("source")
+@shared.model_argument("model")
+@shared.source_argument
 @click.option(
     "--score",
     "scores",
@@ -208,8 +211,8 @@ def score(model, source, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
-@click.argument("reference")
-@click.argument("other")
+@shared.model_argument("reference")
+@shared.model_argument("other")
 @click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
 @shared.quiet_option
 def compare(reference, other, **options):
@@ -235,7 +238,7 @@ def compare(reference, other, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Show a network in the browser.")
-@click.argument("model")
+@shared.model_argument("model")
 @shared.file_option("--data", "A table in a file, for the number of rows, the states and the missing cells.")
 @shared.reading_options
 @shared.file_option("--out", "Write the page there instead of opening it: .html.")
@@ -257,7 +260,7 @@ def show(model, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Answer a question about a network.")
-@click.argument("model")
+@shared.model_argument("model")
 @click.option(
     "--task",
     type=click.Choice(["PR", "MAR", "MAP"]),
@@ -306,8 +309,8 @@ def infer(model, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Forecast a time series.")
-@click.argument("model")
-@click.argument("source")
+@shared.model_argument("model")
+@shared.source_argument
 @click.option(
     "--steps",
     metavar="N",
@@ -353,7 +356,7 @@ def forecast(model, source, **options):
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Predict and learn a stream of rows.")
-@click.argument("source")
+@shared.source_argument
 @click.option("--target", metavar="NAME", required=True, help="The column to predict from all others.")
 @click.option(
     "--method",
@@ -411,3 +414,21 @@ def stream(source, target, **options):
         from pgmx.cli.stream import stream as run
 
         run(source, target, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Print what completes commands by Tab.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell):
+    """Print a script for a shell, which then completes commands, options, methods, bundled networks and files by Tab.
+
+    \b
+    In a file that the shell reads when it starts:
+      eval "$(pgmx completion bash)"              ~/.bashrc (bash 4.4 or newer)
+      eval "$(pgmx completion zsh)"               ~/.zshrc
+      pgmx completion fish | source               ~/.config/fish/config.fish
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from click.shell_completion import get_completion_class
+
+        kind = get_completion_class(shell)
+        click.echo(kind(main, {}, "pgmx", "_PGMX_COMPLETE").source())

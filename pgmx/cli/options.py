@@ -1,9 +1,11 @@
 """Options that several commands share, written once; the defaults of learners come from `methods`."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from pgmx.cli.methods import (
     BAYESIAN_METHODS,
@@ -325,6 +327,26 @@ missing_option = click.option(
     show_default=True,
     help="Refuse tables with missing cells, or drop their rows.",
 )
+
+
+def _complete_file(context: click.Context, parameter: click.Parameter, text: str) -> list[CompletionItem]:
+    """Complete the name of a bundled network; the shell completes files."""
+    files = [CompletionItem(text, type="file")]  # first: the script for bash forgets what stands before
+    if not text.isalnum():  # a path, or nothing yet: no need to wait for the list
+        return files
+    from pgmx.datasets import list_networks
+
+    return files + [CompletionItem(name) for name in list_networks() if name.startswith(text)]
+
+
+source_argument = click.argument("source", shell_complete=_complete_file)
+
+
+def model_argument(name: str) -> Callable:
+    """Return the argument of a network: a file or a bundled one."""
+    return click.argument(name, shell_complete=_complete_file)
+
+
 plot_option = file_option("--plot", "Write a picture of the graph: .svg or .png.")
 report_option = file_option(
     "--report",

@@ -200,7 +200,12 @@ def write_results(
 def write_report(targets: Targets, learner, title: str, data) -> None:
     """Write the page for a browser, where it is wanted; `data` are the rows learned from."""
     if targets.report is not None:
-        from pgmx.plotting import save_report
+        save_page(learner, targets.report, title, data)
 
-        path = save_report(learner, targets.report, data=data, title=title, notes=list_warnings())
-        click.echo(f"wrote {path} (open it in a browser)")
+
+def save_page(learner, path: Path, title: str, data) -> None:
+    """Write the page for a browser, and say so."""
+    from pgmx.plotting import save_report
+
+    save_report(learner, path, data=data, title=title, notes=list_warnings())
+    click.echo(f"wrote {path} (open it in a browser)")

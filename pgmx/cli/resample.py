@@ -10,7 +10,17 @@ from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
-from pgmx.cli.report import announce_cost, bins_line, data_line, edge_count, edges_of, fit_timed, line, strength_lines
+from pgmx.cli.report import (
+    announce_cost,
+    bins_line,
+    data_line,
+    edge_count,
+    edges_of,
+    fit_timed,
+    line,
+    save_page,
+    strength_lines,
+)
 
 
 def run(
@@ -21,11 +31,12 @@ def run(
     max_time: float | None,
     out: Path | None,
     plot: Path | None,
+    report: Path | None,
     quiet: bool,
     **options,
 ) -> None:
     """Do what the command line asks; the options are those of `pgmx.cli.commands.bootstrap`."""
-    check_targets(out, plot, (".csv", *GRAPH_SUFFIXES))
+    check_targets(out, plot, (".csv", *GRAPH_SUFFIXES), report=report)
     check_method(options)
     markov = options["method"] in MARKOV_METHODS
     where = open_source(source, options)
@@ -67,6 +78,10 @@ def run(
     if not quiet and edges:
         _list_edges(edges, strengths, directions=not markov)
     _write(graph, strengths, out, plot)
+    if report is not None:
+        if out is None and plot is None:
+            click.echo()
+        save_page(bootstrap, report, where.name, data.table)
 
 
 def _list_edges(edges: list, strengths, directions: bool) -> None:

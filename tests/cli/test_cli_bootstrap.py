@@ -75,3 +75,12 @@ def test_no_edge_at_all_is_a_result_too(workdir):
     assert "edges    0 (0 directed, 0 undirected)" in text
     assert Path("strengths.csv").read_text() == "from,to,strength,direction\n"
     assert Path("coins.svg").stat().st_size > 0
+
+
+def test_report(workdir):
+    pytest.importorskip("jinja2", reason="the extra report")
+    words = ("bootstrap", "asia", "--rows", 300, "--resamples", 5, "--quiet", "--report")
+    assert done(*words, "sure.html").endswith("\n\nwrote sure.html (open it in a browser)\n")
+    page = Path("sure.html").read_text(encoding="utf-8")
+    assert "asia" in page and "confidence" in page
+    assert "--report sure.png" in refused(*words, "sure.png")
