@@ -267,16 +267,17 @@ class CLIME(GaussianLearner):
 
 def symmetrise(columns: csc_array) -> csr_array:
     """Return of each pair of entries (i, j), (j, i) the smaller in magnitude, with its sign; of equals the upper."""
-    entries = columns.tocoo()
-    i, j, values = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
-    order = np.lexsort((i, j))
-    i, j, values = i[order], j[order], values[order]
-    numbers, mirrored = j * len(columns.indptr) + i, i * len(columns.indptr) + j
+    columns = columns.sorted_indices()  # then entries are in the order of (j, i), and of the transpose in that of rows
+    p = len(columns.indptr) - 1
+    i, j = columns.indices.astype(np.int64), np.repeat(np.arange(p), np.diff(columns.indptr))
+    numbers, mirrored = j * p + i, i * p + j
     at = np.minimum(np.searchsorted(numbers, mirrored), len(numbers) - 1) if len(numbers) else numbers
     both = numbers[at] == mirrored  # where one is zero, so is the result
-    across = values[at]
+    values, across = columns.data, columns.data[at]
     smaller = (np.abs(values) < np.abs(across)) | ((np.abs(values) == np.abs(across)) & (i <= j))
     values = np.where(smaller, values, across)
+    if both.all():
+        return csr_array((values, columns.indices, columns.indptr), shape=columns.shape)
     return csr_array((values[both], (i[both], j[both])), shape=columns.shape)
 
 

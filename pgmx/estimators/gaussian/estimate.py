@@ -51,18 +51,24 @@ class GaussianEstimate:
 
 def drop_rounding(precision: csr_array) -> csr_array:
     """Return a symmetric precision without the entries whose partial correlation is only rounding."""
-    entries = precision.tocoo()
+    i, j = _list_rows(precision), precision.indices
     scale = np.sqrt(np.abs(precision.diagonal()))
-    i, j = entries.row, entries.col
-    large = (i == j) | (np.abs(entries.data) > LEAST_PARTIAL * scale[i] * scale[j])
-    return csr_array((entries.data[large], (i[large], j[large])), shape=precision.shape)
+    large = (i == j) | (np.abs(precision.data) > LEAST_PARTIAL * scale[i] * scale[j])
+    if large.all():
+        return precision
+    return csr_array((precision.data[large], (i[large], j[large])), shape=precision.shape)
 
 
 def list_edges(precision: csr_array) -> np.ndarray:
     """Return the pairs i < j of a symmetric precision that are not zero."""
-    entries = precision.tocoo()
-    upper = entries.row < entries.col
-    return sort_pairs(entries.row[upper], entries.col[upper])
+    i, j = _list_rows(precision), precision.indices
+    upper = (i < j) & (precision.data != 0)
+    return sort_pairs(i[upper], j[upper])
+
+
+def _list_rows(matrix: csr_array) -> np.ndarray:
+    """Return the row of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -101,7 +101,7 @@ def clime_columns(
         return solve_by_admm(product, columns, lams, tol=tol, max_iter=max_iter, deadline=deadline)
     allowance = ALLOWANCE * len(R) ** 2 if solver == "auto" else inf
     estimates, unfinished = solve_by_homotopy(R, columns, lams, ridge=ridge, allowance=allowance, deadline=deadline)
-    if not len(unfinished.positions):
+    if unfinished is None:
         return estimates
     rest = solve_by_admm(
         ShiftedProduct(R, ridge=ridge),

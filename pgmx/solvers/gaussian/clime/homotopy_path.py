@@ -49,12 +49,12 @@ def solve_by_homotopy(
     ridge: float = 0.0,
     allowance: float = inf,
     deadline: float = inf,
-) -> tuple[ColumnEstimates, UnfinishedColumns]:
+) -> tuple[ColumnEstimates, UnfinishedColumns | None]:
     """Follow the solution of each column from the penalty 1 downwards, exactly; see `clime_columns` for the arguments.
 
     `allowance` is the number of operations a column may use per penalty, those saved on earlier ones included. From the
     penalty on below which a column has no feasible point, or where it had to stop, it keeps its last feasible point,
-    not converged. Columns that used up a finite allowance are empty from there on, and returned as unfinished.
+    not converged. Columns that used up a finite allowance are empty from there on, and returned as unfinished, or None.
     """
     paths = Paths(R, columns, lams, ridge, allowance, _count_exchanges(len(R)))
     _follow(paths, deadline)
@@ -96,12 +96,11 @@ def follow_column(
     return points, multipliers, int(paths.pivots[0])
 
 
-def _collect_unfinished(paths: Paths, n_variables: int) -> UnfinishedColumns:
-    """Return the columns that used up their work."""
+def _collect_unfinished(paths: Paths, n_variables: int) -> UnfinishedColumns | None:
+    """Return the columns that used up their work, None without any."""
     positions = np.flatnonzero(paths.statuses == _SPENT)
     if not len(positions):
-        nothing = csc_array((n_variables, 0))
-        return UnfinishedColumns(positions, paths.reached[:0], nothing, nothing)
+        return None
     places, values = paths.pop_unfinished_entries()
     points, multipliers = assemble_columns(places, values, paths.unfinished_counts[positions], n_variables)
     return UnfinishedColumns(positions, paths.reached[positions], points, multipliers)
