@@ -93,14 +93,24 @@ def read_mixed(
     incomplete = data.missing_columns()
     if incomplete and missing == "error":
         raise MissingCellsError(incomplete, choices=("drop",), empty=data.empty_columns())
-    if incomplete:
-        data = data.enough_complete_rows()
+    return _read_columns(data.enough_complete_rows() if incomplete else data, state_names, "error")
+
+
+def read_incomplete_mixed(data: Frame, *, state_names: Mapping[Hashable, Sequence] | None = None) -> MixedTable:
+    """Return the columns of a table as floats, NaN where a cell is missing, and states, which mark missing cells."""
+    empty = data.empty_columns()
+    if empty:
+        raise ValueError(f"columns {join_names(empty)} have no known cell: drop them")
+    return _read_columns(data, state_names, "pairwise")
+
+
+def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, missing: str) -> MixedTable:
     is_float = np.isin(np.arange(data.n_columns), [data.names.index(name) for name in data.float_columns])
     numbers = np.empty((int(is_float.sum()), data.n_rows))
     floats = [values for values, number in zip(data.columns, is_float, strict=True) if number]
     for row, values in zip(numbers, floats, strict=True):
         row[:] = float_cells(values)
-    infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if not np.isfinite(row).all()]
+    infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
     if infinite:
         raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
     others = [v for v in range(data.n_columns) if not is_float[v]]
@@ -109,5 +119,5 @@ def read_mixed(
     if unknown:
         raise ValueError(f"state_names holds {join_names(unknown)}, which are no columns of the data")
     declared = {name: states for name, states in (state_names or {}).items() if name in part.names}
-    table = part.encode(state_names=declared) if others else None
+    table = part.encode(state_names=declared, missing=missing) if others else None
     return MixedTable(tuple(data.names), is_float, numbers, table)

@@ -114,7 +114,7 @@ ORDER = {
         "completions",
         "max_elimination",
     ],
-    "pgmx/inference/mixed": ["families", "beliefs components", "posterior", "weighting"],
+    "pgmx/inference/mixed": ["families", "beliefs components", "posterior", "pieces weighting", "moments"],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
@@ -129,7 +129,7 @@ ORDER = {
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": ["incomplete_rows linear_gaussian rows", "blocks", "checks queries", "network"],
     "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
-    "pgmx/models/mixed": ["fitting parameters rows", "parts predictions", "queries", "network"],
+    "pgmx/models/mixed": ["fitting parameters rows", "incomplete_rows parts predictions", "queries", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",
         "companion graph rolling",
@@ -154,7 +154,7 @@ ORDER = {
         "scoring",
         "discrete foreign gaussian mixed",
         "incomplete",
-        "incomplete_numbers",
+        "incomplete_mixed incomplete_numbers",
         "resolve",
     ],
     "pgmx/scores/discrete": ["base", "observed_cells node_average", "aic bde bdeu bds bic k2 log_likelihood"],

@@ -96,8 +96,8 @@ class SimulatedAnnealing(SearchLearner):
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
-        or structural EM takes expected counts of what is missing (discrete and Gaussian scores by name), see the
-        Notes of :class:`HillClimbSearch`.
+        or structural EM takes expected counts of what is missing (scores by name), see the Notes of
+        :class:`HillClimbSearch`.
     n_em_restarts : int, default=0
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.

@@ -116,8 +116,8 @@ class HillClimbSearch(SearchLearner):
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
-        or structural EM takes expected counts of what is missing (discrete and Gaussian scores by name), see the
-        Notes of :class:`HillClimbSearch`.
+        or structural EM takes expected counts of what is missing (scores by name), see the Notes of
+        :class:`HillClimbSearch`.
     n_em_restarts : int, default=0
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
@@ -223,9 +223,18 @@ class HillClimbSearch(SearchLearner):
     over the rows takes rows times cells of the junction tree: 2 to 6 s in all for 37 variables and 5,000 rows.
 
     Of columns of floats the expected moments take the place of completed rows, and are exact: the first graph is that
-    of the moments under one normal distribution, fitted to the observed cells. A pass takes N n² multiplications and,
+    of the moments under one normal distribution, fitted to the observed cells, counted for fewer rows by the mean share
+    of rows in which two columns are known together. A pass takes N n² multiplications and,
     for each pattern of k missing cells, k³ of them; more than 10¹² are refused. .1 s in all for 20 columns and 2,000
     rows with 30 % of the cells missing.
+
+    Of floats beside states (``"bic-clg"``, ``"aic-clg"``, ``"ll-clg"``) the search scores 10 draws of each row that
+    lacks cells, with fixed random numbers, since the expected moments of all families it may try would be too many;
+    floats are drawn so that they have exactly their means and covariances given the states. Parameters and likelihood
+    are exact. The first graph is that of the moments of floats and indicators of states under one normal distribution.
+    A pass takes, for each set of missing variables that families join, a millisecond and its rows times their
+    configurations; above 2·10⁹ numbers, or 10⁶ for a row, it is refused. .7 s in all for 10 floats, 10 columns of
+    states and 2,000 rows with 10 % of the cells missing, 5 s with 30 %.
 
     Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
     of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that

@@ -29,7 +29,7 @@ from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
-from pgmx.scores.binding.incomplete_numbers import compute_log_likelihood
+from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
@@ -289,11 +289,7 @@ class SearchLearner(DagLearner):
         self._require_fit()
         if self.missing != "em":
             raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit again with 'em'")
-        scoring = self._scoring.get()
-        if isinstance(scoring, IncompleteScoring):
-            return scoring.impute().to_pandas()
-        frame = getattr(scoring, "frame", None)
-        return scoring.table.to_pandas() if frame is None else frame.copy()
+        return take_rows(self._scoring.get()).to_pandas()
 
     def _search_for(
         self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None

@@ -14,6 +14,7 @@ import numpy as np
 from pgmx.runs.run import Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.mixed.source import UnscorableFamilyError
 
 #: Steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5
@@ -63,7 +64,8 @@ class StructuralEM:
         for restart in range(self.n_restarts):
             if self.run.is_over():
                 break
-            other = self._climb(self._start_at_random(restart))
+            first = self._start_at_random(restart)
+            other = best if first is None else self._climb(first)
             best = other if other.score > best.score else best
         self.run.conclude(not self.run.is_over())
         fit = self.scoring.rows.go_on(best.fit, deadline=self.run.deadline)
@@ -91,23 +93,29 @@ class StructuralEM:
             self._best_score = candidate.score
             self.run.record(n_iter=self.n_iter, score=candidate.score, n_edges=len(candidate.fit.edges))
 
+    def _search(self, completed: Any, start: np.ndarray | None) -> np.ndarray | None:
+        """Return the best graph on completed rows; None where `start`, or what is required, cannot be scored there."""
+        try:
+            return self.search(self.scoring.bind_completed(completed), start)
+        except UnscorableFamilyError:  # a rare configuration of states has too few draws for a regression
+            return None
+
     def _start_at_random(self, restart: int) -> Any:
         seed = int(np.random.default_rng([self.seed, restart]).integers(2**31))
         completed = self.scoring.rows.complete_at_random(seed)
-        edges = self.search(self.scoring.bind_completed(completed), None)
-        return self._fit(edges, self.scoring.rows.count(edges, completed))
+        edges = self._search(completed, None)
+        return None if edges is None else self._fit(edges, self.scoring.rows.count(edges, completed))
 
     def _fit(self, edges: np.ndarray, counts: Any = None) -> Any:
         return self.scoring.rows.fit(edges, counts, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
 
     def _improve(self, best: Candidate) -> Candidate | None:
         """Return a better graph; None where neither the search nor one from the best graph finds any."""
-        bound = self.scoring.bind_completed(best.completed)
         for start in (None, best.fit.edges):
-            edges = self.search(bound, start)
+            edges = self._search(best.completed, start)
             if self.run.is_stopped_by_user():
                 return None
-            if same_edges(edges, best.fit.edges):
+            if edges is None or same_edges(edges, best.fit.edges):
                 continue
             candidate = self._judge(self._fit(edges, self.scoring.rows.count(edges, best.completed)))
             if candidate.score > best.score + self.least_gain:

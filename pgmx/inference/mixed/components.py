@@ -27,14 +27,20 @@ class Component(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Of B rows and Q configurations of the scope: log-evidence (B, Q), and of k floats means and variances (B, Q, k).
+    """Of B rows and Q configurations of the scope: log-evidence (B, Q), of k floats means and variances (B, Q, k).
 
-    Variances have 1 in place of B where the rows agree.
+    `roots` (B, Q, k, k) are upper triangular; the covariance of the floats is ``root @ root.T``. It and the variances
+    have 1 in place of B where the rows agree.
     """
 
     log_evidence: np.ndarray
     means: np.ndarray
-    variances: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Variances of the floats."""
+        return np.square(self.roots).sum(axis=3)
 
 
 def find_components(network: MixedFamilies, members: Iterable[int], observed: np.ndarray) -> list[Component]:
@@ -111,7 +117,7 @@ def solve_component(
     constant = -log_scales - 0.5 * LOG_2_PI * (n_families - n_floats)
     if not n_floats:
         log_evidence = constant[group] - 0.5 * np.square(targets).sum(axis=2)
-        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0)))
+        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0, 0)))
     orthogonal, upper = np.linalg.qr(equations)
     constant -= np.log(np.abs(np.diagonal(upper, axis1=2, axis2=3))).sum(axis=2)
     rotated = np.einsum("bqek,bqe->bqk", _take(orthogonal, group), targets)
@@ -120,10 +126,10 @@ def solve_component(
         residual = targets - np.einsum("bqek,bqk->bqe", _take(orthogonal, group), rotated)
         log_evidence = log_evidence - 0.5 * np.square(residual).sum(axis=2)
     if not moments:
-        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0)))
+        return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0, 0)))
     inverse = np.linalg.solve(upper, np.broadcast_to(np.eye(n_floats), upper.shape))
     means = np.einsum("bqij,bqj->bqi", _take(inverse, group), rotated)
-    return Solution(log_evidence, means, _take(np.square(inverse).sum(axis=3), group))
+    return Solution(log_evidence, means, _take(inverse, group))
 
 
 def _family(network: MixedFamilies, v: int) -> GaussianFamily:

@@ -66,11 +66,23 @@ def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequenc
                 families.add(v)
                 waiting.extend(u for u in hidden[v] if u not in reached)
                 reached.update(hidden[v])
+    return make_question(network, observed, families, reached, targets)
+
+
+def make_question(
+    network: MixedFamilies,
+    observed: np.ndarray,
+    families: Iterable[int],
+    hidden: Iterable[int],
+    targets: Iterable[int] | None,
+) -> Question:
+    """Plan the computation with some families (by child), whose unobserved variables are `hidden`."""
+    families = set(families)
     of_states = sorted(v for v in families if network.cards[v])
     components = find_components(network, (v for v in families if not network.cards[v]), observed)
-    states = sorted(u for u in reached if network.cards[u])
+    states = sorted(u for u in hidden if network.cards[u])
     place = {u: k for k, u in enumerate(states)}
-    scopes = [[place[u] for u in hidden[v]] for v in of_states]
+    scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in of_states]
     scopes += [[place[u] for u in component.scope] for component in components]
     plan = min_fill_order([network.cards[u] for u in states], scopes) if states else None
     cells = 0 if plan is None else plan.cells + plan.separator_cells
@@ -85,7 +97,7 @@ def answer_question(network: MixedFamilies, question: Question, rows: MixedRows,
     for kind, variables in zip(answers, _split_targets(network, question.targets), strict=True):
         for v in variables:
             kind[v] = np.empty((n_rows, network.cards[v]) if network.cards[v] else n_rows)
-    for block in _split_rows(question, n_rows):
+    for block in split_rows(question, n_rows):
         _answer_block(network, question, rows.take(block), observed, answers, block)
     return answers
 
@@ -96,9 +108,9 @@ def compute_log_evidence(
     """Return the log-density of what is observed in each row, (n_rows,); the question is one without targets."""
     total = np.zeros(rows.codes.shape[1])
     cards = [network.cards[u] for u in question.states]
-    for block in _split_rows(question, len(total)):
+    for block in split_rows(question, len(total)):
         part = rows.take(block)
-        factors, _ = _make_factors(network, question, part, observed)
+        factors, _ = make_factors(network, question, part, observed)
         if question.plan is not None:
             total[block] = RowBeliefs(question.plan, cards, factors, part.codes.shape[1]).log_sums
         for _, table in factors if question.plan is None else ():
@@ -106,7 +118,8 @@ def compute_log_evidence(
     return total
 
 
-def _split_rows(question: Question, n_rows: int) -> Iterator[slice]:
+def split_rows(question: Question, n_rows: int) -> Iterator[slice]:
+    """Yield blocks of rows whose computation has space."""
     step = max(1, _BLOCK // max(question.cells, 1))
     return (slice(begin, begin + step) for begin in range(0, n_rows, step))
 
@@ -130,7 +143,7 @@ def _answer_block(
 ) -> None:
     n_rows = rows.codes.shape[1]
     place = {u: k for k, u in enumerate(question.states)}
-    factors, solutions = _make_factors(network, question, rows, observed)
+    factors, solutions = make_factors(network, question, rows, observed)
     beliefs = None
     if question.plan is not None:
         cards = [network.cards[u] for u in question.states]
@@ -150,7 +163,7 @@ def _answer_block(
                 answers.variances[u][block] = (shares * spread).sum(axis=1)
 
 
-def _make_factors(
+def make_factors(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> tuple[list[RowFactor], list[tuple[tuple[int, ...], Solution]]]:
     """Return the factors over states, those of the components last, and scopes and solutions of the components."""

@@ -2,6 +2,7 @@
 
 - `parameters`: the parameters of a family as they are shown and given
 - `fitting`: families fitted to a table of both kinds
+- `incomplete_rows`: parameters from rows with missing cells
 - `parts`: the parts of a network: of tables and of distributions, and distributions of parts
 - `rows`: rows of both kinds for a network, missing cells marked
 - `predictions`: what a network predicts of cells that are missing

@@ -156,7 +156,7 @@ def _sort_rows(numbers: _Numbers, states: list[int], sizes: list[int]) -> tuple[
 
 
 def _regress(
-    triangle: np.ndarray, n_rows: int, weight: float, row: np.ndarray, prior: float, unbiased: bool
+    triangle: np.ndarray, n_rows: float, weight: float, row: np.ndarray, prior: float, unbiased: bool
 ) -> tuple[np.ndarray, float]:
     """Return the coefficients and the residual variance of the last column on the others.
 
@@ -175,6 +175,32 @@ def _regress(
     coefficients = np.linalg.solve(triangle[:-1, :-1], triangle[:-1, -1])
     freedom = weight + prior - (k + 1 if unbiased else 0)
     return coefficients, max(triangle[-1, -1] ** 2 / freedom, TOLERANCE)
+
+
+def regress_moments(moments: np.ndarray, smoothing: Smoothing) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients (q, k + 1) and standard deviations (q,) of the last column in each of q configurations.
+
+    `moments`, (q, k + 2, k + 2), are the sums of the products of ones, k regressors and the last column, all in units
+    in which they have a variance of about 1; there may be configurations of no rows.
+    """
+    whole = moments.sum(axis=0)
+    row = _factorise(whole) / np.sqrt(whole[0, 0])
+    prior = smoothing.rows_per_cell(len(moments))
+    regressions = []
+    for products in moments:
+        weight = float(products[0, 0])
+        triangle = _factorise(products) if weight > 0 else np.zeros_like(products)
+        regressions.append(_regress(triangle, weight, weight, row, prior, smoothing.unbiased))
+    return np.array([coefficients for coefficients, _ in regressions]), np.sqrt([v for _, v in regressions])
+
+
+def _factorise(products: np.ndarray) -> np.ndarray:
+    """Return the triangular factor of rows of which the cross-products are known."""
+    try:
+        return np.linalg.cholesky(products).T
+    except np.linalg.LinAlgError:  # singular, or but for rounding
+        values, vectors = np.linalg.eigh(products)
+        return _triangle(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _triangle(design: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ from pgmx.checks import join_names
 from pgmx.data import Frame
 from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
 from pgmx.models import fit_linear_gaussian
-from pgmx.models.bayesian.incomplete_rows import IncompleteRows
 from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring
@@ -102,12 +101,3 @@ class IncompleteGaussianScoring(IncompleteScoring):
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
         return IncompleteGaussianScoring(self.score, self.numbers, self.names, self.structure_prior, weights=products)
-
-
-def compute_log_likelihood(scoring: Any, edges: np.ndarray) -> float:
-    """Return the log-likelihood of complete rows under a graph at its maximum, in nats."""
-    if not isinstance(scoring, GaussianScoring):
-        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
-    plain = LogLikelihoodGauss.from_moments(scoring.moments, scoring.names).make_scorer(scoring.moments)
-    parents = [edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(len(scoring.names))]
-    return float(sum(plain.family_score(v, np.sort(family)) for v, family in enumerate(parents)))

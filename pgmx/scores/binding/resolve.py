@@ -10,12 +10,13 @@ from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.mixed import MixedTable, read_mixed
+from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
 from pgmx.scores.binding.foreign import FunctionScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteStates
+from pgmx.scores.binding.incomplete_mixed import IncompleteMixedScoring
 from pgmx.scores.binding.incomplete_numbers import IncompleteGaussianScoring, read_incomplete_numbers
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import Scoring
@@ -103,7 +104,7 @@ def resolve_scoring(
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if missing == "em":
-        return _bind_incomplete(scoring_method, data, options, weights, structure_prior)
+        return _bind_incomplete(scoring_method, data, options, weights, structure_prior, discrete_children)
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
@@ -175,7 +176,7 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
     return FormulaScoring(score, formula, table, structure_prior, weights=weights)
 
 
-def _bind_incomplete(method, data, options, weights, structure_prior) -> Scoring:
+def _bind_incomplete(method, data, options, weights, structure_prior, discrete_children) -> Scoring:
     """Bind a score for structural EM; a table without missing cells needs none."""
     if isinstance(method, BaseStructureScore):
         raise ValueError(
@@ -183,18 +184,33 @@ def _bind_incomplete(method, data, options, weights, structure_prior) -> Scoring
             "which is bound to its rows"
         )
     name = _default_name(data) if method is None else check_score_name(method)
+    if name in MIXED_SCORES:
+        _check_likelihood(name, discrete_children)
+        name = name.removesuffix("-clg") + _default_name(data).removeprefix("bic")  # of the kinds of columns
     if name in DISCRETE_SCORES:
         return _bind_incomplete_states(name, data, options, weights, structure_prior)
-    if name in MIXED_SCORES or _is_marked(data):
-        raise ValueError(
-            f"missing='em' is for columns of states or of floats alone, not for scoring_method={name!r}: choose "
-            "missing='drop', fill the cells, or turn the floats into states (pgmx.data.discretize)"
-        )
-    if isinstance(data, Frame) and data.missing_columns():
+    if not data.missing_columns() if isinstance(data, Frame) else not _is_marked(data):
+        options = {**options, "missing": "error", "discrete_children": discrete_children}
+        return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
+    if isinstance(data, DiscreteTable):
+        raise ValueError(f"scoring_method={name!r} is for floats, and the table holds states: choose 'bic' or 'bdeu'")
+    if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
         return IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
-    options = {**options, "missing": "error"}
-    return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
+    mixed = read_incomplete_mixed(data, state_names=options["state_names"])
+    score: Any = MIXED_SCORES[name]
+    return IncompleteMixedScoring(score, mixed, structure_prior, weights=weights)
+
+
+def _check_likelihood(name: str, discrete_children: str) -> None:
+    """Refuse scores of floats beside states that are of no distribution, so that nothing can be expected."""
+    names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
+    if name not in names or discrete_children != "forbidden":
+        what = f"scoring_method={name!r}" if name not in names else f"discrete_children={discrete_children!r}"
+        raise ValueError(
+            f"missing='em' needs a score with a likelihood of all cells, which {what} is not: choose one of "
+            f"{', '.join(names)} with discrete_children='forbidden', or missing='drop'"
+        )
 
 
 def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Scoring:

@@ -1,5 +1,6 @@
 """The degenerate Gaussian score: states as columns of 0 and 1 in one joint Gaussian."""
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,19 +88,25 @@ class BICDegenerateGauss(MixedScore):
         self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any
     ) -> "_blocks.BlockScorer":
         """Return the compiled scorer of a table; a parameter costs `prior_cost` more. Options: its own."""
-        sample_moments, starts = embed_states(mixed, weights)
-        options.pop("deadline", None), options.pop("n_jobs", None)
-        max_indegree = options.pop("max_indegree", None)
-        return _blocks.BlockScorer(
-            sample_moments.correlation,
-            np.ascontiguousarray(sample_moments.covariance.diagonal()),
-            starts,
-            sample_moments.n,
-            0.5 * _families.natural_log(sample_moments.n) + prior_cost,
-            max_indegree=len(mixed.columns) if max_indegree is None else max_indegree,
-            names=mixed.columns,
-            **options,
-        )
+        return make_block_scorer(*embed_states(mixed, weights), mixed.columns, prior_cost, **options)
+
+
+def make_block_scorer(
+    sample_moments: Moments, starts: np.ndarray, names: Sequence[Hashable], prior_cost: float = 0.0, **options: Any
+) -> "_blocks.BlockScorer":
+    """Return the compiled scorer of the moments of embedded columns, see `embed_states`."""
+    options.pop("deadline", None), options.pop("n_jobs", None)
+    max_indegree = options.pop("max_indegree", None)
+    return _blocks.BlockScorer(
+        sample_moments.correlation,
+        np.ascontiguousarray(sample_moments.covariance.diagonal()),
+        starts,
+        sample_moments.n,
+        0.5 * _families.natural_log(sample_moments.n) + prior_cost,
+        max_indegree=len(names) if max_indegree is None else max_indegree,
+        names=names,
+        **options,
+    )
 
 
 def embed_states(mixed: MixedTable, weights: np.ndarray | None = None) -> tuple[Moments, np.ndarray]:

@@ -14,6 +14,10 @@ from pgmx.scores.mixed.sums import MixedSums
 _NONE = np.empty(0, dtype=np.int32)
 
 
+class UnscorableFamilyError(ValueError):
+    """A family of the graph that a search starts from has no finite score."""
+
+
 @dataclass(frozen=True)
 class MixedTerms:
     """The terms of a conditional Gaussian score.
@@ -98,7 +102,7 @@ class MixedGains:
             self.sums.sum_all(states if self.is_float[child] else tuple(sorted((*states, int(self.positions[child])))))
         now = self.family_score(child, parents)
         if not isfinite(now):
-            raise ValueError(
+            raise UnscorableFamilyError(
                 f"{self.names[child]!r} with the parents {[self.names[p] for p in parents.tolist()]!r} has the score "
                 f"{now}: some configuration of the states has too few rows for a regression, or a column that the "
                 "others determine; drop these edges from start_dag and the required ones, or merge rare states"

@@ -1,0 +1,108 @@
+"""Missing cells of many rows under a conditional linear Gaussian network, in pieces that are independent in each row.
+
+A piece is a set of missing variables that families join. What is known of it given its row depends on the known members
+of these families alone, so that rows are shared which lack the same variables there, whatever else they lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.inference.mixed.beliefs import RowBeliefs
+from pgmx.inference.mixed.components import Component, Solution
+from pgmx.inference.mixed.families import MixedFamilies, MixedRows
+from pgmx.inference.mixed.posterior import Question, make_factors, make_question, split_rows
+
+
+class Piece(NamedTuple):
+    """Missing variables, ascending; the families that they are in, by child; and the rows that lack no others there."""
+
+    hidden: list[int]
+    families: list[int]
+    rows: np.ndarray
+
+
+class PieceSolution(NamedTuple):
+    """What is known of a piece in some of its rows: positions, log-densities (B,), and distributions.
+
+    `shares` are those of the configurations of the scope of each component, (B, Q).
+    """
+
+    rows: np.ndarray
+    log_evidence: np.ndarray
+    beliefs: RowBeliefs | None
+    components: list[tuple[Component, Solution, np.ndarray]]
+
+
+def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
+    """Return the pieces of rows that lack the cells `missing`, bool (n, n_rows); families are (v, parents...)."""
+    n = len(missing)
+    near: list[set[int]] = [set() for _ in range(n)]
+    touching: list[list[int]] = [[] for _ in range(n)]
+    for family in families:
+        for u in family:
+            touching[u].append(family[0])
+            near[u].update(family)
+    labels = np.where(missing, np.arange(n, dtype=np.int32)[:, None], n)
+    changed = True
+    while changed:  # the least label of a piece spreads over it
+        changed = False
+        for order in (range(n), range(n - 1, -1, -1)):
+            for v in order:
+                if len(near[v]) > 1 and missing[v].any():
+                    least = np.where(missing[v], labels[sorted(near[v])].min(axis=0), n)
+                    if (least < labels[v]).any():
+                        labels[v], changed = least, True
+    pieces = []
+    for first in range(n):
+        rows = np.flatnonzero(labels[first] == first)
+        if not len(rows):
+            continue
+        packed = np.packbits(labels[:, rows] == first, axis=0)
+        _, place, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+        by_group = np.argsort(group.reshape(-1), kind="stable")
+        parts = np.split(rows[by_group], np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+        for k, part in zip(place.tolist(), parts, strict=True):
+            hidden = np.flatnonzero(labels[:, rows[k]] == first).tolist()
+            pieces.append(Piece(hidden, sorted({v for u in hidden for v in touching[u]}), part))
+    return pieces
+
+
+def plan_piece(network: MixedFamilies, piece: Piece) -> Question:
+    """Plan the computation for a piece; the plan holds for all parameters of the same graph."""
+    return make_question(network, observe_others(network, piece), piece.families, piece.hidden, piece.hidden)
+
+
+def observe_others(network: MixedFamilies, piece: Piece) -> np.ndarray:
+    """Return which variables are known in the rows of a piece, as far as it matters, bool (n,)."""
+    observed = np.ones(len(network.cards), dtype=bool)
+    observed[piece.hidden] = False
+    return observed
+
+
+def solve_piece(network: MixedFamilies, piece: Piece, question: Question, rows: MixedRows) -> Iterator[PieceSolution]:
+    """Yield what is known of a piece, block by block of its rows."""
+    observed = observe_others(network, piece)
+    cards = [network.cards[u] for u in question.states]
+    for block in split_rows(question, len(piece.rows)):
+        positions = piece.rows[block]
+        part = rows.take(positions)
+        factors, solutions = make_factors(network, question, part, observed)
+        beliefs, log_evidence = None, np.zeros(len(positions))
+        if question.plan is None:
+            for _, table in factors:
+                log_evidence = log_evidence + table
+        else:
+            beliefs = RowBeliefs(question.plan, cards, factors, len(positions))
+            log_evidence = beliefs.log_sums
+        components = []
+        for component, (scope, solution) in zip(question.components, solutions, strict=True):
+            if scope and beliefs is not None:
+                shares = beliefs.marginal(scope).reshape(len(positions), -1)
+            else:
+                shares = np.ones((len(positions), 1))
+            components.append((component, solution, shares))
+        yield PieceSolution(positions, log_evidence, beliefs, components)

@@ -1,0 +1,357 @@
+"""Parameters of a conditional linear Gaussian network from rows with missing cells, by expectation maximisation.
+
+Floats are held in units of their known cells: deviations from the mean over the standard deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.data import DiscreteTable
+from pgmx.data.mixed import MixedTable
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows
+from pgmx.inference.mixed.moments import add_expected, shape_families, sum_known
+from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece, solve_piece
+from pgmx.inference.mixed.posterior import Question
+from pgmx.models.mixed.fitting import Smoothing, regress_moments
+
+#: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
+TOLERANCE, MOST_STEPS = 1e-6, 200
+#: Draws for a row with missing cells.
+N_DRAWS = 10
+#: Most numbers that a row may take, and a pass over the rows, where a piece counts as at least so many.
+MOST_ROW_CELLS, MOST_CELLS, PIECE_CELLS = 10**6, 2 * 10**9, 20_000
+
+_PLAIN = Smoothing()
+
+
+class CompletedMixedRows(NamedTuple):
+    """Weighted complete rows that stand for rows with missing cells; several may stand for one."""
+
+    mixed: MixedTable
+    weights: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MixedFit:
+    """The parameters of a graph, in standard units, and the counts and moments that they come from.
+
+    `log_likelihood` is that of the observed cells under them, in nats and the units of the table; `expected` are the
+    counts and moments that the rows are expected to have under them.
+    """
+
+    edges: np.ndarray
+    families: list[tuple[int, ...]]
+    counts: list[np.ndarray]
+    network: MixedFamilies
+    log_likelihood: float
+    expected: list[np.ndarray]
+
+
+class IncompleteMixedRows:
+    """The rows of a table of floats (NaN where missing) beside states (marked where missing), and their weights."""
+
+    def __init__(self, mixed: MixedTable, weights: np.ndarray | None = None, n_draws: int = N_DRAWS):
+        self.mixed, self.n_draws = mixed, n_draws
+        self.n = float(mixed.n_rows if weights is None else weights.sum())
+        self.weights = np.ones(mixed.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+        n_columns, n_rows = len(mixed.columns), mixed.n_rows
+        self.cards = [0] * n_columns
+        self.states: list[tuple] = []
+        self.missing = np.zeros((n_columns, n_rows), dtype=bool)
+        self.location, self.scale = np.zeros(n_columns), np.ones(n_columns)
+        self.rows = MixedRows(np.zeros((n_columns, n_rows), dtype=np.intp), np.zeros((n_columns, n_rows)))
+        self._jacobian = 0.0
+        self._graphs: list[_Graph] = []
+        for v, place in enumerate(mixed.positions.tolist()):
+            if mixed.is_float[v]:
+                self._read_floats(v, mixed.numbers[place])
+            else:
+                assert mixed.table is not None
+                code, card = int(mixed.table.missing_codes[place]), int(mixed.table.cardinalities[place])
+                self.cards[v] = card - (code >= 0)
+                self.states.append(tuple(mixed.table.states[place][: self.cards[v]]))
+                self.missing[v] = mixed.table.codes[place] == code
+                self.rows.codes[v] = np.where(self.missing[v], 0, mixed.table.codes[place])
+
+    def _read_floats(self, v: int, cells: np.ndarray) -> None:
+        self.missing[v] = np.isnan(cells)
+        known = ~self.missing[v] & (self.weights > 0)
+        if known.any():
+            self.location[v] = np.average(cells[known], weights=self.weights[known])
+            spread = np.average((cells[known] - self.location[v]) ** 2, weights=self.weights[known])
+            self.scale[v] = np.sqrt(spread) if spread > 0 else 1.0
+        self.rows.numbers[v] = np.where(self.missing[v], 0.0, (cells - self.location[v]) / self.scale[v])
+        self._jacobian -= float(self.weights[known].sum()) * float(np.log(self.scale[v]))
+
+    def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
+        """Return (v, parents...) for each variable, parents ascending."""
+        parents: list[list[int]] = [[] for _ in self.cards]
+        for tail, head in np.asarray(edges).tolist():
+            parents[head].append(tail)
+        return [(v, *sorted(family)) for v, family in enumerate(parents)]
+
+    def fit(
+        self,
+        edges: np.ndarray,
+        counts: Sequence[np.ndarray] | None = None,
+        *,
+        max_steps: int = MOST_STEPS,
+        deadline: float = np.inf,
+    ) -> MixedFit:
+        """Return the parameters after at most `max_steps` steps from those of `counts`.
+
+        Without them, from those of the rows that are complete in each family.
+        """
+        graph = self._take_graph(self.families(edges))
+        start = self._evaluate(edges, graph, graph.count_complete() if counts is None else list(counts))
+        return self._climb(start, graph, max_steps, deadline)
+
+    def go_on(self, fit: MixedFit, *, max_steps: int = MOST_STEPS, deadline: float = np.inf) -> MixedFit:
+        """Return the parameters after further steps, each of which raises the likelihood."""
+        return self._climb(fit, self._take_graph(fit.families), max_steps, deadline)
+
+    def _take_graph(self, families: list[tuple[int, ...]]) -> _Graph:
+        """Return a graph with its plans, one of the last two if it is that."""
+        for graph in self._graphs:
+            if graph.families == families:
+                return graph
+        self._graphs = [*self._graphs[-1:], _Graph(self, families)]
+        return self._graphs[-1]
+
+    def _climb(self, fit: MixedFit, graph: _Graph, max_steps: int, deadline: float) -> MixedFit:
+        for _ in range(max_steps):
+            if perf_counter() > deadline:
+                break
+            following = self._evaluate(fit.edges, graph, fit.expected)
+            gain = following.log_likelihood - fit.log_likelihood
+            if gain > 0.0:
+                fit = following
+            if not gain > TOLERANCE * max(abs(fit.log_likelihood), self.n):
+                break
+        return fit
+
+    def _evaluate(self, edges: np.ndarray, graph: _Graph, counts: list[np.ndarray]) -> MixedFit:
+        network = self.estimate(graph.families, counts, _PLAIN)
+        likelihood, expected = graph.expect(network)
+        return MixedFit(edges, graph.families, counts, network, likelihood + self._jacobian, expected)
+
+    def estimate(self, families: Sequence[tuple[int, ...]], counts: Sequence[np.ndarray], prior: Smoothing):
+        """Return the network of counts and moments, in standard units."""
+        estimated: list[DiscreteFamily | GaussianFamily] = []
+        for shape, total in zip(shape_families(self.cards, families), counts, strict=True):
+            if self.cards[shape.child]:
+                table = total + prior.rows_per_cell(total.size)
+                sums = table.sum(axis=0, keepdims=True)
+                shares = np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), 1.0 / len(table))
+                estimated.append(DiscreteFamily(shape.states[1:], shares))
+                continue
+            sizes = [self.cards[u] for u in shape.states]
+            coefficients, std = regress_moments(total, prior)
+            estimated.append(
+                GaussianFamily(
+                    shape.states, shape.floats[:-1], coefficients.reshape(*sizes, -1), np.reshape(std, tuple(sizes))
+                )
+            )
+        return MixedFamilies(tuple(self.cards), tuple(estimated))
+
+    def to_units(self, network: MixedFamilies) -> MixedFamilies:
+        """Return a network of standard units in those of the table."""
+        families: list[DiscreteFamily | GaussianFamily] = []
+        for v, family in enumerate(network.families):
+            if isinstance(family, GaussianFamily):
+                parents = list(family.floats)
+                slopes = family.coefficients[..., 1:] * (self.scale[v] / self.scale[parents])
+                intercepts = self.location[v] + self.scale[v] * family.coefficients[..., 0]
+                intercepts = intercepts - slopes @ self.location[parents]
+                coefficients = np.concatenate([intercepts[..., None], slopes], axis=-1)
+                family = family._replace(coefficients=coefficients, std=family.std * self.scale[v])
+            families.append(family)
+        return MixedFamilies(network.cards, tuple(families))
+
+    # ---- rows ----
+
+    def count(self, edges: np.ndarray, completed: CompletedMixedRows) -> list[np.ndarray]:
+        """Return the counts and moments of the families of a graph in weighted complete rows."""
+        whole = IncompleteMixedRows(completed.mixed)  # codes and numbers by column
+        numbers = whole.rows.numbers * whole.scale[:, None] + whole.location[:, None]
+        rows = MixedRows(whole.rows.codes, (numbers - self.location[:, None]) / self.scale[:, None])
+        shapes = shape_families(self.cards, self.families(edges))
+        return [sum_known(self.cards, shape, rows, completed.weights) for shape in shapes]
+
+    def complete(self, fit: MixedFit, seed: int) -> CompletedMixedRows:
+        """Return rows without missing cells and their weights: `n_draws` draws for each row that lacks cells.
+
+        Random numbers depend on the seed alone. Floats are drawn so that the draws of a row of which no state is
+        missing have exactly its means and covariances, as far as there are more draws than missing cells.
+        """
+        graph = self._take_graph(fit.families)
+        lacking, place, drawn = self._repeat(self.n_draws)
+        rng = np.random.default_rng(seed)
+        shape = (len(lacking), self.n_draws)
+        strata = np.broadcast_to(np.arange(self.n_draws), shape)
+        uniforms = {
+            v: (rng.permuted(strata, axis=1) + rng.random(shape)) / self.n_draws
+            for v in np.flatnonzero(self.missing.any(axis=1)).tolist()
+            if self.cards[v]
+        }
+        normals = _make_design(rng, self.n_draws)
+        ranks = self.missing[[not card for card in self.cards]][:, lacking].cumsum(axis=0) - 1
+        rank_of = dict(zip([v for v, card in enumerate(self.cards) if not card], ranks, strict=True))
+        for piece, question in graph.plans:
+            for solved in solve_piece(fit.network, piece, question, self.rows):
+                at = place[solved.rows]
+                states = np.empty((0, len(at), self.n_draws), dtype=np.int64)
+                if solved.beliefs is not None:
+                    states = solved.beliefs.draw(np.array([uniforms[u][at] for u in question.states]))
+                    for u, codes in zip(question.states, states, strict=True):
+                        drawn.codes[u].reshape(shape)[at] = codes
+                for component, solution, _ in solved.components:
+                    if not component.floats:
+                        continue
+                    cells = np.zeros((len(at), self.n_draws), dtype=np.int64)
+                    for d in component.scope:
+                        cells = cells * self.cards[d] + states[question.states.index(d)]
+                    b = np.arange(len(at))[:, None]
+                    roots = solution.roots[b if len(solution.roots) > 1 else 0, cells]
+                    noise = np.stack([normals[rank_of[u][at] % len(normals)] for u in component.floats], axis=2)
+                    values = solution.means[b, cells] + np.einsum("bdij,bdj->bdi", roots, noise)
+                    for k, u in enumerate(component.floats):
+                        drawn.numbers[u].reshape(shape)[at] = values[:, :, k]
+        return self._join(lacking, drawn, self.n_draws)
+
+    def complete_at_random(self, seed: int) -> CompletedMixedRows:
+        """Return the rows, each missing cell with a draw from the known cells of its column, and their weights."""
+        rng = np.random.default_rng(seed)
+        lacking, _, drawn = self._repeat(1)
+        for v, missing in enumerate(self.missing[:, lacking]):
+            shares = self.weights * ~self.missing[v]
+            rows = rng.choice(len(shares), int(missing.sum()), p=shares / shares.sum())
+            drawn.codes[v, missing], drawn.numbers[v, missing] = self.rows.codes[v, rows], self.rows.numbers[v, rows]
+        return self._join(lacking, drawn, 1)
+
+    def _repeat(self, n_draws: int) -> tuple[np.ndarray, np.ndarray, MixedRows]:
+        """Return the rows that lack cells, the place of each row among them, and copies of them."""
+        lacking = np.flatnonzero(self.missing.any(axis=0))
+        place = np.full(self.mixed.n_rows, -1)
+        place[lacking] = np.arange(len(lacking))
+        return lacking, place, self.rows.take(np.repeat(lacking, n_draws))
+
+    def _join(self, lacking: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
+        """Return the rows that lack nothing, and draws for the others."""
+        whole = np.setdiff1d(np.arange(self.mixed.n_rows), lacking)
+        is_float = self.mixed.is_float
+        numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_float]
+        numbers = numbers * self.scale[is_float][:, None] + self.location[is_float][:, None]
+        table = None
+        if self.mixed.table is not None:
+            codes = np.concatenate([self.rows.codes[:, whole], drawn.codes], axis=1)[~is_float]
+            codes = np.ascontiguousarray(codes.astype(self.mixed.table.codes.dtype))
+            table = DiscreteTable._from_parts(self.mixed.table.columns, tuple(self.states), codes)
+        weights = np.concatenate([self.weights[whole], np.repeat(self.weights[lacking] / n_draws, n_draws)])
+        return CompletedMixedRows(MixedTable(self.mixed.columns, is_float, numbers, table), weights)
+
+    def impute(self, fit: MixedFit) -> MixedTable:
+        """Return the rows, each missing state the most probable one, each missing float its mean, given the row."""
+        filled = MixedRows(self.rows.codes.copy(), self.rows.numbers.copy())
+        for piece, question in self._take_graph(fit.families).plans:
+            for solved in solve_piece(fit.network, piece, question, self.rows):
+                for k, u in enumerate(question.states):
+                    assert solved.beliefs is not None
+                    filled.codes[u, solved.rows] = solved.beliefs.marginal([k]).argmax(axis=1)
+                for component, solution, shares in solved.components:
+                    shares = np.where(np.isnan(shares), 1.0 / shares.shape[1], shares)  # of impossible rows of weight 0
+                    for k, u in enumerate(component.floats):
+                        filled.numbers[u, solved.rows] = (shares * solution.means[:, :, k]).sum(axis=1)
+        order = np.arange(self.mixed.n_rows)
+        mixed = self._join(order, filled, 1).mixed
+        known = ~self.missing[self.mixed.is_float]
+        mixed.numbers[known] = self.mixed.numbers[known]
+        return mixed
+
+
+class _Graph:
+    """The families of a graph, what is known of them in the rows, and plans for what is not."""
+
+    def __init__(self, rows: IncompleteMixedRows, families: list[tuple[int, ...]]):
+        self.rows, self.families = rows, families
+        self.shapes = shape_families(rows.cards, families)
+        self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
+
+    @cached_property
+    def plans(self) -> list[tuple[Piece, Question]]:
+        """The pieces with their plans; raises where one is too large."""
+        rows, shapes = self.rows, self.shapes
+        bare = [
+            DiscreteFamily(s.states[1:], np.empty(0))
+            if rows.cards[s.child]
+            else GaussianFamily(s.states, s.floats[:-1], np.empty(0), np.empty(0))
+            for s in shapes
+        ]
+        network = MixedFamilies(tuple(rows.cards), tuple(bare))
+        plans, total = [], 0.0
+        for piece in find_pieces(self.families, rows.missing):
+            question = plan_piece(network, piece)
+            total += max(PIECE_CELLS, float(question.cells) * len(piece.rows))
+            if question.cells > MOST_ROW_CELLS or total > MOST_CELLS:
+                names = join_names([rows.mixed.columns[v] for v in piece.hidden])
+                what = (
+                    f"{question.cells:.2g} numbers for a row that lacks {names}, more than {MOST_ROW_CELLS:,}"
+                    if question.cells > MOST_ROW_CELLS
+                    else f"more than {MOST_CELLS:.0e} numbers for each pass over {rows.mixed.n_rows:,} rows"
+                )
+                raise ValueError(
+                    f"missing='em' would take {what}: give a smaller max_indegree, choose missing='drop', or leave out "
+                    "the columns with the most missing cells"
+                )
+            plans.append((piece, question))
+        return plans
+
+    @cached_property
+    def of_known(self) -> list[np.ndarray]:
+        """Counts and moments of the rows that are complete in each family."""
+        rows = self.rows
+        return [
+            sum_known(rows.cards, shape, rows.rows.take(known), rows.weights[known])
+            for shape, known in zip(self.shapes, self.known, strict=True)
+        ]
+
+    def count_complete(self) -> list[np.ndarray]:
+        """Return `of_known`, and one more row that is shared by all cells, its floats independent."""
+        counts = []
+        for shape, total in zip(self.shapes, self.of_known, strict=True):
+            if self.rows.cards[shape.child]:
+                counts.append(total + 1.0 / total.size)
+            else:
+                counts.append(total + np.eye(total.shape[1]) / len(total))
+        return counts
+
+    def expect(self, network: MixedFamilies) -> tuple[float, list[np.ndarray]]:
+        """Return the log-likelihood of the observed cells, and expected counts and moments."""
+        rows = self.rows
+        totals = [total.copy() for total in self.of_known]
+        likelihood = 0.0
+        for v, known in enumerate(self.known):
+            part, weights = rows.rows.take(known), rows.weights[known]
+            likelihood += float(weights[weights > 0] @ network.log_density(v, part)[weights > 0])
+        for piece, question in self.plans:
+            for solved in solve_piece(network, piece, question, rows.rows):
+                weights = rows.weights[solved.rows]
+                likelihood += float(weights[weights > 0] @ solved.log_evidence[weights > 0])
+                add_expected(rows.cards, self.shapes, question, solved, rows.rows, rows.weights, totals)
+        return likelihood, totals
+
+
+def _make_design(rng: np.random.Generator, n_draws: int) -> np.ndarray:
+    """Return columns (n_draws - 1, n_draws) that are orthogonal, with means of 0 and variances of 1."""
+    normal = rng.standard_normal((n_draws, n_draws))
+    normal[:, 0] = 1.0
+    columns = np.linalg.qr(normal)[0][:, 1:] if n_draws > 1 else np.zeros((1, 1))
+    return np.ascontiguousarray(columns.T * np.sqrt(n_draws))

@@ -1,0 +1,196 @@
+"""Scores of conditional linear Gaussian networks bound to rows of floats beside states with missing cells."""
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pgmx.checks import join_names
+from pgmx.data import DiscreteTable, Frame
+from pgmx.data.mixed import MixedTable
+from pgmx.data.table import python_scalar
+from pgmx.models import ConditionalGaussianNetwork
+from pgmx.models.bayesian.incomplete_rows import IncompleteRows
+from pgmx.models.files.mixed import MixedParts
+from pgmx.models.gaussian.incomplete_rows import IncompleteNumbers
+from pgmx.models.mixed.fitting import Smoothing
+from pgmx.models.mixed.incomplete_rows import CompletedMixedRows, IncompleteMixedRows, MixedFit
+from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.mixed import MixedScoring
+from pgmx.scores.binding.scoring import PriorMixin
+from pgmx.scores.gains import GainSource
+from pgmx.scores.gaussian.base import gaussian_scorer
+from pgmx.scores.mixed.base import mixed_scorer
+from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
+from pgmx.scores.mixed.degenerate import make_block_scorer
+from pgmx.scores.mixed.source import MixedTerms
+from pgmx.scores.priors import StructurePrior
+from pgmx.statistics import Moments
+
+
+class JointGaussianScoring(PriorMixin):
+    """The degenerate Gaussian score of the expected moments of floats and of indicators of states.
+
+    They are fitted to the observed cells as those of one normal distribution without a graph. It gives the first graph
+    of structural EM, in which no arc leads from a float to a state.
+    """
+
+    equivalent = True
+
+    def __init__(self, score: BICCondLinearGauss, rows: IncompleteMixedRows, structure_prior: StructurePrior | None):
+        self.score, self.rows = score, rows
+        self.names: list[Hashable] = list(rows.mixed.columns)
+        self._set_prior(structure_prior)
+
+    @property
+    def arc_mask(self) -> np.ndarray | None:
+        """The arcs that the network has, ``allowed[child, parent]``: none from floats to states."""
+        is_float = self.rows.mixed.is_float
+        return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
+
+    @cached_property
+    def _embedding(self) -> tuple[Moments, np.ndarray]:
+        """The expected moments, and where the columns of each variable begin."""
+        rows, columns, starts = self.rows, [], [0]
+        for v, card in enumerate(rows.cards):
+            missing = rows.missing[v]
+            if not card:
+                columns.append(np.where(missing, np.nan, rows.rows.numbers[v]))
+            else:
+                counts = np.bincount(rows.rows.codes[v], rows.weights * ~missing, minlength=card)
+                occurs = counts > 0
+                occurs[int(np.argmax(counts))] = False
+                for state in np.flatnonzero(occurs).tolist():
+                    columns.append(np.where(missing, np.nan, rows.rows.codes[v] == state))
+            starts.append(len(columns))
+        return IncompleteNumbers(np.column_stack(columns), rows.weights).first, np.array(starts, dtype=np.int64)
+
+    def gains(
+        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
+    ) -> GainSource:
+        """Return the compiled scorer of the moments."""
+        options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
+        return make_block_scorer(*self._embedding, self.names, self.parameter_cost, **options)
+
+    def model(self, edges: list, **prior: float | None) -> Any:
+        """Raise: the score of the first graph has no network."""
+        raise NotImplementedError("the network is that of the expected counts")
+
+    def reweight(self, weights: np.ndarray) -> "JointGaussianScoring":
+        """Return the same score on the weighted rows."""
+        rows = IncompleteMixedRows(self.rows.mixed, self.rows.weights * np.asarray(weights, dtype=float))
+        return JointGaussianScoring(self.score, rows, self.structure_prior)
+
+
+class IncompleteMixedScoring(IncompleteScoring):
+    """A score of conditional linear Gaussian networks over a table with missing cells.
+
+    A search asks the score of draws of the missing cells with fixed random numbers, for the expected moments of all
+    families it may try would be too many.
+    """
+
+    def __init__(
+        self,
+        score: type[BICCondLinearGauss],
+        mixed: MixedTable,
+        structure_prior: StructurePrior | None = None,
+        *,
+        weights: np.ndarray | None = None,
+    ):
+        self.score, self.mixed, self.weights = score, mixed, weights
+        self.structure_prior = structure_prior
+        self._check_columns()
+        self._set_available(JointGaussianScoring(score.from_mixed(mixed), self.rows, structure_prior))
+
+    def _check_columns(self) -> None:
+        keep = slice(None) if self.weights is None else self.weights > 0
+        constant = []
+        for name, cells in zip(self.mixed.float_names, self.mixed.numbers, strict=True):
+            known = cells[keep][~np.isnan(cells[keep])]
+            if not known.size or np.ptp(known) <= np.abs(known).max() * 1e-15:
+                constant.append(name)
+        if constant:
+            raise ValueError(
+                f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
+                "drop them"
+            )
+
+    @cached_property
+    def rows(self) -> IncompleteMixedRows:
+        """The rows by what they lack."""
+        return IncompleteMixedRows(self.mixed, self.weights)
+
+    def bind_completed(self, completed: CompletedMixedRows) -> MixedScoring:
+        """Return the score of weighted complete rows."""
+        score = self.score.from_mixed(completed.mixed)
+        return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
+
+    def score_fit(self, fit: MixedFit, completed: CompletedMixedRows) -> float:
+        """Return the log-likelihood of the observed cells, less what the parameters cost."""
+        cards = self.rows.cards
+        n_parameters = 0
+        for v, *parents in fit.families:
+            n_cells = int(np.prod([cards[u] for u in parents if cards[u]]))
+            n_floats = sum(not cards[u] for u in parents)
+            n_parameters += n_cells * (cards[v] - 1 if cards[v] else n_floats + 2)
+        cost = self.score.from_mixed(self.mixed).parameter_cost(self.rows.n)
+        if self.structure_prior is not None:
+            cost += self.structure_prior.parameter_cost
+        return fit.log_likelihood - cost * n_parameters + self.prior(fit.edges)
+
+    def _make_scorers(self, completed: CompletedMixedRows) -> tuple[Any, Any]:
+        raise NotImplementedError("score_fit counts the parameters")
+
+    def model(self, edges: list, **prior: float | None) -> ConditionalGaussianNetwork:
+        """Return the network of the expected counts and moments; `prior` as `fit_discrete` takes it."""
+        fit: MixedFit = self.fit_edges(edges)
+        smoothing = Smoothing(prior.get("equivalent_sample_size"), prior.get("pseudo_counts"))
+        network = self.rows.to_units(self.rows.estimate(fit.families, fit.counts, smoothing))
+        of_states = iter(self.rows.states)
+        states = [None if is_float else tuple(next(of_states)) for is_float in self.mixed.is_float.tolist()]
+        parts = MixedParts(tuple(map(python_scalar, self.names)), states, network)
+        return ConditionalGaussianNetwork.from_parts(parts)
+
+    def impute(self) -> Frame:
+        """Return the rows, each missing state the most probable one, each missing float its mean, given the row."""
+        return make_frame(self.rows.impute(self.fit))
+
+    def reweight(self, weights: np.ndarray) -> "IncompleteMixedScoring":
+        """Return the same score on the weighted rows."""
+        products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
+        return IncompleteMixedScoring(self.score, self.mixed, self.structure_prior, weights=products)
+
+
+def make_frame(mixed: MixedTable) -> Frame:
+    """Return the columns of a table of both kinds."""
+    states = None if mixed.table is None else mixed.table.to_pandas()
+    columns: list = []
+    for v, place in enumerate(mixed.positions.tolist()):
+        columns.append(mixed.numbers[place] if mixed.is_float[v] else states.iloc[:, place].array)  # type: ignore
+    return Frame(mixed.columns, columns, mixed.n_rows)
+
+
+def take_rows(scoring: Any) -> Frame | DiscreteTable:
+    """Return the rows that a score is bound to, missing cells filled in."""
+    if isinstance(scoring, IncompleteScoring):
+        return scoring.impute()
+    if isinstance(scoring, MixedScoring):
+        return make_frame(scoring.mixed)
+    if isinstance(scoring, GaussianScoring):
+        assert scoring.frame is not None
+        return Frame.from_pandas(scoring.frame)
+    return scoring.table
+
+
+def compute_log_likelihood(scoring: Any, edges: np.ndarray) -> float:
+    """Return the log-likelihood of complete rows under a graph at its maximum, in nats."""
+    if isinstance(scoring, GaussianScoring):
+        plain: Any = gaussian_scorer(scoring.moments, 0.0)
+    elif isinstance(scoring, MixedScoring):
+        plain = mixed_scorer(scoring.mixed, MixedTerms(), weights=scoring.weights)
+    else:
+        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
+    parents = [np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32) for v in range(len(scoring.names))]
+    return float(sum(plain.family_score(v, family) for v, family in enumerate(parents)))
