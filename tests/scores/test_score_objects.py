@@ -13,8 +13,18 @@ from sklearn.base import clone
 
 from helpers.signatures import untyped_parameters
 from pgmx import scores as ours
-from pgmx.data import DiscreteTable, encode
-from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, MIXED_SCORES, check_score_name
+from pgmx.data import DiscreteTable, encode, open_frame
+from pgmx.scores.binding.discrete import DiscreteScoring
+from pgmx.scores.binding.gaussian import GaussianScoring
+from pgmx.scores.binding.mixed import MixedScoring
+from pgmx.scores.binding.resolve import (
+    DISCRETE_SCORES,
+    GAUSSIAN_SCORES,
+    MIXED_SCORES,
+    check_score_name,
+    resolve_scoring,
+)
+from pgmx.scores.gains import FunctionGains
 
 NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
 FAMILY = "B", ("A", "C")
@@ -42,6 +52,29 @@ def test_is_a_pgmpy_score(name, score):
     assert score.get_tags() == {**pgmpy.get_class_tags(), **score.get_tags()}
     assert score.get_tag("name") == pgmpy.get_class_tag("name")
     assert score.get_tag("supported_datatype") == "discrete"
+
+
+def test_every_name_of_pgmpy_is_bound_to_a_compiled_score():
+    """Any name that pgmpy's own look-up knows: none falls back to pgmpy's score of the same formula."""
+    scores = [score for score in vars(theirs).values() if isinstance(score, type) and score.get_class_tag("name")]
+    names = [score.get_class_tag("name") for score in scores]
+    known = {**DISCRETE_SCORES, **GAUSSIAN_SCORES, **MIXED_SCORES}
+    assert len(names) == 12
+    assert set(names) <= set(known)
+    k, x = np.arange(40) % 3 % 2, np.random.default_rng(0).normal(size=(2, 40))
+    frames = {
+        "discrete": pd.DataFrame({"a": k, "b": 1 - k}),
+        "continuous": pd.DataFrame({"a": x[0], "b": x[1]}),
+        "mixed": pd.DataFrame({"a": pd.Categorical(k), "b": x[0]}),
+    }
+    for score in scores:
+        name, kind = score.get_class_tag("name"), score.get_class_tag("supported_datatype")
+        scoring = resolve_scoring(name, open_frame(frames[kind]), state_names=None, missing="error", n_jobs=None)
+        assert isinstance(scoring, DiscreteScoring | GaussianScoring | MixedScoring), name
+        assert type(scoring.score) is known[name]
+        assert scoring.score.is_compiled()
+        source = scoring.gains(allowed=None, max_indegree=None, deadline=math.inf, n_jobs=None)
+        assert not isinstance(source, FunctionGains), name
 
 
 def test_attributes(score, frame):

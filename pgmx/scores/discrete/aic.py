@@ -18,6 +18,20 @@ class AIC(DiscreteScore):
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    state_names : dict
+        States of every variable.
+    table : DiscreteTable
+        The coded data.
+
+    Raises
+    ------
+    ValueError
+        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+
     References
     ----------
     .. [1] Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on Automatic

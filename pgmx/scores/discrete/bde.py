@@ -47,6 +47,15 @@ class BDe(DiscreteScore):
     state_names : dict, optional
         Order of the states of each variable; that of the prior network by default.
 
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    state_names : dict
+        States of every variable.
+    table : DiscreteTable
+        The coded data.
+
     Raises
     ------
     ValueError

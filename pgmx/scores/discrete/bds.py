@@ -30,10 +30,20 @@ class BDs(DiscreteScore):
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    state_names : dict
+        States of every variable.
+    table : DiscreteTable
+        The coded data.
+
     Raises
     ------
     ValueError
-        If `equivalent_sample_size` is not a positive number.
+        If a column holds floats, missing cells, or states that `state_names` lacks, or if `equivalent_sample_size` is
+        not a positive number; the message names the culprit.
 
     Notes
     -----

@@ -20,6 +20,20 @@ class K2(DiscreteScore):
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    state_names : dict
+        States of every variable.
+    table : DiscreteTable
+        The coded data.
+
+    Raises
+    ------
+    ValueError
+        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+
     Notes
     -----
     A configuration that never occurs contributes nothing, as the formula says. pgmpy 1.1.2 adds ln Γ(r) for each.

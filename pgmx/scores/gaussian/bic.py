@@ -20,6 +20,18 @@ class BICGauss(GaussianScore):
     state_names : dict, optional
         Not used; pgmpy's scores have it.
 
+    Attributes
+    ----------
+    variables : list
+        Names of the columns.
+    moments : Moments
+        Means and cross-products.
+
+    Raises
+    ------
+    ValueError
+        If a column holds states, missing or infinite cells, or one value; the message names it.
+
     Notes
     -----
     All families are scored from one covariance matrix; a family of k parents costs k³ / 6 multiplications.
