@@ -23,7 +23,18 @@ SOURCE = Path("cython_ext")
 KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
     "statistics": ["_pair_tables", "_ranks"],
-    "scores": ["_scorer", "_blocks", "_families", "_gaussian", "_grams", "_mixed", "_row_cache", "_weighted"],
+    "scores": [
+        "_scorer",
+        "_blocks",
+        "_families",
+        "_family_counts",
+        "_gaussian",
+        "_grams",
+        "_mixed",
+        "_remote_counts",
+        "_row_cache",
+        "_weighted",
+    ],
     "search": [
         "_dag_moves",
         "_spanning",

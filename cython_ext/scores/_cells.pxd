@@ -43,6 +43,23 @@ cdef struct Cells:
     Py_ssize_t max_planes           # and so does any cell once this many planes are held
 
 
+cdef enum:
+    PLANES_MEMORY = 1 << 26         # bytes of planes that a level of the cell tree may hold
+
+
+cdef inline void choose_limits(Cells *cells, const Columns *table, int simd) noexcept nogil:
+    # A cell with fewer rows than a share of N/512, which depends on the SIMD level, is cheaper to count by its row
+    # list. Beyond 32k and 262k rows the look-ups of a row list begin to miss the caches: lists pay later.
+    cdef double[4] shares = [6.0, 2.0, 1.2, 0.45]
+    cdef double share = shares[simd]
+    if table.n_rows > 262144:
+        share *= 0.27
+    elif table.n_rows > 32768:
+        share *= 0.55
+    cells.list_below = <uint32_t>(1 + share * table.n_rows / 512)
+    cells.max_planes = PLANES_MEMORY // (table.n_words * 8 + 1) + 1
+
+
 cdef inline bint has_planes(const Columns *table, Py_ssize_t v) noexcept nogil:
     return table.plane_offsets[v + 1] > table.plane_offsets[v]
 

@@ -22,27 +22,26 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, pair_counts, sum_tables
-from _cells cimport build_cells, count_configs, count_table_configs, free_cells, has_planes
-from _merge cimport free_merge, merge_cells
+from _candidates cimport choose_inheritance, count_tables, find_memo, pair_counts, sum_tables
+from _cell_scores cimport score_without, sum_configs
+from _cells cimport build_cells, choose_limits, count_table_configs, free_cells, has_planes
+from _merge cimport free_merge
 from _row_groups cimport RowGroups, fits_groups, free_groups, score_by_groups
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, CONFIG_SUMS, COUNTED, MEMOS, MERGED_COUNTS, N_SCRATCH, OFFSETS, TABLES, WIDER, Row,
-    Workspace, drop_memos, free_memos, init_memos, marginals_of, store_memo, stride_of
+    AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, N_SCRATCH, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos,
+    free_memos, free_offsets, init_memos, init_offsets, marginals_of, store_memo
 )
 
+from pgmx._ext._remote_counts cimport RemoteCounts
 from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
 
 cdef int SIMD = select_simd_level()
 
-# A cell with fewer rows than this share of N/512 is cheaper to count by its row list; one entry per SIMD level.
-cdef double[4] LIST_SHARE = [6.0, 2.0, 1.2, 0.45]
-
 cdef enum:
-    PLANES_MEMORY = 1 << 26     # bytes of planes that a level of the cell tree may hold
     GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
+    MESSAGE_MEMORY = 1 << 24    # bytes of tables that are asked for together with the cells of a family elsewhere
 
 
 def natural_log(double x) -> float:
@@ -78,11 +77,16 @@ cdef class FamilyScorer(Scorer):
         Bytes of tables kept for inheritance; a row beyond it is counted in full.
     names : sequence, optional
         Names of the variables, for messages.
+    ask : callable, optional
+        Where families are counted elsewhere, see ``_remote_counts.pyx``; codes (n, 0) and planes (0, 0) are empty then.
+    n_rows : int, optional
+        Rows counted elsewhere.
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
     cdef public bint keeps_tables       # rows with one parent fewer do not replace the tables that they follow from
     cdef readonly Py_ssize_t n_rows
+    cdef RemoteCounts remote            # None where the rows are here
     cdef Workspace work
     cdef RowGroups groups               # for families of many configurations
     cdef double headroom                # most that a parent can add to the likelihood of the row's child
@@ -109,6 +113,8 @@ cdef class FamilyScorer(Scorer):
         Py_ssize_t max_indegree=1 << 30,
         size_t memory=1 << 26,
         names=None,
+        ask=None,
+        Py_ssize_t n_rows=0,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
@@ -117,7 +123,8 @@ cdef class FamilyScorer(Scorer):
         self.set_up(codes.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
         self.work.n = self.n
-        self.n_rows = self.work.table.n_rows = codes.shape[1]
+        self.remote = None if ask is None else RemoteCounts(ask, self.n)
+        self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         self.work.table.n_words = planes.shape[1]
         if codes.dtype == np.uint8:
             narrow = codes
@@ -138,19 +145,12 @@ cdef class FamilyScorer(Scorer):
         init_terms(
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
-        self.choose_limits()
-        self.work.state_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
-        self.work.pair_offsets = <int64_t *>calloc(self.n + 1, sizeof(int64_t))
+        choose_limits(&self.work.cells, &self.work.table, SIMD)
         self.self_terms = <double *>calloc(self.n, sizeof(double))
         self.entropies = <double *>calloc(self.n, sizeof(double))
-        if not (self.self_terms and self.entropies and init_memos(&self.work) and self.work.state_offsets
-                and self.work.pair_offsets):
+        if not (self.self_terms and self.entropies and init_memos(&self.work) and init_offsets(&self.work)):
             raise MemoryError("cannot allocate the family scorer")
         for v in range(self.n):
-            self.work.state_offsets[v + 1] = self.work.state_offsets[v] + cardinalities[v]
-            self.work.pair_offsets[v + 1] = self.work.pair_offsets[v]
-            if has_planes(&self.work.table, v):
-                self.work.pair_offsets[v + 1] += cardinalities[v] - 1
             self.self_terms[v] = sum_terms(
                 cell_terms(&self.work.terms, 1, cardinalities[v]), marginals_of(&self.work, v), cardinalities[v]
             )
@@ -161,8 +161,7 @@ cdef class FamilyScorer(Scorer):
     def __dealloc__(self):
         cdef Py_ssize_t i
         free_memos(&self.work)
-        free(self.work.state_offsets)
-        free(self.work.pair_offsets)
+        free_offsets(&self.work)
         free(self.self_terms)
         free(self.entropies)
         free_terms(&self.work.terms)
@@ -171,16 +170,6 @@ cdef class FamilyScorer(Scorer):
         free_groups(&self.groups)
         for i in range(N_SCRATCH):
             release(&self.work.scratch[i])
-
-    cdef void choose_limits(self) noexcept nogil:
-        # Beyond 32k and 262k rows the look-ups of a row list begin to miss the caches: lists pay later.
-        cdef double share = LIST_SHARE[SIMD]
-        if self.work.table.n_rows > 262144:
-            share *= 0.27
-        elif self.work.table.n_rows > 32768:
-            share *= 0.55
-        self.work.cells.list_below = <uint32_t>(1 + share * self.work.table.n_rows / 512)
-        self.work.cells.max_planes = PLANES_MEMORY // (self.work.table.n_words * 8 + 1) + 1
 
     # ---- what Python calls ----
 
@@ -227,75 +216,38 @@ cdef class FamilyScorer(Scorer):
 
     cdef int find_cells(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) except -1 nogil:
         # Finds the cells of the family and its score.
+        self.open_row(row, child, parents, k)
+        return self.fill_row(row)
+
+    cdef int open_row(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) except -1 nogil:
         cdef Py_ssize_t i
-        cdef double q
         row.child, row.parents, row.k, row.q = child, parents, k, 1.0
         row.r = self.work.table.cards[child]
         for i in range(k):
             row.q *= self.work.table.cards[parents[i]]
         if row.q * row.r > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             self.refuse_cells(child, k, row.q)
-        build_cells(&self.work.cells, &self.work.table, parents, k, child, marginals_of(&self.work, parents[0]))
+        return 0
+
+    cdef int fill_row(self, Row *row) except -1 nogil:
+        cdef double q
+        if self.remote is None:
+            build_cells(
+                &self.work.cells, &self.work.table, row.parents, row.k, row.child,
+                marginals_of(&self.work, row.parents[0])
+            )
+        else:
+            self.remote.fill_cells(&self.work, row.parents, row.k, row.child)
         row.n_cells = self.work.cells.nodes[self.work.cells.current].size
         row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
         row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
         q = self.work.cells.n_configs if self.work.terms.observed else row.q
         row.score = (
             sum_terms(cell_terms(&self.work.terms, q, row.r), row.counts, row.n_cells)
-            - self.sum_configs(config_terms(&self.work.terms, q, row.r), row.counts)
+            - sum_configs(&self.work, config_terms(&self.work.terms, q, row.r), row.counts)
             - self.work.terms.penalty * row.q * (row.r - 1)
         )
         return 0
-
-    cdef double sum_configs(self, TermTable *table, const uint32_t *counts) except? -1 nogil:
-        # Terms of the parent configurations: counts of neighbouring cells added up.
-        cdef const int64_t *ends = <const int64_t *>self.work.cells.config_ends.data
-        cdef Py_ssize_t n = self.work.cells.n_configs, g, i = 0
-        cdef uint32_t *sums = <uint32_t *>reserve(&self.work.scratch[CONFIG_SUMS], (n + 1) * sizeof(uint32_t))
-        cdef uint32_t total
-        for g in range(n):
-            total = 0
-            while i < ends[g]:
-                total += counts[i]
-                i += 1
-            sums[g] = total
-        return sum_terms(table, sums, n)
-
-    cdef double score_without(self, Row *row, Py_ssize_t d) except? -1 nogil:
-        # The family score after deleting parent number d; leaves the merged cells in self.work.merge.
-        cdef Py_ssize_t p = row.parents[d], i, j
-        cdef double q = row.q / self.work.table.cards[p], shared = q
-        cdef uint64_t r = <uint64_t>row.r
-        cdef uint32_t *sums
-        cdef uint32_t total
-        cdef const uint64_t *keys
-        cdef const int64_t *target
-        cdef TermTable *cell
-        cdef TermTable *config
-        cdef double score
-        merge_cells(
-            &self.work.merge, row.keys, row.n_cells, stride_of(&self.work, row, d), <uint64_t>self.work.table.cards[p]
-        )
-        sums = <uint32_t *>reserve(&self.work.scratch[MERGED_COUNTS], (row.n_cells + 1) * sizeof(uint32_t))
-        memset(sums, 0, self.work.merge.size * sizeof(uint32_t))
-        keys = <const uint64_t *>self.work.merge.keys.data
-        target = <const int64_t *>self.work.merge.target.data
-        for i in range(row.n_cells):
-            sums[target[i]] += row.counts[i]
-        if self.work.terms.observed:
-            shared = count_configs(keys, self.work.merge.size, r)
-        cell = cell_terms(&self.work.terms, shared, row.r)
-        config = config_terms(&self.work.terms, shared, row.r)
-        score = sum_terms(cell, sums, self.work.merge.size)
-        j = 0
-        for i in range(self.work.merge.size):   # in place: configuration sums overwrite what is behind them
-            total = sums[i]
-            if i > 0 and keys[i] // r == keys[i - 1] // r:
-                sums[j - 1] += total
-            else:
-                sums[j] = total
-                j += 1
-        return score - sum_terms(config, sums, j) - self.work.terms.penalty * q * (row.r - 1)
 
     # ---- pairs: a child without parents ----
 
@@ -307,7 +259,10 @@ cdef class FamilyScorer(Scorer):
         of_a[0] = of_b[0] = -INFINITY
         if ra < 2 or rb < 2 or self.max_indegree == 0:
             return 0
-        counts = pair_counts(&self.work, a, b, &size)
+        if self.remote is None or self.has_pairs(a, b):
+            counts = pair_counts(&self.work, a, b, &size)
+        else:
+            counts = self.remote.fill_pair(&self.work, a, b, &size)
         joint = sum_terms(cell_terms(&self.work.terms, ra, rb), counts, size)
         if self.equivalent:
             whole = term(config_terms(&self.work.terms, 1, rb), self.work.terms.n_rows)
@@ -321,6 +276,9 @@ cdef class FamilyScorer(Scorer):
         if not self.is_allowed(b, a):
             of_b[0] = -INFINITY
         return 0
+
+    cdef bint has_pairs(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.work.pairs != NULL and has_planes(&self.work.table, a) and has_planes(&self.work.table, b)
 
     cdef double directed_gain(
         self, double joint, const uint32_t *counts, Py_ssize_t size, Py_ssize_t child, Py_ssize_t parent
@@ -343,11 +301,14 @@ cdef class FamilyScorer(Scorer):
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
-        self.find_cells(&row, child, parents, k)
+        self.open_row(&row, child, parents, k)
+        if self.remote is not None and k < self.max_indegree:
+            self.request_row(&row)
+        self.fill_row(&row)
         for u in range(self.n):
             gains[u] = -INFINITY
         for u in range(k):
-            gains[parents[u]] = self.score_without(&row, u) - row.score
+            gains[parents[u]] = score_without(&self.work, &row, u) - row.score
         if k >= self.max_indegree:
             return row.score
         self.headroom = INFINITY
@@ -356,6 +317,23 @@ cdef class FamilyScorer(Scorer):
         self.score_candidates(&row, self.choose_candidates(&row), gains)
         self.score_untabled(&row, gains)
         return row.score
+
+    cdef int request_row(self, Row *row) except -1 nogil:
+        # Asks for the cells with the tables of all candidates, unless these follow from a row with one parent more.
+        cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
+        cdef Py_ssize_t u, n = 0
+        cdef double size = 0.0
+        self.headroom = INFINITY
+        if find_memo(&self.work, row) != NULL and row.how == AFTER_DELETING:
+            return 0
+        for u in range(self.n):
+            if has_planes(&self.work.table, u) and self.can_add(row, u):
+                candidates[n] = <int>u
+                n += 1
+                size += min(row.q * row.r, <double>self.n_rows) * self.work.table.cards[u] * sizeof(uint32_t)
+        if size < MESSAGE_MEMORY:
+            self.remote.request(row.child, row.parents, row.k, candidates, n, self.work.table.cards)
+        return 0
 
     cdef bint can_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
         cdef Py_ssize_t i
@@ -404,11 +382,16 @@ cdef class FamilyScorer(Scorer):
         n_inherited = first + choose_inheritance(&self.work, row, candidates + first, last - first)
         if row.how == AFTER_DELETING:
             sum_tables(&self.work, row, candidates + first, n_inherited - first)
+        elif self.remote is not None:
+            n_inherited = first
         elif n_inherited > first:
             count_tables(&self.work, row, candidates + first, n_inherited - first)
         if n_inherited < last:
             row.how = COUNTED
-            count_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
+            if self.remote is None:
+                count_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
+            else:
+                self.remote.fill_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
         return last
 
     cdef int score_candidates(self, Row *row, Py_ssize_t n_candidates, double *gains) except -1 nogil:
@@ -436,7 +419,7 @@ cdef class FamilyScorer(Scorer):
         cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
         cdef const uint32_t *table
         cdef Row row
-        if fits_groups(&self.work, parents, k):
+        if self.remote is None and fits_groups(&self.work, parents, k):
             return score_by_groups(&self.groups, &self.work, child, parents, k, wanted, n, scores, n_cells)
         reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         drop_memos(&self.work, child)
@@ -484,7 +467,7 @@ cdef class FamilyScorer(Scorer):
         config = config_terms(&self.work.terms, shared, row.r)
         score = sum_terms(cell_terms(&self.work.terms, shared, row.r), table, ru * c)
         for s in range(ru):
-            score -= self.sum_configs(config, table + s * c)
+            score -= sum_configs(&self.work, config, table + s * c)
         return score - self.work.terms.penalty * q * (row.r - 1)
 
     cdef int score_untabled(self, Row *row, double *gains) except -1 nogil:

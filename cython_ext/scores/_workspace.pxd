@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from _buffers cimport Buffer
-from _cells cimport Cells, Columns, plane_of
+from _cells cimport Cells, Columns, has_planes, plane_of
 from _merge cimport Merge
 from _simd cimport pgmx_count_and
 from _terms cimport Terms
@@ -116,6 +116,26 @@ cdef inline void drop_memos(Workspace *work, Py_ssize_t child) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(MEMOS):
         drop_memo(work, &work.memos[child * MEMOS + i])
+
+
+cdef inline bint init_offsets(Workspace *work) noexcept nogil:
+    # Where the states of each variable begin; False where memory is short. Call free_offsets() in both cases.
+    cdef Py_ssize_t v
+    work.state_offsets = <int64_t *>calloc(work.n + 1, sizeof(int64_t))
+    work.pair_offsets = <int64_t *>calloc(work.n + 1, sizeof(int64_t))
+    if work.state_offsets == NULL or work.pair_offsets == NULL:
+        return False
+    for v in range(work.n):
+        work.state_offsets[v + 1] = work.state_offsets[v] + work.table.cards[v]
+        work.pair_offsets[v + 1] = work.pair_offsets[v]
+        if has_planes(&work.table, v):
+            work.pair_offsets[v + 1] += work.table.cards[v] - 1
+    return True
+
+
+cdef inline void free_offsets(Workspace *work) noexcept nogil:
+    free(work.state_offsets)
+    free(work.pair_offsets)
 
 
 cdef inline bint init_memos(Workspace *work) noexcept nogil:

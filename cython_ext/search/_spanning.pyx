@@ -14,7 +14,9 @@ Information Theory 14, 462-467.
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+
+import numpy as np
 
 from _buffers cimport Buffer, release, reserve
 from _simd cimport pgmx_count_and, select_simd_level
@@ -76,7 +78,8 @@ cdef class PairWeights:
         self.n = plane_offsets.shape[0] - 1
         self.n_segments, self.n_states, self.n_words = marginals.shape[0], marginals.shape[1], planes.shape[1]
         self._owners = (planes, plane_offsets, bounds, marginals)
-        self.planes, self.offsets, self.bounds = &planes[0, 0], &plane_offsets[0], &bounds[0]
+        self.planes = &planes[0, 0] if planes.shape[1] > 0 else NULL
+        self.offsets, self.bounds = &plane_offsets[0], &bounds[0]
         self.marginals = &marginals[0, 0]
         for i in range(self.offsets[1]):
             for s in range(self.n_segments):
@@ -115,21 +118,80 @@ cdef class PairWeights:
         with nogil:
             self.fill(&block[0], block.shape[0], &others[0], others.shape[0], weights)
 
+    def count_block(self, const int64_t[::1] block, const int64_t[::1] others):
+        """Return the counts behind ``rows``, uint32 (segments, planes of others, planes of block) but last states.
+
+        They are sums over rows: those of the parts of a table add up to those of the table.
+        """
+        cdef const uint64_t **cells
+        cdef Py_ssize_t n_cells = self.count_states(block), n_planes = self.count_states(others)
+        counts = np.zeros((self.n_segments, n_planes, n_cells), dtype=np.uint32)
+        cdef uint32_t[:, :, ::1] out = counts
+        if n_cells > 0 and n_planes > 0:
+            with nogil:
+                cells = self.list_cells(&block[0], block.shape[0], n_cells)
+                self.count(cells, n_cells, &others[0], others.shape[0], n_planes)
+                memcpy(
+                    &out[0, 0, 0], self.scratch[COUNTS].data, self.n_segments * n_planes * n_cells * sizeof(uint32_t)
+                )
+        return counts
+
+    def weigh_block(
+        self,
+        const int64_t[::1] block,           # in: as for rows()
+        const int64_t[::1] others,
+        const uint32_t[:, :, ::1] counts,   # in: those of ``count_block``
+        double[:, :] weights,               # out: (block, others)
+    ):
+        """Write the weights of pairs that have been counted."""
+        cdef Py_ssize_t n_cells = counts.shape[2], n_planes = counts.shape[1]
+        cdef const uint32_t *first = &counts[0, 0, 0] if n_cells > 0 and n_planes > 0 else NULL
+        with nogil:
+            self.weigh(&block[0], block.shape[0], &others[0], others.shape[0], first, n_cells, n_planes, weights, 0)
+
+    cdef Py_ssize_t count_states(self, const int64_t[::1] ids) noexcept nogil:
+        # Planes of some variables, without the last of each.
+        cdef Py_ssize_t i, n = 0
+        for i in range(ids.shape[0]):
+            n += self.states_of(ids[i]) - 1
+        return n
+
+    cdef const uint64_t **list_cells(
+        self, const int64_t *block, Py_ssize_t n_block, Py_ssize_t n_cells
+    ) except NULL nogil:
+        cdef const uint64_t **cells = <const uint64_t **>reserve(
+            &self.scratch[CELLS], (n_cells + 1) * sizeof(uint64_t *)
+        )
+        cdef Py_ssize_t i, k, at = 0
+        for i in range(n_block):
+            for k in range(self.states_of(block[i]) - 1):
+                cells[at] = self.planes + (self.offsets[block[i]] + k) * self.n_words
+                at += 1
+        return cells
+
+    cdef int weigh(
+        self, const int64_t *block, Py_ssize_t n_block, const int64_t *others, Py_ssize_t n_others,
+        const uint32_t *counts, Py_ssize_t n_cells, Py_ssize_t n_planes, double[:, :] weights, Py_ssize_t first,
+    ) except -1 nogil:
+        # Weights of the pairs of a block with some others, which are written from column `first` on.
+        cdef Py_ssize_t i, k, at, segment = n_planes * n_cells
+        for k in range(n_others):
+            at = 0
+            for i in range(n_block):
+                weights[i, first + k] = self.weight(block[i], others[k], counts + at, n_cells, segment)
+                at += self.states_of(block[i]) - 1
+            counts += (self.states_of(others[k]) - 1) * n_cells
+        return 0
+
     cdef int fill(
         self, const int64_t *block, Py_ssize_t n_block, const int64_t *others, Py_ssize_t n_others,
         double[:, :] weights,
     ) except -1 nogil:
-        cdef Py_ssize_t n_cells = 0, i, k, first = 0, last, n_planes, at
+        cdef Py_ssize_t n_cells = 0, i, first = 0, last, n_planes
         cdef const uint64_t **cells
-        cdef const uint32_t *counts
         for i in range(n_block):
             n_cells += self.states_of(block[i]) - 1
-        cells = <const uint64_t **>reserve(&self.scratch[CELLS], (n_cells + 1) * sizeof(uint64_t *))
-        n_cells = 0
-        for i in range(n_block):
-            for k in range(self.states_of(block[i]) - 1):
-                cells[n_cells] = self.planes + (self.offsets[block[i]] + k) * self.n_words
-                n_cells += 1
+        cells = self.list_cells(block, n_block, n_cells)
         while first < n_others:
             n_planes = 0
             last = first
@@ -137,13 +199,10 @@ cdef class PairWeights:
                 n_planes += self.states_of(others[last]) - 1
                 last += 1
             self.count(cells, n_cells, others + first, last - first, n_planes)
-            counts = <const uint32_t *>self.scratch[COUNTS].data
-            for k in range(first, last):
-                at = 0
-                for i in range(n_block):
-                    weights[i, k] = self.weight(block[i], others[k], counts + at, n_cells, n_planes * n_cells)
-                    at += self.states_of(block[i]) - 1
-                counts += (self.states_of(others[k]) - 1) * n_cells
+            self.weigh(
+                block, n_block, others + first, last - first, <const uint32_t *>self.scratch[COUNTS].data, n_cells,
+                n_planes, weights, first
+            )
             first = last
         return 0
 

@@ -11,6 +11,7 @@
 - `mixed`: tables of floats beside states
 - `frame`: a table of any accepted kind as columns, and its coding
 - `pieces`: tables that arrive in pieces, or are larger than memory
+- `distributed`: tables whose rows stay with the workers of a dask cluster
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
 - `few_values`: columns of floats that look like codes of states
@@ -20,6 +21,8 @@
 
 from typing import TYPE_CHECKING
 
+from pgmx.data.distributed.distribution import distribute
+from pgmx.data.distributed.table import DistributedTable
 from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
 from pgmx.data.files.plane_reader import open_table
@@ -38,12 +41,14 @@ __all__ = [
     "MISSING",
     "DiscreteTable",
     "Discretizer",
+    "DistributedTable",
     "FewValuesWarning",
     "Frame",
     "IncompleteRowsWarning",
     "MemoryEstimate",
     "NumericTable",
     "discretize",
+    "distribute",
     "encode",
     "estimate_memory",
     "open_any",

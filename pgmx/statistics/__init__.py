@@ -1,6 +1,7 @@
 """Sufficient statistics: counts of coded tables, distributions of pairs, moments and correlations of numbers.
 
 - `counts`: marginal and pairwise counts of a coded table
+- `families`: counts of families of a distributed table
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from pgmx._ext import _counts
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.parallel.threads import call_on_threads
 
 # Rows of the pair counts that one task computes: a multiple of the kernel's tile.
@@ -15,13 +15,36 @@ _TASK_ROWS = 128
 WORD_PAIR_SECONDS = 5e-11
 
 
+def narrow_counts(counts: np.ndarray) -> np.ndarray:
+    """Return counts in the smallest unsigned type that holds them: they are sent."""
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+
+
+def add_counts(parts: list[np.ndarray]) -> np.ndarray:
+    """Add the counts of some parts, as small as they can be sent."""
+    return narrow_counts(np.asarray(np.sum(parts, axis=0, dtype=np.uint64)))
+
+
+def _count_states_of_part(part) -> np.ndarray:
+    return narrow_counts(marginal_counts(part.table))
+
+
+def _count_pairs_of_part(part) -> np.ndarray:
+    """Return the upper triangle of the pair counts of a part."""
+    chosen = pair_planes(part.table)
+    counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
+    for first in range(0, len(chosen), _TASK_ROWS):
+        _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
+    return narrow_counts(counts[np.triu_indices(len(chosen))])
+
+
 def marginal_counts(table: DiscreteTable) -> np.ndarray:
     """Return the rows in each state, variable after variable.
 
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows.
+        Coded table of n variables and N rows. The parts of a distributed one are counted by their workers.
 
     Returns
     -------
@@ -39,6 +62,8 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
     >>> marginal_counts(encode(pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 1, 1]}))).tolist()
     [2, 1, 3]
     """
+    if isinstance(table, DistributedTable):
+        return table.reduce(_count_states_of_part, add=add_counts).astype(np.uint32)
     offsets = table.plane_offsets
     of_planes = _counts.count_planes(table.planes)
     if len(of_planes) == table.cardinalities.sum():
@@ -72,7 +97,7 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows.
+        Coded table of n variables and N rows. The parts of a distributed one are counted by their workers.
     n_jobs : int or None, default=None
         Threads; the result is the same for any number.
     memory : int, default=2**28
@@ -102,6 +127,9 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
         return None
     counts = np.zeros((m, m), dtype=np.uint32)
     if m == 0:
+        return counts
+    if isinstance(table, DistributedTable):
+        counts[np.triu_indices(m)] = table.reduce(_count_pairs_of_part, add=add_counts)
         return counts
     seconds = WORD_PAIR_SECONDS * m * m / 2 * table.planes.shape[1]
     call_on_threads(

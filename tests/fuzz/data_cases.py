@@ -8,6 +8,8 @@ import pandas as pd
 
 from pgmx.data import (
     DiscreteTable,
+    DistributedTable,
+    distribute,
     encode,
     estimate_memory,
     open_any,
@@ -189,6 +191,24 @@ enter_calls(
         "n_threads": Wrong((0, -1, "x", None, 1.5)),
     },
 )
+
+
+@entry("data.distribute", 0.5)
+def draw_distribution_case(rng: np.random.Generator) -> Case:
+    """Return a case of rows for workers that cannot be; those of a real cluster are tested with the learners."""
+    table = draw_table(rng)
+    option, value = pick(
+        rng, [("client", "tcp://127.0.0.1:8786"), ("client", 3), ("missing", "x"), ("missing", "pairwise")]
+    )
+    return Case(
+        "", lambda folder: distribute(table.data, **{option: value}), faults=[fault(option)], plan=f"{option}={value!r}"
+    )
+
+
+@entry("data.DistributedTable", 0.1)
+def draw_distributed_table_case(rng: np.random.Generator) -> Case:
+    """Return the case of a table that the constructor cannot make."""
+    return Case("", lambda folder: DistributedTable(["a"], [["x"]], [[0, 0]]), faults=[fault("distribute")])
 
 
 @entry("data.DiscreteTable", 2.0)

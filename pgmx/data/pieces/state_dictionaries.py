@@ -91,6 +91,22 @@ class GrowingColumn:
             for state in list_categories(values):
                 self._number(state)
 
+    def merge(self, other):
+        """Enter the states of the same column in later rows; return their numbers here, in the order of theirs."""
+        if other._kind is not None:
+            self._join_kinds(other._kind)
+        self.has_missing |= other.has_missing
+        self._has_blank_floats |= other._has_blank_floats
+        numbers = np.array([self._number(state) for _, state in other._numbers], dtype=np.intp)
+        self._seen.update(numbers[sorted(other._seen)].tolist())
+        return numbers
+
+    def enter_states(self, states, codes):
+        """Enter the states of a coded column, in their order, as declared ones; `codes` are those of all cells."""
+        self._kind = "category"
+        numbers = np.array([self._number(state) for state in states])
+        self._seen.update(numbers[np.bincount(codes, minlength=len(states)) > 0].tolist())
+
     def finish(self, declared, missing):
         """Return the states in their final order, and the final code of each number.
 
@@ -124,8 +140,11 @@ class GrowingColumn:
     def _check_kind(self, values, is_known):
         """Refuse a chunk whose cells are of another kind than before; a chunk without known cells fits any."""
         kind = column_kind(values)
-        if not is_known and kind != "category":
-            return
+        if is_known or kind == "category":
+            self._join_kinds(kind)
+
+    def _join_kinds(self, kind):
+        """Take the kind of further cells, or refuse them."""
         known = self._kind
         if known in (None, kind) or (known == "object" and kind != "category"):
             self._kind = known or kind

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import numpy as np
@@ -25,22 +26,112 @@ from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
 from pgmx.data.pieces.state_dictionaries import NARROW_MISSING, WIDE_MISSING, GrowingColumn
 
 
-class ChunkCoder:
-    """Coder of a table in pieces for the file `path`, with a temporary file beside it.
+class PieceCoder(ABC):
+    """Coder of a table in pieces, whose states are known when all pieces were seen.
 
     With `are_texts`, all cells are words whose types are inferred at the end; `n_jobs` threads share the columns of a
-    piece.
+    piece. A subclass keeps the codes of each piece.
     """
 
-    def __init__(self, path, state_names, missing, are_texts, n_jobs):
+    def __init__(self, state_names, missing, are_texts, n_jobs=None):
         self.n_rows = 0
-        self._rows_seen = 0
+        self.rows_seen = 0
+        self.columns: list[GrowingColumn] = []
         self._state_names = state_names
         self._declared: dict = {}
         self._missing = missing
         self._are_texts = are_texts
         self._n_jobs = n_jobs
-        self._columns: list[GrowingColumn] = []
+
+    @property
+    def names(self):
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def begin(self, names):
+        """Enter the columns; their declared states are checked."""
+        self.columns = [GrowingColumn(name, self._are_texts) for name in names]
+        if self._state_names is not None:
+            self._declared = check_state_names(self._state_names, names)
+
+    def add(self, frame):
+        """Code one more piece, a Frame; all have the same columns."""
+        if not self.columns:
+            self.begin(frame.names)
+        self.rows_seen += frame.n_rows
+        if frame.n_rows == 0:
+            for column, values in zip(self.columns, frame.columns, strict=True):
+                column.declare(values)
+            return
+        row = np.empty((frame.n_columns, frame.n_rows), dtype=np.uint8)
+        coded = self._code_columns(frame, row)
+        if self._missing == "drop" and any(c.obstacle for c in coded):
+            for column, values, c, codes in zip(self.columns, frame.columns, coded, row, strict=True):
+                column.note(c.obstacle)
+                if self._are_texts:  # words of rows that are left out still decide the type of their column
+                    column.recode(values, c, codes, counts=False)
+            complete = frame.complete_rows()
+            self.rows_seen -= complete.n_rows
+            self.add(complete)
+            return
+        columns = zip(self.columns, frame.columns, coded, row, strict=True)
+        self._keep_codes(frame.n_rows, (column.recode(values, c, codes) for column, values, c, codes in columns))
+        self.n_rows += frame.n_rows
+
+    @abstractmethod
+    def _keep_codes(self, n_rows, rows):
+        """Keep the codes of a piece, one array a column."""
+
+    def _code_columns(self, frame, row):
+        """Code the columns of a piece by themselves; floats are refused, but for columns of missing cells alone."""
+        coded = frame.code_columns(row, self._n_jobs)
+        floats = frame.list_known_floats() if any(c.obstacle == "float" for c in coded) else ()
+        if floats:
+            raise FloatColumnsError(floats)
+        return coded
+
+    def finish_columns(self):
+        """Return the final states and codes of all columns; raise or warn where the rows or cells are too few."""
+        check_rows(self.rows_seen, len(self.columns))
+        finals = self._list_finals()
+        incomplete = [column.name for column in self.columns if column.has_missing]
+        if incomplete and self._missing == "error":
+            raise MissingCellsError(incomplete)
+        check_rows_left(self.n_rows, self.rows_seen, lambda: incomplete)
+        warn_of_many_states(self.names, [final.states for final in finals], self.n_rows)
+        return finals
+
+    def missing_codes(self, finals):
+        """Return the codes of missing cells that a table marks, -1 where it marks none."""
+        return [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
+
+    def _list_finals(self):
+        """Finish all columns; those that turn out to be floats are named together."""
+        finals, floats = [], []
+        for column in self.columns:
+            try:
+                finals.append(column.finish(self._declared.get(column.name), self._missing))
+            except FloatColumnsError:
+                floats.append(column.name)
+        if floats:
+            raise FloatColumnsError(floats)
+        return finals
+
+
+def label_codes(final, dtype):
+    """Return the final code of each number of a column by the bytes of the number, 1 or 2, missing cells among them."""
+    labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
+    labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
+    labels[2][: len(final.codes)] = final.codes
+    labels[1][NARROW_MISSING] = labels[2][WIDE_MISSING] = max(final.missing_code, 0)
+    return labels
+
+
+class ChunkCoder(PieceCoder):
+    """Coder of a table in pieces for the file `path`, with a temporary file beside it."""
+
+    def __init__(self, path, state_names, missing, are_texts, n_jobs):
+        super().__init__(state_names, missing, are_texts, n_jobs)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and where each column begins, and the last one ends
         self._path = Path(path)
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
@@ -52,79 +143,26 @@ class ChunkCoder:
     def __exit__(self, kind, error, trace):
         self._file.close()
 
-    def add(self, frame):
-        """Code one more piece, a Frame; all have the same columns."""
-        if not self._columns:
-            self._columns = [GrowingColumn(name, self._are_texts) for name in frame.names]
-            if self._state_names is not None:
-                self._declared = check_state_names(self._state_names, frame.names)
-        self._rows_seen += frame.n_rows
-        if frame.n_rows == 0:
-            for column, values in zip(self._columns, frame.columns, strict=True):
-                column.declare(values)
-            return
-        row = np.empty((frame.n_columns, frame.n_rows), dtype=np.uint8)
-        coded = self._code_columns(frame, row)
-        if self._missing == "drop" and any(c.obstacle for c in coded):
-            for column, values, c, codes in zip(self._columns, frame.columns, coded, row, strict=True):
-                column.note(c.obstacle)
-                if self._are_texts:  # words of rows that are left out still decide the type of their column
-                    column.recode(values, c, codes, counts=False)
-            complete = frame.complete_rows()
-            self._rows_seen -= complete.n_rows
-            self.add(complete)
-            return
+    def _keep_codes(self, n_rows, rows):
         bounds = [self._end]
-        for column, values, c, codes in zip(self._columns, frame.columns, coded, row, strict=True):
-            rest = column.recode(values, c, codes).data.cast("B")
+        for codes in rows:
+            rest = codes.data.cast("B")
             bounds.append(bounds[-1] + len(rest))
             write_all(self._file, rest, self._path)
         self._end = bounds[-1]
-        self._chunks.append((frame.n_rows, np.array(bounds)))
-        self.n_rows += frame.n_rows
-
-    def _code_columns(self, frame, row):
-        """Code the columns of a piece by themselves; floats are refused, but for columns of missing cells alone."""
-        coded = frame.code_columns(row, self._n_jobs)
-        floats = frame.list_known_floats() if any(c.obstacle == "float" for c in coded) else ()
-        if floats:
-            raise FloatColumnsError(floats)
-        return coded
+        self._chunks.append((n_rows, np.array(bounds)))
 
     def finish(self):
         """Write the plane file."""
-        names = tuple(column.name for column in self._columns)
-        check_rows(self._rows_seen, len(names))
-        finals = self._finals()
-        incomplete = [column.name for column in self._columns if column.has_missing]
-        if incomplete and self._missing == "error":
-            raise MissingCellsError(incomplete)
-        check_rows_left(self.n_rows, self._rows_seen, lambda: incomplete)
+        finals = self.finish_columns()
         states = tuple(final.states for final in finals)
-        warn_of_many_states(names, states, self.n_rows)
-        missing_codes = [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
-        with PlaneWriter(self._path, names, states, missing_codes, self.n_rows) as writer:
+        with PlaneWriter(self._path, self.names, states, self.missing_codes(finals), self.n_rows) as writer:
             for v, final in enumerate(finals):
                 writer.write_column(v, self._blocks(v, final, writer.dtype))
 
-    def _finals(self):
-        """Finish all columns; those that turn out to be floats are named together."""
-        finals, floats = [], []
-        for column in self._columns:
-            try:
-                finals.append(column.finish(self._declared.get(column.name), self._missing))
-            except FloatColumnsError:
-                floats.append(column.name)
-        if floats:
-            raise FloatColumnsError(floats)
-        return finals
-
     def _blocks(self, v, final, dtype):
         """Yield the final codes of a column, `BLOCK_ROWS` at a time."""
-        labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
-        labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
-        labels[2][: len(final.codes)] = final.codes
-        labels[1][NARROW_MISSING] = labels[2][WIDE_MISSING] = max(final.missing_code, 0)
+        labels = label_codes(final, dtype)
         block = np.empty(min(BLOCK_ROWS, self.n_rows), dtype=dtype)
         filled = 0
         for n_rows, bounds in self._chunks:

@@ -342,6 +342,9 @@ class SearchLearner(DagLearner):
                 course.save(state)
             elif run.stopped_by == "max_time":
                 self._take_forest(state, course)
+        except OSError:  # counts are gone, such as those of a file that a worker cannot read again
+            course.save()
+            raise
         course.recall()
         self.score_, self.n_iter_ = course.best_score, course.n_iter
         self._take_bound(course.upper_bound)

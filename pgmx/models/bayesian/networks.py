@@ -15,9 +15,10 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-from pgmx.data.table import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
-from pgmx.statistics import Moments
+from pgmx.statistics import Moments, marginal_counts
+from pgmx.statistics.families import DistributedFamilies
 
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27
@@ -355,6 +356,9 @@ def _count_family(
     table: DiscreteTable, cards: list[int], child: int, parents: list[int], weights: np.ndarray | None
 ) -> np.ndarray:
     """Count one family, float64 (states, configurations); the last parent varies fastest along the columns."""
+    n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
+    if isinstance(table, DistributedTable):
+        return _sum_family(table, child, parents).reshape(n_configurations, n_states).T.astype(np.float64)
     cell = table.codes[child].astype(np.int64)
     for parent in parents:
         cell *= cards[parent]
@@ -363,9 +367,20 @@ def _count_family(
     if incomplete:
         complete = np.logical_and.reduce([table.codes[v] != table.missing_codes[v] for v in incomplete])
         cell, weights = cell[complete], None if weights is None else weights[complete]
-    n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
     counts = np.bincount(cell, weights, n_states * n_configurations).reshape(n_states, n_configurations)
     return counts.astype(np.float64)
+
+
+def _sum_family(table: DistributedTable, child: int, parents: list[int]) -> np.ndarray:
+    """Return the counts of all cells of a family, the child fastest, from its workers."""
+    first = np.concatenate(([0], np.cumsum(table.cardinalities)))
+    if not parents:
+        return marginal_counts(table)[first[child] : first[child + 1]]
+    none = np.empty(0, dtype=np.int32)
+    cells = DistributedFamilies(table)(child, np.array(parents, dtype=np.int32), none)
+    counts = np.zeros(int(np.prod(table.cardinalities[[child, *parents]])), dtype=np.int64)
+    counts[cells.keys.astype(np.int64)] = cells.counts
+    return counts
 
 
 def _make_cpd(

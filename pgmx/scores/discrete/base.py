@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext import _families, _weighted
-from pgmx.data import DiscreteTable, encode
+from pgmx.data import DiscreteTable, DistributedTable, encode
 from pgmx.data.columns.missing import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.statistics import marginal_counts
+from pgmx.statistics.families import DistributedFamilies
 
 #: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
 SMALLEST_SIZE = 1e-100
@@ -77,7 +78,7 @@ def family_scorer(
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables.
+        Coded table of n variables; the families of a distributed one are counted by its workers, a message for a row.
     terms : ScoreTerms
         The score.
     weights : float64 ndarray of shape (N,), optional
@@ -108,7 +109,7 @@ def family_scorer(
     >>> scorer.family_score(0, np.array([1], dtype=np.int32))
     0.0
     """
-    options = {
+    options: dict[str, Any] = {
         "dirichlet": terms.dirichlet,
         "per_cell": terms.per_cell,
         "observed": terms.observed_configs,
@@ -123,10 +124,15 @@ def family_scorer(
         return _weighted.WeightedFamilyScorer(
             table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
         )
+    if isinstance(table, DistributedTable):
+        codes, planes = np.empty((table.n_variables, 0), dtype=np.uint8), np.empty((0, 0), dtype=np.uint64)
+        options |= {"ask": DistributedFamilies(table), "n_rows": table.n_rows}
+    else:
+        codes, planes = table.codes, table.planes
     return _families.FamilyScorer(
-        table.codes,
+        codes,
         table.cardinalities,
-        table.planes,
+        planes,
         table.plane_offsets,
         marginal_counts(table),
         pairs=pairs,

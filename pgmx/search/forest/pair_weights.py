@@ -63,15 +63,7 @@ class CountedWeights:
         class_node: int | None = None,
         n_jobs: int | None = None,
     ):
-        planes, bounds, marginals = (
-            _make_one_segment(table) if class_node is None else _sort_by_class(table, class_node)
-        )
-        offsets = table.plane_offsets
-        if len(variables) < table.n_variables:
-            first = offsets.tolist()
-            rows = np.concatenate([np.arange(first[v], first[v + 1]) for v in variables])
-            planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
-            offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
+        planes, offsets, bounds, marginals = arrange_planes(table, variables, class_node)
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
         n_planes = max(int(offsets[-1]) - self.n, 1)  # without the last of each variable
@@ -79,16 +71,7 @@ class CountedWeights:
         #: What a thread takes for a row of all pairs.
         self._row_seconds = _WORD_PAIR_SECONDS * (n_planes / self.n) * n_planes * planes.shape[1]
         self._counters = [
-            _spanning.PairWeights(
-                planes,
-                offsets,
-                bounds,
-                marginals,
-                dirichlet=terms.dirichlet,
-                per_cell=terms.per_cell,
-                prior=terms.prior,
-                penalty=terms.penalty,
-            )
+            make_pair_kernel(planes, offsets, bounds, marginals, terms)
             for _ in range(min(count_threads(n_jobs), self.n))  # one per thread
         ]
 
@@ -104,6 +87,35 @@ class CountedWeights:
         seconds = self._row_seconds * len(block) * len(others) / self.n
         call_on_threads(calls, len(calls), seconds)
         return weights
+
+
+def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int | None):
+    """Return planes and offsets of `variables`, the bounds of their segments in words, and counts within these.
+
+    There is one segment, or one for each state of `class_node`, by which the rows are sorted.
+    """
+    planes, bounds, marginals = _make_one_segment(table) if class_node is None else _sort_by_class(table, class_node)
+    offsets = table.plane_offsets
+    if len(variables) < table.n_variables:
+        first = offsets.tolist()
+        rows = np.concatenate([np.arange(first[v], first[v + 1]) for v in variables])
+        planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
+        offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
+    return planes, offsets, bounds, marginals
+
+
+def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _spanning.PairWeights:
+    """Return the kernel that counts and weighs pairs, for one thread."""
+    return _spanning.PairWeights(
+        planes,
+        offsets,
+        bounds,
+        marginals,
+        dirichlet=terms.dirichlet,
+        per_cell=terms.per_cell,
+        prior=terms.prior,
+        penalty=terms.penalty,
+    )
 
 
 def can_be_counted(table: DiscreteTable) -> bool:

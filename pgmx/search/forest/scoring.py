@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx import scores
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedTable, Frame, encode
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
+from pgmx.search.forest.distributed_weights import DistributedWeights
 from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, StoredWeights, can_be_counted
 
 #: The scores that a weight is the gain of: for states, for floats, and for floats beside states.
@@ -70,6 +71,8 @@ def score_pairs(
         scorer = scores.family_scorer(table, terms, memory=0)
         alone = np.array([scorer.family_score(v, none) for v in range(n)])
         now = alone if class_node is None else np.array([scorer.family_score(v, parents[v]) for v in range(n)])
+        if len(variables) > 1 and isinstance(table, DistributedTable):
+            return PairScores(DistributedWeights(table, terms, variables, class_node=class_node), now, alone)
         if len(variables) > 1:
             return PairScores(CountedWeights(table, terms, variables, class_node=class_node, n_jobs=n_jobs), now, alone)
         return PairScores(StoredWeights(np.zeros((len(variables),) * 2), 1.0), now, alone)

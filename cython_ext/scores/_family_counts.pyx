@@ -1,0 +1,112 @@
+"""Counts of families without scores: what a worker of a distributed table sends to the driver, which scores the sums.
+
+Problem: a row of gains needs the non-empty cells of a child with its parents, and the table T[state of u][cell] of each
+candidate parent u. Both are sums over rows, so the parts of a table are counted where they lie. Algorithm and cost are
+those of ``_families.pyx``, without inheritance from earlier tables.
+Thread-safety: one counter serves one thread at a time; it releases the GIL.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from _buffers cimport release, reserve
+from _candidates cimport count_tables
+from _cells cimport build_cells, choose_limits, free_cells
+from _merge cimport free_merge
+from _simd cimport select_simd_level
+from _workspace cimport (
+    CANDIDATES, COUNTED, N_SCRATCH, OFFSETS, TABLES, Row, Workspace, free_offsets, init_offsets, marginals_of
+)
+
+cdef int SIMD = select_simd_level()
+
+
+cdef class FamilyCounter:
+    """Counts of the families of one coded table.
+
+    Parameters
+    ----------
+    codes, cardinalities, planes, plane_offsets, marginals
+        As for ``_families.FamilyScorer``; at least one row.
+    """
+
+    cdef readonly Py_ssize_t n
+    cdef Workspace work
+    cdef object owners
+
+    def __cinit__(
+        self,
+        codes,
+        const int64_t[::1] cardinalities,
+        const uint64_t[:, ::1] planes,
+        const int64_t[::1] plane_offsets,
+        const uint32_t[::1] marginals,
+    ):
+        cdef const uint8_t[:, ::1] narrow
+        cdef const uint16_t[:, ::1] wide
+        self.n = self.work.n = codes.shape[0]
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals)
+        self.work.table.n_rows, self.work.table.n_words = codes.shape[1], planes.shape[1]
+        if codes.dtype == np.uint8:
+            narrow = codes
+            self.work.table.codes8 = &narrow[0, 0]
+        else:
+            wide = codes
+            self.work.table.codes16 = &wide[0, 0]
+        self.work.table.cards = &cardinalities[0]
+        self.work.table.plane_offsets = &plane_offsets[0]
+        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
+        self.work.marginals = &marginals[0]
+        choose_limits(&self.work.cells, &self.work.table, SIMD)
+        if not init_offsets(&self.work):
+            raise MemoryError("cannot allocate the family counter")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        free_offsets(&self.work)
+        free_cells(&self.work.cells)
+        free_merge(&self.work.merge)
+        for i in range(N_SCRATCH):
+            release(&self.work.scratch[i])
+
+    def count(self, int child, const int[::1] parents, const int[::1] wanted):
+        """Return ``(keys, counts, tables)`` of ``child`` with ``parents`` (at least one) and the candidates ``wanted``.
+
+        The cells that occur, ascending: their numbers, uint64, and rows, uint32, see ``FamilyScorer.family_counts``.
+        Then uint32 (states of all wanted but their last, cells): the rows of each cell by the state of a candidate, in
+        the order of the candidates, which have bit planes.
+        """
+        cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0
+        cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
+        cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
+        cdef Row row
+        with nogil:
+            build_cells(
+                &self.work.cells, &self.work.table, &parents[0], k, child, marginals_of(&self.work, parents[0])
+            )
+        row.child, row.k, row.parents, row.r = child, k, &parents[0], self.work.table.cards[child]
+        row.how, row.memo, row.changed_parent = COUNTED, NULL, -1
+        n_cells = row.n_cells = self.work.cells.nodes[self.work.cells.current].size
+        row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
+        row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
+        for i in range(n_wanted):
+            candidates[i] = wanted[i]
+            offsets[wanted[i]] = size
+            size += n_cells * (self.work.table.cards[wanted[i]])
+            n_states += self.work.table.cards[wanted[i]] - 1
+        memset(reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t)), 0, size * sizeof(uint32_t))
+        with nogil:
+            count_tables(&self.work, &row, candidates, n_wanted)
+        tables = np.empty((n_states, n_cells), dtype=np.uint32)
+        n_states = 0
+        for i in range(n_wanted):
+            s = self.work.table.cards[wanted[i]] - 1
+            if s > 0 and n_cells > 0:
+                tables[n_states:n_states + s] = <const uint32_t[:s, :n_cells]>(
+                    <uint32_t *>self.work.scratch[TABLES].data + offsets[wanted[i]]
+                )
+            n_states += s
+        keys = np.array(<const uint64_t[:n_cells]>row.keys)
+        return keys, np.array(<const uint32_t[:n_cells]>row.counts), tables

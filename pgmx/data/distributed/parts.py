@@ -1,0 +1,156 @@
+"""What a worker does: it codes the rows of a part, keeps them, and counts them.
+
+A part is coded in two steps. `code_part` reads its rows and codes them in numbers of its own, and `survey_part` gives
+the driver the states behind the numbers; `finish_part` puts the numbers into the codes of the whole table, when the
+driver knows the states of all parts. All are functions of their arguments, so that dask repeats them when a worker is
+lost.
+"""
+
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgmx import __version__
+from pgmx._ext import _rows
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.plane_reader import open_table
+from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
+from pgmx.data.pieces.state_dictionaries import Final, GrowingColumn
+from pgmx.data.pieces.streaming import PieceCoder, label_codes
+from pgmx.data.sources import open_piece
+from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+
+
+class PartCoder(PieceCoder):
+    """Coder of the rows of one part, whose codes stay in memory."""
+
+    def __init__(self, missing: str, are_texts: bool = False):
+        super().__init__(None, missing, are_texts)
+        self.pieces: list[list[np.ndarray]] = []
+
+    def _keep_codes(self, n_rows, rows):
+        self.pieces.append(list(rows))
+
+    def add_table(self, table: DiscreteTable) -> None:
+        """Take the rows of a coded table, whose states count as declared."""
+        self.begin(table.columns)
+        for column, states, codes in zip(self.columns, table.states, table.codes, strict=True):
+            column.enter_states(states, codes)
+        self.rows_seen = self.n_rows = table.n_rows
+        if table.n_rows:
+            self.pieces.append(
+                [_number_codes(codes, len(s)) for codes, s in zip(table.codes, table.states, strict=True)]
+            )
+
+
+def _number_codes(codes: np.ndarray, n_states: int) -> np.ndarray:
+    """Return codes in the width that the number of states asks for: the last number of each width means missing."""
+    return codes.astype(np.uint8 if n_states <= MAX_BYTE_STATES else np.uint16)
+
+
+class Survey(NamedTuple):
+    """What the driver learns of a part: its columns with their states, and its rows."""
+
+    columns: list[GrowingColumn]
+    n_rows: int
+    rows_seen: int
+    are_texts: bool
+
+
+class PartLabels(NamedTuple):
+    """How a part gets its codes: the position of each column in the part, and final codes by number."""
+
+    positions: list[int]
+    labels: list[dict[int, np.ndarray]]
+
+
+class Part:
+    """Some rows of a distributed table, kept by a worker; `kept` holds what counting them makes once, under `lock`."""
+
+    def __init__(self, table: DiscreteTable):
+        self.table = table
+        self.lock = Lock()
+        self.kept: dict[Any, Any] = {}
+
+    def __reduce__(self):
+        return Part, (self.table,)
+
+    def __sizeof__(self) -> int:
+        planes = 0 if self.table._planes is None else self.table.planes.nbytes
+        return object.__sizeof__(self) + self.table.codes.nbytes + planes
+
+
+def code_part(rows: Any, missing: str) -> PartCoder:
+    """Read and code the rows of a part: a path, a frame, an array, or a coded table."""
+    if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
+        rows = open_table(rows)
+    if isinstance(rows, DiscreteTable):
+        if (rows.missing_codes >= 0).any():
+            raise ValueError(
+                "a coded table with marked missing cells (missing='pairwise') cannot be a part: code it with 'drop' or "
+                "'category'"
+            )
+        coder = PartCoder(missing)
+        coder.add_table(rows)
+        return coder
+    chunks, are_texts = (
+        open_chunks(rows, CHUNK_ROWS, fewest=0) if isinstance(rows, Path) else ([open_piece(rows)], False)
+    )
+    coder = PartCoder(missing, are_texts)
+    for frame in chunks:
+        coder.add(frame)
+    return coder
+
+
+def survey_part(coder: PartCoder) -> Survey:
+    """Return what the driver learns of a part."""
+    return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts)
+
+
+def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int, np.ndarray]:
+    """Return the final codes of a part's column by its own numbers; `numbers` are those that the merged column has."""
+    labels = label_codes(final._replace(codes=final.codes[numbers]), dtype)
+    return {1: labels[1]} if len(numbers) <= MAX_BYTE_STATES else labels
+
+
+def finish_part(coders: Sequence[PartCoder], labels: Sequence[PartLabels], columns: tuple, states: tuple) -> Part:
+    """Put the rows of some parts, one after the other, into the codes of the whole table."""
+    wide = max(map(len, states)) > MAX_BYTE_STATES
+    codes = np.empty((len(columns), sum(coder.n_rows for coder in coders)), dtype=np.uint16 if wide else np.uint8)
+    first = 0
+    for coder, of_part in zip(coders, labels, strict=True):
+        for piece in coder.pieces:
+            stop = first + len(piece[0])
+            for v, position in enumerate(of_part.positions):
+                numbers = piece[position]
+                _rows.relabel(numbers, of_part.labels[v][numbers.itemsize], codes[v, first:stop])
+            first = stop
+    return Part(DiscreteTable._from_parts(columns, states, codes))
+
+
+def repeat_part(part: Part, weights: np.ndarray) -> Part:
+    """Return a part in which row i stands ``weights[i]`` times, maybe without rows."""
+    table = part.table
+    if weights.any():
+        return Part(table.repeat_rows(weights))
+    codes = np.empty((table.n_variables, 0), dtype=table.codes.dtype)
+    return Part(DiscreteTable._from_parts(table.columns, table.states, codes, table.missing_codes))
+
+
+def pack_part(part: Part) -> int:
+    """Make the bit planes of a part, and return the bytes of its codes and planes."""
+    return part.table.codes.nbytes + part.table.planes.nbytes
+
+
+def call_on_part(function: Callable, part: Part, arguments: tuple) -> Any:
+    """Call a function of a part where the part is."""
+    return function(part, *arguments)
+
+
+def read_versions() -> tuple[str, str]:
+    """Return the versions of pgmx and of Python."""
+    return __version__, platform.python_version()

@@ -1,0 +1,76 @@
+"""The parts of a table: paths, frames, slices of a table in memory, partitions of a dask.dataframe."""
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pgmx.checks import check_natural
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.readers import is_path, table_files
+from pgmx.data.table import DiscreteTable
+
+ACCEPTED = (
+    "a dask.dataframe, a folder of Parquet files, a list of paths (Parquet, CSV or plane files) or of frames, or a "
+    "table in memory (a pandas frame, an Arrow table, a 2-D numpy array, a DiscreteTable)"
+)
+
+
+class PartSource(NamedTuple):
+    """Where the rows of a part come from: a path, rows in memory, or what dask computes; and its name in messages."""
+
+    rows: Any
+    name: str
+
+
+def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[PartSource]:
+    """Return the parts of a source, in the order of its rows; a table in memory is cut into `n_parts`, else `usual`."""
+    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):
+        _refuse_number(n_parts, "a dask.dataframe has the partitions that repartition() gives it")
+        return [PartSource(rows, f"partition {k}") for k, rows in enumerate(source.to_delayed())]
+    if is_path(source):
+        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else table_files(Path(source))
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        _refuse_number(n_parts, "a list has its own parts")
+        if not source:
+            raise ValueError(f"the list of parts is empty: give {ACCEPTED}")
+        return [_open_part(part, k) for k, part in enumerate(source)]
+    if not isinstance(source, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
+        raise TypeError(f"expected {ACCEPTED}, got {type(source).__name__}")
+    n_rows = source.n_rows if isinstance(source, DiscreteTable) else len(source)
+    n_parts = usual if n_parts is None else check_natural(n_parts, "n_parts", 1)
+    bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    return [PartSource(_take_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
+
+
+def _refuse_number(n_parts: int | None, reason: str) -> None:
+    if n_parts is not None:
+        raise ValueError(f"n_parts={n_parts!r} is for a table in memory; {reason}: leave it out")
+
+
+def _open_part(part: Any, number: int) -> PartSource:
+    if is_path(part):
+        path = Path(os.path.abspath(part))  # workers have working directories of their own
+        if not path.exists():
+            raise FileNotFoundError(f"no such file or folder: {path}, part {number} of the table")
+        return PartSource(path, str(path))
+    if not isinstance(part, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
+        raise TypeError(f"part {number} is a {type(part).__name__}, expected paths or frames")
+    return PartSource(part, f"part {number}")
+
+
+def _take_rows(table: Any, first: int, stop: int) -> Any:
+    """Return consecutive rows of a table in memory."""
+    if isinstance(table, pd.DataFrame):
+        return table.iloc[first:stop]
+    if isinstance(table, pa.Table):
+        return table.slice(first, stop - first)
+    if isinstance(table, DiscreteTable):
+        codes = np.ascontiguousarray(table.codes[:, first:stop])
+        return DiscreteTable._from_parts(table.columns, table.states, codes, table.missing_codes)
+    return table[first:stop]

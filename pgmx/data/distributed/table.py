@@ -1,0 +1,325 @@
+"""The coded table whose rows lie with the workers of a dask cluster, as the driver sees it.
+
+What learners need of the rows are sums over rows, so a request goes to the workers and an array of sums comes back::
+
+    driver                                      worker (each has some parts)
+    search, score           request             part: codes and bit planes
+      |  asks for counts  ---------------->       |  counts its rows
+      |                                           v
+      |                                         sums of parts, added in a tree among the workers
+      v                     sums                  |
+    terms of the score  <------------------------ +
+
+`DistributedTable.reduce` is that arrow; what is counted, and how two sums are added, is the caller's: marginal counts
+and pairs of states (`statistics.counts`), families (`statistics.families`), blocks of pairs (`search.forest`).
+A part is a future of dask, made from its source by functions without side effects: dask makes it again when its worker
+is lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.data.distributed.parts import call_on_part, pack_part, repeat_part
+from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+    from pandas import DataFrame
+
+#: Sums that one task adds, and that the driver fetches.
+FAN_IN = 4
+
+#: Seconds after which a part that is still being counted is named in the log.
+SLOW = 60.0
+
+_LOG = logging.getLogger("pgmx.data.distributed")
+
+
+class DistributedTable(DiscreteTable):
+    """Coded table whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
+
+    It is given to ``fit`` like any table. What a learner needs of the rows is counted by the workers and added up; the
+    rows are never gathered, and what needs them one by one (`codes`, `planes`, `to_pandas`) raises TypeError.
+
+    Parameters
+    ----------
+    *args, **options
+        None: the constructor raises TypeError.
+
+    Attributes
+    ----------
+    columns, states, cardinalities, n_variables, n_rows, missing_codes, plane_offsets
+        As those of :class:`DiscreteTable`.
+    n_parts : int
+        Number of parts that are counted one by one: as many as the workers have threads, or fewer.
+
+    Notes
+    -----
+    A worker keeps a byte a cell (two where a variable has more than 255 states) and, once it has counted, an eighth of
+    a byte for each row and state. A table that was pickled, or whose :meth:`release` was called, has no rows any more.
+    Counts are 32 bits wide: fewer than 2**32 rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from distributed import Client
+    >>> from pgmx.data import distribute
+    >>> data = pd.DataFrame({"a": ["x", "y"] * 50, "b": ["x", "y", "y", "x"] * 25})
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
+    ...     table = distribute(data, client)
+    ...     table.n_rows, table.n_parts, table.states
+    (100, 2, (('x', 'y'), ('x', 'y')))
+    """
+
+    __slots__ = ("_client", "_homes", "_n_rows", "_parts", "_rows_of")
+
+    _client: Any
+    _parts: list
+    _homes: list[str]
+    _rows_of: list[int]
+    _n_rows: int
+
+    def __init__(self, *args: Any, **options: Any):
+        raise TypeError("a DistributedTable is made by pgmx.data.distribute(source, client)")
+
+    @classmethod
+    def _from_futures(
+        cls,
+        columns: Sequence,
+        states: Sequence[tuple],
+        missing_codes: ArrayLike | None,
+        rows_of: Sequence[int],
+        client: Client | None = None,
+        parts: Sequence[Future] = (),
+        homes: Sequence[str] = (),
+    ) -> DistributedTable:
+        """Make a table of parts with `rows_of` rows each, kept by the workers at the addresses `homes`."""
+        table = cls.__new__(cls)
+        dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
+        table._set(tuple(columns), tuple(states), np.empty((len(columns), 0), dtype), missing_codes)
+        table._client, table._parts, table._homes = client, list(parts), list(homes)
+        table._rows_of = list(rows_of)
+        table._n_rows = sum(rows_of)
+        return table
+
+    # ---- the table ----
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all parts."""
+        return self._n_rows
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts that are counted one by one."""
+        return len(self._rows_of)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The rows: TypeError, for they stay with the workers."""
+        self._refuse("codes")
+
+    @property
+    def planes(self) -> np.ndarray:
+        """The bit planes: TypeError, for they stay with the workers."""
+        self._refuse("planes")
+
+    @property
+    def plane_offsets(self) -> np.ndarray:
+        """First plane of each variable at each worker, shape (n_variables + 1,), int64."""
+        n_planes = np.where(self._cardinalities <= MAX_BYTE_STATES, self._cardinalities, 0)
+        return np.concatenate(([0], np.cumsum(n_planes))).astype(np.int64)
+
+    def to_pandas(self, columns: Iterable | None = None) -> DataFrame:
+        """Refuse, with TypeError: the rows are not gathered.
+
+        Parameters
+        ----------
+        columns : sequence of hashable, optional
+            As for :meth:`DiscreteTable.to_pandas`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Never.
+        """
+        self._refuse("to_pandas()")
+
+    def repeat_rows(self, weights: ArrayLike) -> DistributedTable:
+        """Return the table in which row i stands ``weights[i]`` times; every worker repeats its own rows.
+
+        Parameters
+        ----------
+        weights : array_like of int, shape (n_rows,)
+            How often each row stands, in the order of the parts; none negative, not all zero.
+
+        Returns
+        -------
+        DistributedTable
+            A new table with the same states, also those that no longer occur.
+
+        Raises
+        ------
+        ValueError
+            If there is not one weight per row, one is no integer or negative, or no row is left.
+        """
+        weights = np.asarray(weights)
+        if weights.shape != (self.n_rows,):
+            raise ValueError(f"one weight per row is needed, {self.n_rows} in all, got shape {weights.shape}")
+        if weights.dtype.kind not in "iub":
+            raise ValueError(f"weights must be integers, got {weights.dtype}: rows can only be repeated whole times")
+        if weights.dtype.kind == "i" and weights.min() < 0:
+            raise ValueError(f"weights must not be negative, got {weights.min()}")
+        weights = weights.astype(np.int64, copy=False)
+        slices = np.split(weights, np.cumsum(self._rows_of)[:-1])
+        rows_of = [int(of_part.sum()) for of_part in slices]
+        if not any(rows_of):
+            raise ValueError("no row is left: at least one weight must be positive")
+        check_number_of_rows(sum(rows_of))
+        slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
+        client, parts = self._open()
+        futures = [
+            client.submit(repeat_part, part, of_part, pure=False, workers=home, allow_other_workers=True)
+            for part, of_part, home in zip(parts, slices, self._homes, strict=True)
+        ]
+        return DistributedTable._from_futures(
+            self._columns, self._states, self._missing_codes, rows_of, client, futures, self._homes
+        )
+
+    # ---- what is asked of the workers ----
+
+    def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any]) -> Any:
+        """Return the sum of a function over the parts.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a part, which has a `table`, a `lock` and a dictionary `kept`, and the arguments. It is imported
+            by the workers.
+        *arguments
+            Sent to every part.
+        add : callable
+            From a list of results to their sum; the order of the list is that of the parts.
+
+        Returns
+        -------
+        object
+            What `add` returns, or the function of a single part.
+
+        Raises
+        ------
+        ValueError
+            If the table was released.
+        Exception
+            What the function, or making a part again from its source, raised.
+
+        Notes
+        -----
+        A message to each part that has rows, and sums added `FAN_IN` at a time by the workers until the driver can
+        fetch the last of them.
+        """
+        client, parts = self._open()
+        options = {"pure": False, "allow_other_workers": True}
+        homes = [home for home, n_rows in zip(self._homes, self._rows_of, strict=True) if n_rows]
+        futures = [
+            client.submit(call_on_part, function, part, arguments, workers=home, **options)
+            for part, home, n_rows in zip(parts, self._homes, self._rows_of, strict=True)
+            if n_rows
+        ]
+        while len(futures) > FAN_IN:
+            heads = range(0, len(futures), FAN_IN)
+            futures = [client.submit(add, futures[i : i + FAN_IN], workers=homes[i], **options) for i in heads]
+            homes = [homes[i] for i in heads]
+        self._wait(futures)
+        sums = client.gather(futures)
+        return sums[0] if len(sums) == 1 else add(sums)
+
+    def persist(self) -> DistributedTable:
+        """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.
+
+        Returns
+        -------
+        DistributedTable
+            The table itself.
+        """
+        self.reduce(pack_part, add=sum)
+        return self
+
+    def release(self) -> None:
+        """Free the memory of the workers; the table has no rows any more."""
+        if self._client is not None:
+            self._client.cancel(self._parts)
+        self._client, self._parts = None, []
+
+    def bytes_by_worker(self) -> dict[str, int]:
+        """Return the bytes of codes and bit planes that each worker has to keep, by its address.
+
+        Returns
+        -------
+        dict of str to int
+            Of the workers that the parts were given to.
+        """
+        n_bytes: Counter[str] = Counter()
+        planes = int(self.plane_offsets[-1])
+        for home, n_rows in zip(self._homes, self._rows_of, strict=True):
+            n_bytes[home] += n_rows * self.n_variables * self._codes.itemsize + planes * ((n_rows + 511) // 512 * 64)
+        return dict(n_bytes)
+
+    def __repr__(self) -> str:
+        n_states = int(self._cardinalities.sum())
+        text = f"{self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self.n_parts} parts"
+        if self._client is None:
+            return f"DistributedTable({text}, released)"
+        by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in self.bytes_by_worker().items())
+        return f"DistributedTable({text}, {by_worker})"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other if isinstance(other, DiscreteTable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self):
+        return DistributedTable._from_futures, (self._columns, self._states, self._missing_codes, self._rows_of)
+
+    # ---- inside ----
+
+    def _open(self) -> tuple[Any, list]:
+        if self._client is None:
+            raise ValueError(
+                "the rows of this DistributedTable are gone: it was released, or it comes from a pickle; distribute "
+                "the source again"
+            )
+        return self._client, self._parts
+
+    def _wait(self, futures: list) -> None:
+        from distributed import wait
+
+        while True:
+            try:
+                wait(futures, timeout=SLOW)
+            except TimeoutError:
+                running = {address: len(tasks) for address, tasks in self._client.processing().items() if tasks}
+                _LOG.warning("still counting after %g s, tasks by worker: %s", SLOW, running)
+            else:
+                return
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(
+            f"{what} of a DistributedTable: the rows stay with the workers, and this would need them one by one. "
+            "ChowLiuForest, HillClimbSearch and the other searches for Bayesian networks learn from it with scores of "
+            "states, missing='error' and whole sample_weight; for all else give the rows in memory, or a plane file"
+        )
+
+
+def check_number_of_rows(n_rows: int) -> None:
+    """Refuse more rows than counts of 32 bits can hold."""
+    if n_rows >= 2**32:
+        raise ValueError(f"{n_rows} rows, but counts are 32 bits wide: fewer than {2**32} rows can be distributed")

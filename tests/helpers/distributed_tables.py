@@ -1,0 +1,68 @@
+"""Tables for the workers of a cluster, and what is compared of the learners that learn from them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from pgmx.data import DiscreteTable
+
+
+def draw_frame(n_rows, seed=0):
+    """Return a frame of eight columns of 2 to 4 states: numbers, strings, booleans and categories in an odd order."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 4, n_rows)
+    noisy = [np.where(rng.random(n_rows) < 0.6, hidden, rng.integers(0, 4, n_rows)) for _ in range(8)]
+    return pd.DataFrame(
+        {
+            "number": noisy[0],
+            "word": np.array(["b", "a", "d", "c"])[noisy[1]],
+            "truth": noisy[2] > 1,
+            "order": pd.Categorical(
+                np.array(["lo", "hi", "mid", "lo"])[noisy[3]], categories=["lo", "mid", "hi", "no"]
+            ),
+            "few": noisy[4] // 2,
+            "more": np.array([10, -3, 7, 2])[noisy[5]],
+            "pair": (noisy[6] + noisy[0]) % 3,
+            "constant": 1,
+        }
+    )
+
+
+def cut(frame, n_parts, seed=1):
+    """Cut a frame into parts of unequal sizes."""
+    rng = np.random.default_rng(seed)
+    inner = np.sort(rng.choice(np.arange(1, len(frame)), n_parts - 1, replace=False))
+    bounds = [0, *inner.tolist(), len(frame)]
+    return [frame.iloc[a:b] for a, b in pairwise(bounds)]
+
+
+def gather_codes(table):
+    """Return the codes of a distributed table."""
+    return table.reduce(copy_codes, add=join_codes)
+
+
+def copy_codes(part):
+    return part.table.codes
+
+
+def join_codes(parts):
+    return np.concatenate(parts, axis=1)
+
+
+def same_table(table, whole):
+    """Return whether a distributed table has the states and codes of a whole one."""
+    rows = DiscreteTable(table.columns, table.states, gather_codes(table))
+    return rows == whole and table.n_rows == whole.n_rows
+
+
+def assert_same(learner, table, whole, weights=None):
+    """Compare what a learner gets from a distributed table with what it gets from the whole, to the bit."""
+    learner.fit(table, sample_weight=weights)
+    far = learner.edges_, learner.score_, [cpd.values for cpd in learner.model_.get_cpds()]
+    learner.fit(whole, sample_weight=weights)
+    near = learner.edges_, learner.score_, [cpd.values for cpd in learner.model_.get_cpds()]
+    assert np.array_equal(far[0], near[0])
+    assert far[1] == near[1]
+    assert all(map(np.array_equal, far[2], near[2]))
+    assert len(near[0])

@@ -1,0 +1,119 @@
+"""Counts of families in parts of a table, which add up to those of the whole; without a cluster."""
+
+import numpy as np
+import pytest
+
+from helpers.coded_tables import random_codes
+from pgmx._ext import _spanning
+from pgmx.data import DiscreteTable
+from pgmx.data.distributed.parts import Part
+from pgmx.scores import ScoreTerms, family_scorer
+from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
+from pgmx.statistics import marginal_counts, pair_counts
+from pgmx.statistics.families import add_families, count_family
+
+CARDS = [3, 2, 4, 300, 2, 5]
+
+
+def make_table(rng, n_rows):
+    return DiscreteTable("abcdef", [range(card) for card in CARDS], random_codes(rng, CARDS, n_rows))
+
+
+def cut(table, bounds):
+    pieces = np.split(table.codes, bounds, axis=1)
+    return [Part(DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece))) for piece in pieces]
+
+
+def count_slowly(table, child, parents, wanted):
+    """Return the cells of a family and the tables of candidates, by arithmetic on the codes."""
+    number = np.zeros(table.n_rows, dtype=np.int64)
+    for v in (*parents, child):
+        number = number * CARDS[v] + table.codes[v]
+    keys, cell, counts = np.unique(number, return_inverse=True, return_counts=True)
+    tables = [
+        np.bincount(cell[table.codes[u] == state], minlength=len(keys)) for u in wanted for state in range(CARDS[u] - 1)
+    ]
+    return keys, counts, np.array(tables).reshape(-1, len(keys))
+
+
+@pytest.mark.parametrize(
+    ("child", "parents", "wanted"),
+    [(0, [1], [2, 4, 5]), (4, [0, 2, 5], [1]), (3, [1, 2], [0, 4, 5]), (1, [3], [0, 2]), (5, [0, 1, 2, 4], [])],
+)
+@pytest.mark.parametrize("n_rows", [60, 3000])
+def test_parts_add_up_to_the_whole(rng, n_rows, child, parents, wanted):
+    table = make_table(rng, n_rows)
+    request = child, np.array(parents, dtype=np.int32), np.array(wanted, dtype=np.int32)
+    parts = cut(table, [1, n_rows // 3, n_rows // 2])
+    added = add_families([count_family(part, *request) for part in parts])
+    for counted in (count_family(Part(table), *request), added):
+        for found, expected in zip(counted, count_slowly(table, child, parents, wanted), strict=True):
+            assert np.array_equal(found, expected)
+    assert added.counts.dtype.itemsize <= 2
+
+
+class Elsewhere:
+    """A table whose rows a scorer cannot see, but asks for."""
+
+    def __init__(self, parts):
+        self.parts = parts
+        self.n_asked = 0
+
+    def __call__(self, child, parents, wanted):
+        self.n_asked += 1
+        return add_families([count_family(part, child, parents, wanted) for part in self.parts])
+
+
+@pytest.mark.parametrize("terms", [ScoreTerms(penalty=2.0), ScoreTerms(dirichlet=True, per_cell=True, prior=5.0)])
+def test_scorer_that_asks_for_counts(rng, terms):
+    table = make_table(rng, 900)
+    near = family_scorer(table, terms, max_indegree=3)
+    ask = Elsewhere(cut(table, [200, 201]))
+    far = type(near)(
+        np.empty((6, 0), dtype=np.uint8),
+        table.cardinalities,
+        np.empty((0, 0), dtype=np.uint64),
+        table.plane_offsets,
+        marginal_counts(table),
+        dirichlet=terms.dirichlet,
+        per_cell=terms.per_cell,
+        prior=terms.prior,
+        penalty=terms.penalty,
+        pairs=pair_counts(table),
+        max_indegree=3,
+        ask=ask,
+        n_rows=900,
+    )
+    gains = [np.zeros((6, 6)), np.zeros((6, 6))]
+    scores = [np.zeros(6), np.zeros(6)]
+    near.start(gains[0], scores[0])
+    far.start(gains[1], scores[1])
+    assert np.array_equal(*gains) and np.array_equal(*scores)
+    asked = ask.n_asked
+    for parents in ([1], [1, 2], [1, 2, 5], [2, 5], [5], [3, 5], []):
+        family = np.array(parents, dtype=np.int32)
+        assert near.rescore(0, family, gains[0]) == far.rescore(0, family, gains[1])
+        assert np.array_equal(*gains)
+    assert ask.n_asked - asked <= 12  # about one message a row; the column without bit planes is asked for alone
+
+
+def test_blocks_of_pairs_add_up(rng):
+    codes = random_codes(rng, [3, 2, 4, 2], 700)
+    table = DiscreteTable("abcd", [range(card) for card in (3, 2, 4, 2)], codes)
+    terms, variables = ScoreTerms(penalty=1.5), np.arange(4)
+    block, others = np.array([2, 0]), np.array([1, 3, 0])
+    for class_node in (None, 1):
+        chosen = variables if class_node is None else np.array([0, 2, 3])
+        at = block if class_node is None else np.array([1, 0]), others if class_node is None else np.array([2, 0])
+        whole = make_pair_kernel(*arrange_planes(table, chosen, class_node), terms)
+        expected = np.empty((2, len(at[1])))
+        whole.rows(*at, expected)
+        arranged = [arrange_planes(part.table, chosen, class_node) for part in cut(table, [100, 130])]
+        counts = sum(make_pair_kernel(*part, terms).count_block(*at).astype(int) for part in arranged)
+        marginals = np.ascontiguousarray(sum(part[3].astype(int) for part in arranged), dtype=np.uint32)
+        no_rows = np.empty((marginals.shape[1], 0), dtype=np.uint64)
+        kernel = make_pair_kernel(no_rows, arranged[0][1], np.zeros_like(arranged[0][2]), marginals, terms)
+        assert isinstance(kernel, _spanning.PairWeights)
+        weights = np.empty_like(expected)
+        kernel.weigh_block(*at, np.ascontiguousarray(counts, dtype=np.uint32), weights)
+        assert np.array_equal(weights, expected)
