@@ -291,11 +291,6 @@ def test_scores_made_from_the_data_are_refused(rng):
         learn(data, scoring_method=BIC(data.dropna().astype(int)))
 
 
-def test_a_checkpoint_is_refused(rng, tmp_path):
-    with pytest.raises(ValueError, match="checkpoint=.* is not for missing='em'"):
-        learn(with_holes(dependent_frame(0), rng), checkpoint=tmp_path / "file")
-
-
 def test_a_column_without_a_known_cell_is_named(rng):
     data = with_holes(dependent_frame(0), rng).assign(blank=pd.array([pd.NA] * 300, dtype="Int64"))
     with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):

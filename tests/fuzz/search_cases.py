@@ -88,7 +88,7 @@ def draw_states_case(name: str, rng: np.random.Generator) -> Case:
             punch_holes(rng, table)
             pairwise = (options["scoring_method"] or "bic").lower() in ("bic", "aic", "ll", "bic-d", "aic-d")
             options["missing"] = pick(rng, ["drop", "category", "em"] + ["pairwise"] * pairwise)
-        if chance(rng, 0.2) and options.get("missing") != "em":
+        if chance(rng, 0.2):
             options["checkpoint"] = "file"
             if name == "SimulatedAnnealing":  # all draws saved one by one would take minutes
                 options["n_draws"] = 100

@@ -219,8 +219,9 @@ class HillClimbSearch(SearchLearner):
     AIC: by the same penalty; Dirichlet scores and BGe: the approximation of [7]_). That is `score_`, which never falls.
     Where neither the search nor one from the best graph gains `epsilon`, EM ends. It assumes that whether a cell is
     missing depends on observed cells alone, where ``"drop"`` and ``"pairwise"`` assume that it depends on nothing.
-    `callback` is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` is refused. A pass
-    over the rows takes rows times cells of the junction tree: 2 to 6 s in all for 37 variables and 5,000 rows.
+    `callback` is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` holds the graph
+    that was taken last. A pass over the rows takes rows times cells of the junction tree: 2 to 6 s in all for 37
+    variables and 5,000 rows.
 
     Of columns of floats the expected moments take the place of completed rows, and are exact: the first graph is that
     of the moments under one normal distribution, fitted to the observed cells, counted for fewer rows by the mean share

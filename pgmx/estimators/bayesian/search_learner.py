@@ -21,7 +21,7 @@ from pgmx.data.errors import MissingCellsError
 from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
-from pgmx.estimators.bayesian.structural_em import StructuralEM
+from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.graphs.cycles import find_cycle
 from pgmx.parallel.threads import count_threads
@@ -233,30 +233,31 @@ class SearchLearner(DagLearner):
 
     def _maximise_expectations(self, scoring: IncompleteScoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
         """Learn from rows with missing cells by structural EM, each of its searches a run of its own."""
+        n = len(scoring.names)
+        permutation, seed = random_draws(n, self.random_state)
+        limit = n if self.max_indegree is None else int(min(self.max_indegree, n))
+        start_edges = self._start_edges(scoring.names, constraints, limit)
+        most_parents = np.maximum(limit, np.bincount(start_edges[:, 1], minlength=n))
         if self.checkpoint is not None:
-            raise ValueError(
-                f"checkpoint={str(self.checkpoint)!r} is not for missing='em', which keeps no snapshots: leave it out; "
-                "max_time returns the best graph so far"
-            )
-        n_moves = 0
+            resolved = self._resolve_options(start_edges, seed, permutation)
+            facts = (constraints.allowed, constraints.required, scoring.bonus, float(self.max_iter))
+            run.checkpoint = open_checkpoint(self, scoring.data, *facts, **resolved)
 
-        def search(bound: Scoring, start: np.ndarray | None) -> np.ndarray:
-            nonlocal n_moves
+        def search(bound: Scoring, start: np.ndarray | None) -> tuple[np.ndarray, int]:
             part = Run(SearchProgress)
             part.deadline = run.deadline
-            edges = self._search_for(bound, constraints, part, start)
-            n_moves += self.n_iter_
+            edges = self._search_for(bound, constraints, part, start, resumable=False)
             if part.error is not None:
                 run.interrupt(part.error)
-            return edges
+            return edges, self.n_iter_
 
-        _, seed = random_draws(len(scoring.names), self.random_state)
         epsilon, n_restarts = float(self.epsilon), int(self.n_em_restarts)
-        em = StructuralEM(scoring, search, run, seed=seed, least_gain=epsilon, n_restarts=n_restarts)
+        legal = partial(check_graph, constraints=constraints, most_parents=most_parents)
+        em = StructuralEM(scoring, search, run, legal, seed=seed, least_gain=epsilon, n_restarts=n_restarts)
         best = em.learn()
         scoring.fit = best.fit
         self.n_em_iter_, self.observed_log_likelihood_ = em.n_iter, best.fit.log_likelihood
-        self.score_, self.n_iter_ = best.score, n_moves
+        self.score_, self.n_iter_ = best.score, em.n_moves
         self._take_bound(np.nan)
         return best.fit.edges
 
@@ -292,10 +293,15 @@ class SearchLearner(DagLearner):
         return take_rows(self._scoring.get()).to_pandas()
 
     def _search_for(
-        self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None
+        self,
+        scoring: Scoring,
+        constraints: EdgeConstraints,
+        run: Run,
+        start: np.ndarray | None = None,
+        resumable: bool = True,
     ) -> np.ndarray:
         with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
-            return self._find_best_graph(sent, constraints, run, start)
+            return self._find_best_graph(sent, constraints, run, start, resumable)
 
     def _open(self, X: Any) -> Any:
         with self._list_choices():
@@ -311,18 +317,23 @@ class SearchLearner(DagLearner):
             raise error.among((*error.choices, "em"), marks=by_name) from None
 
     def _find_best_graph(
-        self, scoring: Scoring, constraints: EdgeConstraints, run: Run, start: np.ndarray | None = None
+        self,
+        scoring: Scoring,
+        constraints: EdgeConstraints,
+        run: Run,
+        start: np.ndarray | None = None,
+        resumable: bool = True,
     ) -> np.ndarray:
         """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph.
 
-        `start` replaces the first graph of the options.
+        `start` replaces the first graph of the options; a search that is not `resumable` has no checkpoint.
         """
         permutation, seed = random_draws(len(scoring.names), self.random_state)
         problem = self._make_problem(scoring, constraints, permutation, run)
         if start is not None:
             problem = replace(problem, start=start)
         state = problem.make_state()
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and resumable:
             run.checkpoint = self._open_checkpoint(problem, state, seed)
         if self.start_dag == "tree" and start is None:
             grow_tree(state)
@@ -367,10 +378,14 @@ class SearchLearner(DagLearner):
 
     def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""
-        start = self.start_dag if isinstance(self.start_dag, str) else problem.start
-        resolved = {"start_dag": start, "random_state": [seed, problem.permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
+        resolved = self._resolve_options(problem.start, seed, problem.permutation)
         # a forbidden arc has a gain of -inf
         return open_checkpoint(self, state.gains, state.scores, problem.required, problem.bonus, **resolved)
+
+    def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
+        """Return the options that a fingerprint takes in another form; what is known of edges enters as arrays."""
+        first = self.start_dag if isinstance(self.start_dag, str) else start
+        return {"start_dag": first, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
 
     def _make_problem(
         self, scoring: Scoring, constraints: EdgeConstraints, permutation: np.ndarray, run: Run

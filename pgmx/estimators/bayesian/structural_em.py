@@ -11,18 +11,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.run import Run
+from pgmx.runs.snapshot import Snapshot
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.mixed.source import UnscorableFamilyError
+from pgmx.search.knowledge.constraints import EdgeConstraints
 
 #: Steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5
 #: Most graphs from one start.
 MOST_ITERATIONS = 50
 
-#: Searches from the learner's first graph, or from some arcs; returns arcs.
-Search = Callable[[Scoring, np.ndarray | None], np.ndarray]
+#: Searches from the learner's first graph, or from some arcs; returns arcs and how many moves it made.
+Search = Callable[[Scoring, np.ndarray | None], tuple[np.ndarray, int]]
+
+#: Raises where the search cannot come to a graph of a snapshot: its arcs, and their name there.
+CheckGraph = Callable[[Snapshot, np.ndarray, str], None]
 
 
 class Candidate(NamedTuple):
@@ -40,7 +46,8 @@ class StructuralEM:
     """Structural EM of one table; `run` records a row for each graph that is better than those before.
 
     A graph that gains less than `least_gain` nats ends a climb. Restart r begins at the graph that the search finds
-    where each missing cell is drawn from its column, by the seed (`seed`, r).
+    where each missing cell is drawn from its column, by the seed (`seed`, r). A run with a checkpoint can be resumed
+    from each graph that a climb took.
     """
 
     def __init__(
@@ -48,55 +55,113 @@ class StructuralEM:
         scoring: IncompleteScoring,
         search: Search,
         run: Run,
+        check_graph: CheckGraph,
         *,
         seed: int,
         least_gain: float,
         n_restarts: int = 0,
     ):
-        self.scoring, self.search, self.run = scoring, search, run
+        self.scoring, self.search, self.run, self.check_graph = scoring, search, run, check_graph
         self.seed, self.least_gain, self.n_restarts = seed, least_gain, n_restarts
-        self.n_iter = 0
+        self.n_iter = self.n_moves = 0
         self._best_score = -np.inf
+        self._place: tuple[dict[str, Any], int] | None = None  # where the run can be resumed, and rows of its history
 
     def learn(self) -> Candidate:
         """Return the best graph, its parameters at a maximum of the likelihood."""
-        best = self._climb(self._fit(self.search(self.scoring.available, None)))
-        for restart in range(self.n_restarts):
-            if self.run.is_over():
+        climb, present, best = self._restore()
+        while True:
+            if present is None:
+                fit = self._start(climb)
+                present = None if fit is None else self._take(self._judge(fit), climb, best)
+            if present is not None:
+                present = self._climb(present, climb, best)
+                best = present if best is None or present.score > best.score else best
+            climb, present = climb + 1, None
+            if climb > self.n_restarts or self.run.is_over():
                 break
-            first = self._start_at_random(restart)
-            other = best if first is None else self._climb(first)
-            best = other if other.score > best.score else best
+        assert best is not None
+        if self.run.is_over() and self._place is not None:
+            snapshot, n_rows = self._place
+            self.run.save(snapshot, n_rows=n_rows)
         self.run.conclude(not self.run.is_over())
         fit = self.scoring.rows.go_on(best.fit, deadline=self.run.deadline)
         best = best._replace(fit=fit, score=best.score + fit.log_likelihood - best.fit.log_likelihood)
         self.run.add_row(score=best.score, n_edges=len(fit.edges))
         return best
 
-    def _climb(self, fit: Any) -> Candidate:
+    def _climb(self, present: Candidate, climb: int, best: Candidate | None) -> Candidate:
         """Go from graph to graph as long as one is better."""
-        best = self._judge(fit)
-        self._record(best)
         for _ in range(MOST_ITERATIONS):
             if self.run.is_over():
                 break
             self.n_iter += 1
-            better = self._improve(best)
+            better = self._improve(present)
             if better is None:
                 break
-            best = better
-            self._record(best)
-        return best
+            present = self._take(better, climb, best)
+        return present
 
-    def _record(self, candidate: Candidate) -> None:
+    def _take(self, candidate: Candidate, climb: int, best: Candidate | None) -> Candidate:
+        """Record a graph, and keep the place; a graph that a limit has cut short is no place to resume from."""
+        is_whole = not self.run.is_over()
         if candidate.score > self._best_score:
             self._best_score = candidate.score
             self.run.record(n_iter=self.n_iter, score=candidate.score, n_edges=len(candidate.fit.edges))
+        if is_whole and self.run.checkpoint is not None:
+            snapshot = {"climb": climb, "n_iter": self.n_iter, "n_moves": self.n_moves, **self._describe(candidate, "")}
+            if best is not None:
+                snapshot.update(self._describe(best, "best_"))
+            self._place = snapshot, self.run.n_rows
+            if self.run.is_snapshot_due():
+                self.run.save(snapshot)
+        return candidate
+
+    def _describe(self, candidate: Candidate, prefix: str) -> dict[str, np.ndarray]:
+        parameters = self.scoring.rows.describe(candidate.fit)
+        return {f"{prefix}edges": candidate.fit.edges} | {
+            f"{prefix}parameters_{name}": value for name, value in parameters.items()
+        }
+
+    def _restore(self) -> tuple[int, Candidate | None, Candidate | None]:
+        """Return the number of the climb, its graph, and the best one of those before, from the checkpoint if any."""
+        snapshot = self.run.restore()
+        if snapshot is None:
+            return 0, None, None
+        best = snapshot.take_part("best_")
+        climb = snapshot.integer("climb", 0, self.n_restarts)
+        self.n_iter, self.n_moves = snapshot.integer("n_iter", 0), snapshot.integer("n_moves", 0)
+        present = self._read(snapshot, ("climb", "n_iter", "n_moves"))
+        snapshot.check(bool(best) == (climb > 0), "no best graph of the climbs before")
+        of_best = self._read(best, ()) if best else None
+        self._best_score = max(present.score, -np.inf if of_best is None else of_best.score)
+        return climb, present, of_best
+
+    def _read(self, snapshot: Snapshot, others: tuple[str, ...]) -> Candidate:
+        parameters = snapshot.take_part("parameters_")
+        snapshot.check_names(("edges", *others))
+        edges = snapshot.pairs("edges", len(self.scoring.names))
+        self.check_graph(snapshot, edges, "edges")
+        counts = self.scoring.rows.read_counts(parameters, edges)
+        candidate = self._judge(self.scoring.rows.fit(edges, counts, max_steps=0))
+        snapshot.check(np.isfinite(candidate.score), "parameters under which the rows are impossible")
+        return candidate
+
+    def _start(self, climb: int) -> Any:
+        """Return the first fit of a climb; None where there is none."""
+        if not climb:
+            return self._fit(self._count_moves(self.scoring.available, None))
+        return self._start_at_random(climb - 1)
+
+    def _count_moves(self, bound: Scoring, start: np.ndarray | None) -> np.ndarray:
+        edges, n_moves = self.search(bound, start)
+        self.n_moves += n_moves
+        return edges
 
     def _search(self, completed: Any, start: np.ndarray | None) -> np.ndarray | None:
         """Return the best graph on completed rows; None where `start`, or what is required, cannot be scored there."""
         try:
-            return self.search(self.scoring.bind_completed(completed), start)
+            return self._count_moves(self.scoring.bind_completed(completed), start)
         except UnscorableFamilyError:  # a rare configuration of states has too few draws for a regression
             return None
 
@@ -130,3 +195,16 @@ class StructuralEM:
 def same_edges(edges: np.ndarray, others: np.ndarray) -> bool:
     """Return whether two arrays hold the same arcs."""
     return set(map(tuple, edges.tolist())) == set(map(tuple, others.tolist()))
+
+
+def check_graph(
+    snapshot: Snapshot, edges: np.ndarray, name: str, constraints: EdgeConstraints, most_parents: np.ndarray
+) -> None:
+    """Raise an error unless a graph of a snapshot is one that a search may come to."""
+    arcs = [(int(tail), int(head)) for tail, head in edges.tolist()]
+    snapshot.check(all(constraints.allows(*arc) for arc in arcs), f"an arc in {name!r} that is not allowed")
+    crowded = np.bincount(edges[:, 1], minlength=len(most_parents)) > most_parents
+    snapshot.check(not crowded.any(), f"more parents in {name!r} than max_indegree allows")
+    required = set(map(tuple, constraints.required.tolist()))
+    snapshot.check(required <= set(arcs), f"no arc in {name!r} that is required")
+    snapshot.check(find_cycle(len(most_parents), arcs) is None, f"a cycle in {name!r}")

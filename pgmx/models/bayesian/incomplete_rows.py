@@ -13,6 +13,7 @@ import numpy as np
 from pgmx.data import DiscreteTable
 from pgmx.inference.exact.completions import Completions, RowCompleter
 from pgmx.inference.exact.row_groups import RowGroups
+from pgmx.runs.snapshot import Snapshot
 
 #: Steps that gain less than this share of the log-likelihood end the iteration, and the most steps.
 TOLERANCE, MOST_STEPS = 1e-7, 200
@@ -109,6 +110,17 @@ class IncompleteRows:
         """Return the counts of the families of a graph in weighted complete rows."""
         table, weights = completed
         return [_count(self.cards, family, table.codes, weights) for family in self.families(edges)]
+
+    def describe(self, fit: ExpectedFit) -> dict[str, np.ndarray]:
+        """Return the arrays from which `fit` makes the same parameters again."""
+        return {f"counts_{v}": counts for v, counts in enumerate(fit.counts)}
+
+    def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
+        """Return the counts of the families of a graph from the arrays of `describe`."""
+        families = self.families(edges)
+        snapshot.check_names([f"counts_{v}" for v in range(len(families))])
+        shapes = [tuple(self.cards[u] for u in family) for family in families]
+        return [snapshot.array(f"counts_{v}", float, shape, least=0) for v, shape in enumerate(shapes)]
 
     def impute(self, fit: ExpectedFit) -> DiscreteTable:
         """Return the rows of the table, each missing cell with its most probable state given its row."""

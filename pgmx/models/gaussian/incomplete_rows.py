@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgmx.runs.snapshot import Snapshot
 from pgmx.statistics import Moments
 from pgmx.statistics.moments import find_constant_columns
 
@@ -159,6 +160,22 @@ class IncompleteNumbers:
     def count(self, edges: np.ndarray, completed: Moments) -> Moments:
         """Return the moments themselves, which hold those of all families."""
         return completed
+
+    def describe(self, fit: GaussianFit) -> dict[str, np.ndarray]:
+        """Return the arrays from which `fit` makes the same parameters again."""
+        moments = fit.moments
+        ends = np.stack([moments.low, moments.high])
+        return {"n": np.array(moments.n), "mean": moments.mean, "cross": moments.cross, "ends": ends}
+
+    def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> Moments:
+        """Return the moments from the arrays of `describe`."""
+        p = len(self.location)
+        snapshot.check_names(("n", "mean", "cross", "ends"))
+        moments = Moments(p)
+        moments.n, moments.mean = snapshot.number("n", 1e-300), snapshot.array("mean", float, (p,))
+        moments.cross = snapshot.array("cross", float, (p, p))
+        moments.low, moments.high = snapshot.array("ends", float, (2, p))
+        return moments
 
     def impute(self, fit: GaussianFit) -> np.ndarray:
         """Return the rows of the table, (n_rows, p), each missing cell with its mean given its row."""

@@ -17,10 +17,11 @@ from pgmx.checks import join_names
 from pgmx.data import DiscreteTable
 from pgmx.data.mixed import MixedTable
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows
-from pgmx.inference.mixed.moments import add_expected, shape_families, sum_known
+from pgmx.inference.mixed.moments import add_expected, make_zeros, shape_families, sum_known
 from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece, solve_piece
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
+from pgmx.runs.snapshot import Snapshot
 
 #: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
 TOLERANCE, MOST_STEPS = 1e-6, 200
@@ -185,6 +186,18 @@ class IncompleteMixedRows:
         rows = MixedRows(whole.rows.codes, (numbers - self.location[:, None]) / self.scale[:, None])
         shapes = shape_families(self.cards, self.families(edges))
         return [sum_known(self.cards, shape, rows, completed.weights) for shape in shapes]
+
+    def describe(self, fit: MixedFit) -> dict[str, np.ndarray]:
+        """Return the arrays from which `fit` makes the same parameters again."""
+        return {f"counts_{v}": counts for v, counts in enumerate(fit.counts)}
+
+    def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
+        """Return the counts and moments of the families of a graph from the arrays of `describe`."""
+        shapes = shape_families(self.cards, self.families(edges))
+        snapshot.check_names([f"counts_{v}" for v in range(len(shapes))])
+        zeros = [make_zeros(self.cards, shape) for shape in shapes]
+        least = [0 if card else None for card in self.cards]
+        return [snapshot.array(f"counts_{v}", float, z.shape, least=least[v]) for v, z in enumerate(zeros)]
 
     def complete(self, fit: MixedFit, seed: int) -> CompletedMixedRows:
         """Return rows without missing cells and their weights: `n_draws` draws for each row that lacks cells.

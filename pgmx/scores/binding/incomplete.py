@@ -83,6 +83,11 @@ class IncompleteScoring(ABC):
             return self.rows.fit(arcs)
         return self.fit
 
+    @property
+    @abstractmethod
+    def data(self) -> list:
+        """The arrays that the score is bound to, by which a checkpoint knows them."""
+
     @abstractmethod
     def bind_completed(self, completed: Any) -> Scoring:
         """Return the score bound to completed rows."""
@@ -118,6 +123,11 @@ class IncompleteStates(IncompleteScoring, TableMixin):
     def rows(self) -> IncompleteRows:
         """The distinct rows."""
         return IncompleteRows(self.table, self.weights)
+
+    @property
+    def data(self) -> list:
+        """The arrays that the score is bound to."""
+        return [self.table.codes, self.table.cardinalities, self.table.missing_codes, self.weights]
 
     def bind_completed(self, completed: CompletedRows) -> DiscreteScoring:
         """Return the score bound to completed rows."""

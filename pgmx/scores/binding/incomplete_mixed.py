@@ -122,6 +122,13 @@ class IncompleteMixedScoring(IncompleteScoring):
         """The rows by what they lack."""
         return IncompleteMixedRows(self.mixed, self.weights)
 
+    @property
+    def data(self) -> list:
+        """The arrays that the score is bound to."""
+        table = self.mixed.table
+        states = [] if table is None else [table.codes, table.cardinalities, table.missing_codes]
+        return [self.mixed.numbers, *states, self.weights]
+
     def bind_completed(self, completed: CompletedMixedRows) -> MixedScoring:
         """Return the score of weighted complete rows."""
         score = self.score.from_mixed(completed.mixed)

@@ -77,6 +77,11 @@ class IncompleteGaussianScoring(IncompleteScoring):
         """The rows by what they lack."""
         return IncompleteNumbers(self.numbers, self.weights)
 
+    @property
+    def data(self) -> list:
+        """The arrays that the score is bound to."""
+        return [self.numbers, self.weights]
+
     def bind_completed(self, completed: Moments) -> GaussianScoring:
         """Return the score of expected moments."""
         score = self.score.from_moments(completed, self.names)
