@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,7 +207,7 @@ def _name_states(frame: pd.DataFrame, labels: dict[str, dict]) -> pd.DataFrame:
     import pandas as pd
 
     for column, names in labels.items():
-        values = frame[column].map(names)
+        values = [names[value] for value in frame[column]]
         frame[column] = pd.Categorical(values, list(dict.fromkeys(names.values())), ordered=True)
     return frame
 
@@ -250,7 +250,7 @@ def _read_crime() -> pd.DataFrame:
 def _read_diabetes() -> pd.DataFrame:
     from sklearn.datasets import load_diabetes
 
-    bunch = load_diabetes(as_frame=True, scaled=False)
+    bunch: Any = load_diabetes(as_frame=True, scaled=False)
     frame = bunch.data.drop(columns="sex").astype(float)
     frame["progression"] = bunch.target.astype(float)
     return frame

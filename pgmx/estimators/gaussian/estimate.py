@@ -68,7 +68,7 @@ def list_edges(precision: csr_array) -> np.ndarray:
 
 def _list_rows(matrix: csr_array) -> np.ndarray:
     """Return the row of each entry."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
 
 
 def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
