@@ -4,7 +4,7 @@ The searches of it ask the score bound to what stands for complete rows, which `
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -71,10 +71,7 @@ class IncompleteScoring(ABC):
 
         for the completed rows D*: less the penalty of BIC or AIC, else the approximation of Cheeseman and Stutz (1996).
         """
-        own, plain = self._make_scorers(completed)
-        families = [(family[0], np.array(family[1:], dtype=np.int32)) for family in fit.families]
-        penalty = sum(own.family_score(*family) - plain.family_score(*family) for family in families)
-        return fit.log_likelihood + penalty + self.prior(fit.edges)
+        return fit.log_likelihood - self._penalise(fit, completed) + self.prior(fit.edges)
 
     def fit_edges(self, edges: Any) -> Any:
         """Return the parameters of a graph, those of the learned one if it is that."""
@@ -93,8 +90,8 @@ class IncompleteScoring(ABC):
         """Return the score bound to completed rows."""
 
     @abstractmethod
-    def _make_scorers(self, completed: Any) -> tuple[Any, Any]:
-        """Return sources of family scores on completed rows, of this score and of the log-likelihood."""
+    def _penalise(self, fit: Any, completed: Any) -> float:
+        """Return by how much the score of completed rows is below their log-likelihood."""
 
     @abstractmethod
     def model(self, edges: list, **prior: float | None) -> Any:
@@ -133,11 +130,11 @@ class IncompleteStates(IncompleteScoring, TableMixin):
         """Return the score bound to completed rows."""
         return self.bind(*completed)
 
-    def _make_scorers(self, completed: CompletedRows) -> tuple[Any, Any]:
+    def _penalise(self, fit: ExpectedFit, completed: CompletedRows) -> float:
         scoring = self.bind_completed(completed)
         weights = np.ones(scoring.table.n_rows) if scoring.weights is None else scoring.weights
         own, plain = (family_scorer(scoring.table, terms, weights=weights) for terms in (scoring.terms, ScoreTerms()))
-        return own, plain
+        return compare_scores(fit.families, own, plain)
 
     def model(self, edges: list, **prior: float | None) -> DiscreteBayesianNetwork:
         """Return the network of the expected counts, by maximum likelihood or with a Dirichlet prior."""
@@ -153,3 +150,9 @@ class IncompleteStates(IncompleteScoring, TableMixin):
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
         return IncompleteStates(self.table, products, self.bind, self.available.reweight(weights))
+
+
+def compare_scores(families: Sequence[Sequence[int]], own: GainSource, plain: GainSource) -> float:
+    """Return by how much families (v, parents...) score less with one source than with another, in all."""
+    arrays = [(v, np.array(parents, dtype=np.int32)) for v, *parents in families]
+    return float(sum(plain.family_score(*family) - own.family_score(*family) for family in arrays))

@@ -134,8 +134,8 @@ class IncompleteMixedScoring(IncompleteScoring):
         score = self.score.from_mixed(completed.mixed)
         return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
 
-    def score_fit(self, fit: MixedFit, completed: CompletedMixedRows) -> float:
-        """Return the log-likelihood of the observed cells, less what the parameters cost."""
+    def _penalise(self, fit: MixedFit, completed: CompletedMixedRows) -> float:
+        """Return what the parameters cost; a family may have no score on draws."""
         cards = self.rows.cards
         n_parameters = 0
         for v, *parents in fit.families:
@@ -145,10 +145,7 @@ class IncompleteMixedScoring(IncompleteScoring):
         cost = self.score.from_mixed(self.mixed).parameter_cost(self.rows.n)
         if self.structure_prior is not None:
             cost += self.structure_prior.parameter_cost
-        return fit.log_likelihood - cost * n_parameters + self.prior(fit.edges)
-
-    def _make_scorers(self, completed: CompletedMixedRows) -> tuple[Any, Any]:
-        raise NotImplementedError("score_fit counts the parameters")
+        return cost * n_parameters
 
     def model(self, edges: list, **prior: float | None) -> ConditionalGaussianNetwork:
         """Return the network of the expected counts and moments; `prior` as `fit_discrete` takes it."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from pgmpy.models import LinearGaussianBayesianNetwork
@@ -13,7 +12,7 @@ from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_state
 from pgmx.models import fit_linear_gaussian
 from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
 from pgmx.scores.binding.gaussian import GaussianScoring
-from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.incomplete import IncompleteScoring, compare_scores
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.priors import StructurePrior
@@ -87,10 +86,11 @@ class IncompleteGaussianScoring(IncompleteScoring):
         score = self.score.from_moments(completed, self.names)
         return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
 
-    def _make_scorers(self, completed: Moments) -> tuple[Any, Any]:
+    def _penalise(self, fit: GaussianFit, completed: Moments) -> float:
         own = self.bind_completed(completed)
         plain = LogLikelihoodGauss.from_moments(completed, self.names)
-        return own.score.make_scorer(completed, own.parameter_cost), plain.make_scorer(completed)
+        scorers = own.score.make_scorer(completed, own.parameter_cost), plain.make_scorer(completed)
+        return compare_scores(fit.families, *scorers)
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network of the expected moments; `prior` is of discrete ones."""
