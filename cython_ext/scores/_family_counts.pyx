@@ -2,7 +2,7 @@
 
 Problem: a row of gains needs the non-empty cells of a child with its parents, and the table T[state of u][cell] of each
 candidate parent u. Both are sums over rows, so the parts of a table are counted where they lie. Algorithm and cost are
-those of ``_families.pyx``, without inheritance from earlier tables.
+those of ``_families.pyx``: tables follow from those of the same child with one parent fewer where these are kept.
 Thread-safety: one counter serves one thread at a time; it releases the GIL.
 """
 
@@ -12,12 +12,13 @@ from libc.string cimport memset
 import numpy as np
 
 from _buffers cimport release, reserve
-from _candidates cimport count_tables
+from _candidates cimport choose_inheritance, count_tables, sum_tables
 from _cells cimport build_cells, choose_limits, free_cells
 from _merge cimport free_merge
 from _simd cimport select_simd_level
 from _workspace cimport (
-    CANDIDATES, COUNTED, N_SCRATCH, OFFSETS, TABLES, Row, Workspace, free_offsets, init_offsets, marginals_of
+    AFTER_DELETING, CANDIDATES, COUNTED, N_SCRATCH, OFFSETS, TABLES, Row, Workspace, free_memos, free_offsets,
+    init_memos, init_offsets, marginals_of, store_memo
 )
 
 cdef int SIMD = select_simd_level()
@@ -30,6 +31,8 @@ cdef class FamilyCounter:
     ----------
     codes, cardinalities, planes, plane_offsets, marginals
         As for ``_families.FamilyScorer``; at least one row.
+    pairs, memory
+        As for ``_families.FamilyScorer``.
     """
 
     cdef readonly Py_ssize_t n
@@ -43,11 +46,14 @@ cdef class FamilyCounter:
         const uint64_t[:, ::1] planes,
         const int64_t[::1] plane_offsets,
         const uint32_t[::1] marginals,
+        *,
+        const uint32_t[:, ::1] pairs=None,
+        size_t memory=1 << 26,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
         self.n = self.work.n = codes.shape[0]
-        self.owners = (codes, cardinalities, planes, plane_offsets, marginals)
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.work.table.n_rows, self.work.table.n_words = codes.shape[1], planes.shape[1]
         if codes.dtype == np.uint8:
             narrow = codes
@@ -60,11 +66,16 @@ cdef class FamilyCounter:
         self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
         self.work.marginals = &marginals[0]
         choose_limits(&self.work.cells, &self.work.table, SIMD)
-        if not init_offsets(&self.work):
+        self.work.memory = memory
+        if pairs is not None and pairs.shape[0] > 0:
+            self.work.pairs = &pairs[0, 0]
+            self.work.pair_width = pairs.shape[1]
+        if not (init_memos(&self.work) and init_offsets(&self.work)):
             raise MemoryError("cannot allocate the family counter")
 
     def __dealloc__(self):
         cdef Py_ssize_t i
+        free_memos(&self.work)
         free_offsets(&self.work)
         free_cells(&self.work.cells)
         free_merge(&self.work.merge)
@@ -78,7 +89,7 @@ cdef class FamilyCounter:
         Then uint32 (states of all wanted but their last, cells): the rows of each cell by the state of a candidate, in
         the order of the candidates, which have bit planes.
         """
-        cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0
+        cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0, n_kept
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef Row row
@@ -87,7 +98,6 @@ cdef class FamilyCounter:
                 &self.work.cells, &self.work.table, &parents[0], k, child, marginals_of(&self.work, parents[0])
             )
         row.child, row.k, row.parents, row.r = child, k, &parents[0], self.work.table.cards[child]
-        row.how, row.memo, row.changed_parent = COUNTED, NULL, -1
         n_cells = row.n_cells = self.work.cells.nodes[self.work.cells.current].size
         row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
         row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
@@ -98,7 +108,16 @@ cdef class FamilyCounter:
             n_states += self.work.table.cards[wanted[i]] - 1
         memset(reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t)), 0, size * sizeof(uint32_t))
         with nogil:
-            count_tables(&self.work, &row, candidates, n_wanted)
+            n_kept = choose_inheritance(&self.work, &row, candidates, n_wanted)
+            if row.how == AFTER_DELETING:
+                sum_tables(&self.work, &row, candidates, n_kept)
+            elif n_kept > 0:
+                count_tables(&self.work, &row, candidates, n_kept)
+            if n_kept < n_wanted:
+                row.how = COUNTED
+                count_tables(&self.work, &row, candidates + n_kept, n_wanted - n_kept)
+            if n_wanted > 0:
+                store_memo(&self.work, &row, candidates, n_wanted)
         tables = np.empty((n_states, n_cells), dtype=np.uint32)
         n_states = 0
         for i in range(n_wanted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from math import inf, log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -80,7 +81,7 @@ def held_out_log_likelihood(
         A network with all its parameters; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
         What the learners take; its columns are the variables of the network, in any order. A state that the network
-        does not know has probability 0.
+        does not know has probability 0. The rows of a DistributedTable are summed by their workers.
     missing : {"error", "drop"}, default="error"
         Whether a missing cell is an error or drops its row.
 
@@ -109,7 +110,7 @@ def held_out_log_likelihood(
     >>> round(result.mean, 2), result.n_impossible
     (-2.05, 0)
     """
-    from pgmx.data import encode
+    from pgmx.data import DistributedTable, encode
     from pgmx.data.columns.missing import refuse_marked
 
     network: Any = model
@@ -121,7 +122,29 @@ def held_out_log_likelihood(
     arrays = BayesianArrays.from_model(network).normalise()
     table = encode(X, missing=missing)
     refuse_marked(table, "a row has a likelihood where all its cells are known; code the table with 'drop'")
+    if isinstance(table, DistributedTable):
+        return table.reduce(_sum_part, arrays, add=_add_likelihoods)
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+
+
+def _sum_part(part: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of a part of a distributed table."""
+    return _sum_terms(arrays.names, _DiscreteTerms(arrays, part.table), part.table.n_rows)
+
+
+def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of all parts."""
+    n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
+    n_possible = n_rows - n_impossible
+    possible = sum(
+        part.possible_mean * (part.n_rows - part.n_impossible) for part in parts if part.n_rows > part.n_impossible
+    )
+    total = -inf if n_impossible else possible
+    impossible: Counter = Counter()
+    for part in parts:
+        impossible.update(part.impossible)
+    possible_mean = possible / n_possible if n_possible else float("nan")
+    return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
 
 
 def look_up_logs(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:

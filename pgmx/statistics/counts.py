@@ -35,6 +35,7 @@ def _count_pairs_of_part(part) -> np.ndarray:
     counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
     for first in range(0, len(chosen), _TASK_ROWS):
         _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
+    part.kept["pair_counts"] = counts  # families of one parent follow from them
     return narrow_counts(counts[np.triu_indices(len(chosen))])
 
 

@@ -43,7 +43,7 @@ def count_family(part: Any, child: int, parents: np.ndarray, wanted: np.ndarray)
         if "families" not in part.kept:
             table = part.table
             arrays = (table.codes, table.cardinalities, table.planes, table.plane_offsets, marginal_counts(table))
-            part.kept["families"] = FamilyCounter(*arrays)
+            part.kept["families"] = FamilyCounter(*arrays, pairs=part.kept.get("pair_counts"))
         counted = part.kept["families"].count(child, parents, wanted)
     return FamilyCounts(*map(narrow_counts, counted))
 

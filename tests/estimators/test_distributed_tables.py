@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import assert_same, cut, draw_frame, same_table
+from helpers.distributed_tables import assert_same, count_late, cut, draw_frame, same_table
 from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write_table
 from pgmx.data.distributed import parts as part_functions
+from pgmx.data.distributed import table as table_of_parts
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     BestFirstSearch,
@@ -23,6 +24,7 @@ from pgmx.estimators import (
     HillClimbSearch,
     OnlineEdgeGrafting,
 )
+from pgmx.metrics import held_out_log_likelihood
 
 CLIMB = HillClimbSearch(show_progress=False)
 FOREST = ChowLiuForest(weight="bic", show_progress=False)
@@ -249,7 +251,31 @@ def test_what_needs_the_rows_is_refused(client, frame):
         _ = again.model_
 
 
+@pytest.mark.slow
+def test_likelihood_of_rows_in_parts(client, frame):
+    learner = HillClimbSearch(show_progress=False).fit(frame[:400])
+    table, whole = distribute(cut(frame[400:], 5), client), encode(frame[400:])
+    assert learner.score(table) == pytest.approx(learner.score(whole), rel=1e-13)
+    far, near = (held_out_log_likelihood(learner.model_, data) for data in (table, whole))
+    assert (far.n_rows, far.n_impossible, far.impossible) == (near.n_rows, near.n_impossible, near.impossible)
+    assert far.possible_mean == pytest.approx(near.possible_mean, rel=1e-13)
+    sparse = HillClimbSearch(start_dag="tree", max_iter=0, show_progress=False).fit(frame[:20])
+    far, near = (held_out_log_likelihood(sparse.model_, data) for data in (table, whole))
+    assert near.n_impossible and far.mean == near.mean == -np.inf
+    assert (far.n_impossible, far.impossible) == (near.n_impossible, near.impossible)
+    assert far.possible_mean == pytest.approx(near.possible_mean, rel=1e-13)
+
+
 # ---- faults ----
+
+
+@pytest.mark.slow
+def test_parts_that_take_long_are_logged(client, frame, monkeypatch, caplog):
+    table = distribute(frame, client)
+    monkeypatch.setattr(table_of_parts, "SLOW", 0.05)
+    with caplog.at_level("WARNING", logger="pgmx.data.distributed"):
+        assert table.reduce(count_late, add=sum) == 700
+    assert "still counting after 0.05 s, tasks by worker" in caplog.text
 
 
 class Killer:

@@ -52,6 +52,19 @@ def test_parts_add_up_to_the_whole(rng, n_rows, child, parents, wanted):
     assert added.counts.dtype.itemsize <= 2
 
 
+def test_tables_that_follow_from_earlier_ones(rng):
+    table = make_table(rng, 2000)
+    part = Part(table)
+    part.kept["pair_counts"] = pair_counts(table)
+    for parents in ([1], [1, 2], [1, 2, 5], [2, 5], [2], [2, 3], [3]):
+        wanted = [u for u in (1, 2, 4, 5) if u not in parents]
+        request = np.array(parents, dtype=np.int32), np.array(wanted, dtype=np.int32)
+        for found, expected in zip(
+            count_family(part, 0, *request), count_slowly(table, 0, parents, wanted), strict=True
+        ):
+            assert np.array_equal(found, expected), parents
+
+
 class Elsewhere:
     """A table whose rows a scorer cannot see, but asks for."""
 
