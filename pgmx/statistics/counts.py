@@ -14,6 +14,9 @@ _TASK_ROWS = 128
 #: Seconds that a processor takes for a word of two bit planes, roughly: it decides whether threads pay.
 WORD_PAIR_SECONDS = 5e-11
 
+#: Most bytes of pair counts that are summed over the parts of a distributed table, and that a part keeps.
+DISTRIBUTED_MEMORY, KEPT_MEMORY = 1 << 32, 1 << 26
+
 
 def narrow_counts(counts: np.ndarray) -> np.ndarray:
     """Return counts in the smallest unsigned type that holds them: they are sent."""
@@ -35,7 +38,8 @@ def _count_pairs_of_part(part) -> np.ndarray:
     counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
     for first in range(0, len(chosen), _TASK_ROWS):
         _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
-    part.kept["pair_counts"] = counts  # families of one parent follow from them
+    if counts.nbytes <= KEPT_MEMORY:
+        part.kept["pair_counts"] = counts  # families of one parent follow from them
     return narrow_counts(counts[np.triu_indices(len(chosen))])
 
 
@@ -102,7 +106,8 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     n_jobs : int or None, default=None
         Threads; the result is the same for any number.
     memory : int, default=2**28
-        Bytes that the result may take; None is returned when it would take more.
+        Bytes that the result may take; None is returned when it would take more. A distributed table has 4 GiB at
+        least, and raises ValueError beyond.
 
     Returns
     -------
@@ -124,7 +129,15 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     """
     chosen = pair_planes(table)
     m = len(chosen)
-    if 4 * m * m > memory:
+    if isinstance(table, DistributedTable):  # without the counts of all pairs, each pair would be a message
+        memory = max(memory, DISTRIBUTED_MEMORY)
+        if 4 * m * m > memory:
+            raise ValueError(
+                f"{m} states but the last of each variable make {4 * m * m / 2**30:.0f} GiB of pair counts, more than "
+                f"the {memory / 2**30:.0f} GiB that a distributed table may send: take fewer variables, merge rare "
+                "states, or learn a ChowLiuForest, which counts block by block"
+            )
+    elif 4 * m * m > memory:
         return None
     counts = np.zeros((m, m), dtype=np.uint32)
     if m == 0:

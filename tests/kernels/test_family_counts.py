@@ -5,7 +5,7 @@ import pytest
 
 from helpers.coded_tables import random_codes
 from pgmx._ext import _spanning
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.data.distributed.parts import Part
 from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
@@ -108,6 +108,12 @@ def test_scorer_that_asks_for_counts(rng, terms):
         assert near.rescore(0, family, gains[0]) == far.rescore(0, family, gains[1])
         assert np.array_equal(*gains)
     assert ask.n_asked - asked <= 12  # about one message a row; the column without bit planes is asked for alone
+
+
+def test_too_many_pairs_for_messages():
+    table = DistributedTable._from_futures(range(200), [tuple(range(255))] * 200, None, [10, 10])
+    with pytest.raises(ValueError, match="10 GiB of pair counts"):
+        pair_counts(table)
 
 
 def test_blocks_of_pairs_add_up(rng):
