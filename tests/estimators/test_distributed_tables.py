@@ -23,6 +23,7 @@ from pgmx.estimators import (
     GreedyEquivalenceSearch,
     HillClimbSearch,
     OnlineEdgeGrafting,
+    SimulatedAnnealing,
 )
 from pgmx.metrics import held_out_log_likelihood
 
@@ -204,6 +205,7 @@ def test_many_states(client):
         ChowLiuForest(weight="bdeu", root="few", required_edges=[("few", "more")], show_progress=False),
         BestFirstSearch(show_progress=False),
         GreedyEquivalenceSearch(show_progress=False),
+        SimulatedAnnealing(max_iter=300, random_state=1, show_progress=False),
     ],
     ids=str,
 )
