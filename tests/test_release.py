@@ -33,8 +33,10 @@ def repository(tmp_path):
     """A repository of the files that a version and a release are made of, with one commit."""
     folder = tmp_path / "pgmx"
     folder.mkdir()
-    for name in ("setup.py", "CITATION.cff", ".git_archival.txt", ".gitattributes"):
+    for name in ("setup.py", "CITATION.cff", ".gitattributes"):
         shutil.copy(TOP / name, folder)
+    # not the one of this tree, which may come from an archive itself
+    (folder / ".git_archival.txt").write_text("ref-names: $Format:%D$\n", encoding="utf-8")
     (folder / "tools").mkdir()
     shutil.copy(TOP / "tools" / "release.py", folder / "tools")
     (folder / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n### Added\n- A thing.\n", encoding="utf-8")
@@ -63,6 +65,11 @@ def test_a_tag_is_the_version_in_a_checkout_an_archive_and_a_shallow_clone(setup
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "second")
     git(tmp_path, "clone", "--quiet", "--depth", "1", repository.as_uri(), "later")
     assert read_version(repository) == read_version(tmp_path / "later") == static
+
+
+def test_the_file_of_archives_is_filled_in_by_git():
+    assert re.match(r"ref-names: (\$Format:%D\$|HEAD\b.*|)\n", (TOP / ".git_archival.txt").read_text(encoding="utf-8"))
+    assert ".git_archival.txt export-subst" in (TOP / ".gitattributes").read_text(encoding="utf-8").splitlines()
 
 
 def test_a_source_distribution_keeps_its_version(setup_module, tmp_path):
