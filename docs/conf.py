@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_gallery.gen_gallery",
     "mathml",  # formulas that need no script
     "reference",  # pages of the public packages, from their names
     "benchmark_pages",  # tests/benchmarks/*.md as pages
@@ -64,6 +65,19 @@ numpydoc_class_members_toctree = False
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "image_scrapers": ("gallery_pictures",),
+    "reset_modules": (),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "plot_gallery": True,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "pgmx"

@@ -1,0 +1,16 @@
+"""
+How sure is an edge: the bootstrap
+==================================
+
+The same learner on 100 resamples: how often each edge appears, and in which direction.
+"""
+
+from pgmx.datasets import sample_network
+from pgmx.estimators import BootstrapStructure, HillClimbSearch
+from pgmx.plotting import plot_strengths
+
+frame = sample_network("asia", 500, random_state=3)
+bootstrap = BootstrapStructure(HillClimbSearch(), n_resamples=100, random_state=0, show_progress=False).fit(frame)
+print(bootstrap.strengths_.head(10).to_string(index=False))
+print(f"edges of more than {bootstrap.threshold_:.2f} of the resamples are kept")
+picture = plot_strengths(bootstrap.strengths_)

@@ -1,0 +1,20 @@
+"""
+A Markov network and its queries
+================================
+
+Edges without directions; probabilities of everything given what is known.
+"""
+
+from pgmx.datasets import load_example
+from pgmx.estimators import GroupLassoMarkovNetwork
+from pgmx.plotting import plot_graph
+
+frame = load_example("affairs")
+learner = GroupLassoMarkovNetwork(lam_ratio=0.1).fit(frame)
+for known in ({}, {"rate_marriage": "poor"}, {"rate_marriage": "poor", "religious": "not"}):
+    shares = learner.model_.marginals(evidence=known)["affairs"]
+    print(known, {state: round(share, 3) for state, share in shares.items()})
+
+# %%
+# Wide edges are strong.
+picture = plot_graph(learner.graph_)

@@ -1,0 +1,17 @@
+"""
+Floats beside states
+====================
+
+A conditional linear Gaussian network of the iris flowers, and the species given two lengths.
+"""
+
+from pgmx.datasets import load_example
+from pgmx.estimators import HillClimbSearch
+from pgmx.plotting import plot_graph
+
+frame = load_example("iris")
+search = HillClimbSearch(discrete_children="forbidden").fit(frame)
+given = frame[["petal length (cm)", "sepal length (cm)"]]
+guess = search.model_.predict(given)["species"]
+print(f"{(guess.astype(str) == frame['species'].astype(str)).mean():.1%} of the species are right")
+picture = plot_graph(search.dag_)
