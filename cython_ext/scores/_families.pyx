@@ -126,7 +126,9 @@ cdef class FamilyScorer(Scorer):
         self.remote = None if ask is None else RemoteCounts(ask, self.n)
         self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         self.work.table.n_words = planes.shape[1]
-        if codes.dtype == np.uint8:
+        if codes.shape[1] == 0:  # no rows here: they are asked for
+            pass
+        elif codes.dtype == np.uint8:
             narrow = codes
             self.work.table.codes8 = &narrow[0, 0]
         else:
@@ -135,7 +137,7 @@ cdef class FamilyScorer(Scorer):
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.work.table.cards = &cardinalities[0]
         self.work.table.plane_offsets = &plane_offsets[0]
-        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
+        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
         self.work.marginals = &marginals[0]
         self.equivalent = equivalent
         self.work.memory = memory

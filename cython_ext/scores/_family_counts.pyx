@@ -55,7 +55,9 @@ cdef class FamilyCounter:
         self.n = self.work.n = codes.shape[0]
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.work.table.n_rows, self.work.table.n_words = codes.shape[1], planes.shape[1]
-        if codes.dtype == np.uint8:
+        if codes.shape[1] == 0:
+            pass
+        elif codes.dtype == np.uint8:
             narrow = codes
             self.work.table.codes8 = &narrow[0, 0]
         else:
@@ -63,7 +65,7 @@ cdef class FamilyCounter:
             self.work.table.codes16 = &wide[0, 0]
         self.work.table.cards = &cardinalities[0]
         self.work.table.plane_offsets = &plane_offsets[0]
-        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 else NULL
+        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
         self.work.marginals = &marginals[0]
         choose_limits(&self.work.cells, &self.work.table, SIMD)
         self.work.memory = memory
