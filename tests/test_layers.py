@@ -29,7 +29,7 @@ LEAVES = {"datasets", "metrics", "plotting", "cli"}
 # The one arrow against the order: users look for a report on the learner that it is about.
 AGAINST_THE_ORDER = {("pgmx.estimators.base", "pgmx.plotting.reports.page")}
 # Importing pgmpy.estimators warns every user of a move that only pgmx can make, so one module does it, with a filter.
-KEEPERS = {"pgmpy.estimators": "pgmx.estimators.bayesian.pgmpy_face"}
+KEEPERS = {"pgmpy.estimators": "pgmx.models.pgmpy_estimators"}
 
 
 class Import(NamedTuple):
@@ -207,7 +207,7 @@ def test_checker_sees_a_wrong_import(module, source):
             "pgmx.estimators.bayesian.hill_climb",
             "from pgmpy import config\nfrom pgmx.models import to_dag\nimport numpy",
         ),
-        ("pgmx.estimators.bayesian.pgmpy_face", "from pgmpy.estimators import StructureEstimator"),
+        ("pgmx.models.pgmpy_estimators", "from pgmpy.estimators import StructureEstimator"),
         ("pgmx.cli.learn.command", "from pgmx import __version__\nfrom pgmx.plotting import draw\nimport pgmx"),
         ("pgmx.metrics.graphs", "def f():\n    from pgmpy.base import DAG\n    import pandas"),
         ("pgmx.search.dag.hill_climb", "from .state import DagState\nfrom pgmx._ext import _counts"),
@@ -259,6 +259,13 @@ def test_gaussian_learners_need_no_pgmpy_classes():
     loaded = loaded_by(code, whole=True)
     assert "sklearn.base" in loaded
     assert {name for name in loaded if name.startswith("pgmpy.")} == {"pgmpy.global_vars"}  # the switch of the bars
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["HillClimbSearch", "OnlineEdgeGrafting"])
+def test_pgmpys_inference_warns_of_nothing_beside_a_learner(learner):
+    loaded = loaded_by(f"from pgmx.estimators import {learner}; import pgmpy.inference", whole=True)  # under -W error
+    assert "pgmpy.inference" in loaded
 
 
 @pytest.mark.slow

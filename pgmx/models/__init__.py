@@ -3,6 +3,7 @@
 - `names`: names of variables: of a network, and of the columns of rows that a network is asked about
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
 - `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
+- `pgmpy_estimators`: ``pgmpy.estimators`` without its announcement of a move
 - `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change
 - `saving`: models that files hold by their parts
 - `gaussian`: the Gaussian Markov network

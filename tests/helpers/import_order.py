@@ -120,7 +120,7 @@ ORDER = {
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
-        "bayesian files names",
+        "bayesian files names pgmpy_estimators",
         "evidence saving",
         "fixed_graph",
         "gaussian markov",

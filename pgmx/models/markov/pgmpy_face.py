@@ -7,6 +7,7 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.independencies import Independencies
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, JunctionTree
 
+import pgmx.models.pgmpy_estimators  # noqa: F401  (before pgmpy.inference imports it)
 from pgmx.inference import PairwisePotentials
 from pgmx.models.fixed_graph import FixedGraph
 from pgmx.models.markov.factors import NamedFactorGraph, junction_tree, make_factor_graph
