@@ -290,6 +290,17 @@ class DiscreteTable:
         >>> table.repeat_rows([2, 0, 1]).codes
         array([[0, 0, 1]], dtype=uint8)
         """
+        weights = self._check_repeats(weights)
+        index = np.uint32 if self.n_rows < 2**32 else np.uint64
+        rows = np.repeat(np.arange(self.n_rows, dtype=index), weights)
+        if not rows.size:
+            raise ValueError("no row is left: at least one weight must be positive")
+        codes = np.empty((self.n_variables, rows.size), dtype=self._codes.dtype)
+        _rows.gather_rows(self.codes, rows, codes)
+        return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)
+
+    def _check_repeats(self, weights: ArrayLike) -> np.ndarray:
+        """Return how often each row is to stand, as int64."""
         weights = np.asarray(weights)
         if weights.shape != (self.n_rows,):
             raise ValueError(f"one weight per row is needed, {self.n_rows} in all, got shape {weights.shape}")
@@ -297,13 +308,7 @@ class DiscreteTable:
             raise ValueError(f"weights must be integers, got {weights.dtype}: rows can only be repeated whole times")
         if weights.dtype.kind == "i" and weights.min() < 0:
             raise ValueError(f"weights must not be negative, got {weights.min()}")
-        index = np.uint32 if self.n_rows < 2**32 else np.uint64
-        rows = np.repeat(np.arange(self.n_rows, dtype=index), weights.astype(np.int64, copy=False))
-        if not rows.size:
-            raise ValueError("no row is left: at least one weight must be positive")
-        codes = np.empty((self.n_variables, rows.size), dtype=self._codes.dtype)
-        _rows.gather_rows(self.codes, rows, codes)
-        return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)
+        return weights.astype(np.int64, copy=False)
 
     repeated = FormerName("repeat_rows")
 

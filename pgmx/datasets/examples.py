@@ -213,13 +213,10 @@ def _name_states(frame: pd.DataFrame, labels: dict[str, dict]) -> pd.DataFrame:
 
 
 def _read_affairs() -> pd.DataFrame:
-    import pandas as pd
-
     frame = _read_statsmodels("fair")
     jobs = ("student", "unskilled", "white-collar", "skilled", "managerial", "professional")
     work = dict(enumerate(jobs, start=1))
-    affair = pd.Series((frame["affairs"] > 0).astype(float))
-    frame["affairs"] = affair
+    frame["affairs"] = (frame["affairs"] > 0).astype(float)
     return _name_states(
         frame,
         {

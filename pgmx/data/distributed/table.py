@@ -170,14 +170,7 @@ class DistributedTable(DiscreteTable):
         ValueError
             If there is not one weight per row, one is no integer or negative, or no row is left.
         """
-        weights = np.asarray(weights)
-        if weights.shape != (self.n_rows,):
-            raise ValueError(f"one weight per row is needed, {self.n_rows} in all, got shape {weights.shape}")
-        if weights.dtype.kind not in "iub":
-            raise ValueError(f"weights must be integers, got {weights.dtype}: rows can only be repeated whole times")
-        if weights.dtype.kind == "i" and weights.min() < 0:
-            raise ValueError(f"weights must not be negative, got {weights.min()}")
-        weights = weights.astype(np.int64, copy=False)
+        weights = self._check_repeats(weights)
         slices = np.split(weights, np.cumsum(self._rows_of)[:-1])
         rows_of = [int(of_part.sum()) for of_part in slices]
         if not any(rows_of):

@@ -61,10 +61,7 @@ class IncompleteRows:
 
     def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
         """Return (v, parents...) for each variable, parents ascending."""
-        parents: list[list[int]] = [[] for _ in self.cards]
-        for tail, head in np.asarray(edges).tolist():
-            parents[head].append(tail)
-        return [(v, *sorted(family)) for v, family in enumerate(parents)]
+        return list_families(edges, len(self.cards))
 
     def fit(
         self,
@@ -156,3 +153,11 @@ def _count(cards: Sequence[int], family: Iterable[int], codes: np.ndarray, weigh
     for v in family:
         cell = cell * cards[v] + codes[v]
     return np.bincount(cell, weights, int(np.prod(shape))).reshape(shape).astype(float)  # integers of no rows
+
+
+def list_families(edges: np.ndarray, n_variables: int) -> list[tuple[int, ...]]:
+    """Return (v, parents...) for each variable, parents ascending."""
+    parents: list[list[int]] = [[] for _ in range(n_variables)]
+    for tail, head in np.asarray(edges).tolist():
+        parents[head].append(tail)
+    return [(v, *sorted(family)) for v, family in enumerate(parents)]

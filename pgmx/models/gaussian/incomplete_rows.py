@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgmx.models.bayesian.incomplete_rows import list_families
 from pgmx.runs.snapshot import Snapshot
 from pgmx.statistics import Moments
 from pgmx.statistics.moments import find_constant_columns
@@ -114,10 +115,7 @@ class IncompleteNumbers:
 
     def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
         """Return (v, parents...) for each variable, parents ascending."""
-        parents: list[list[int]] = [[] for _ in self.location]
-        for tail, head in np.asarray(edges).tolist():
-            parents[head].append(tail)
-        return [(v, *sorted(family)) for v, family in enumerate(parents)]
+        return list_families(edges, len(self.location))
 
     def fit(
         self,

@@ -20,6 +20,7 @@ from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedF
 from pgmx.inference.mixed.moments import add_expected, make_zeros, shape_families, sum_known
 from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece, solve_piece
 from pgmx.inference.mixed.posterior import Question
+from pgmx.models.bayesian.incomplete_rows import list_families
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
 from pgmx.runs.snapshot import Snapshot
 
@@ -94,10 +95,7 @@ class IncompleteMixedRows:
 
     def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
         """Return (v, parents...) for each variable, parents ascending."""
-        parents: list[list[int]] = [[] for _ in self.cards]
-        for tail, head in np.asarray(edges).tolist():
-            parents[head].append(tail)
-        return [(v, *sorted(family)) for v, family in enumerate(parents)]
+        return list_families(edges, len(self.cards))
 
     def fit(
         self,
