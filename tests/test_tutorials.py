@@ -35,7 +35,7 @@ def test_progress_bars_are_no_complaints():
 
 
 def test_there_are_tutorials():
-    assert [path.stem for path in TUTORIALS][:8] == [
+    assert [path.stem for path in TUTORIALS][:9] == [
         "01_bayesian_network",
         "02_knowledge_and_confidence",
         "03_five_million_rows",
@@ -44,6 +44,7 @@ def test_there_are_tutorials():
         "06_time_series",
         "07_streams",
         "08_floats_beside_states",
+        "09_a_cluster",
     ]
 
 
