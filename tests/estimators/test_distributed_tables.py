@@ -13,7 +13,7 @@ import pytest
 from helpers.distributed_tables import assert_same, count_late, cut, draw_frame, same_table
 from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write_table
 from pgmx.data.distributed import parts as part_functions
-from pgmx.data.distributed import table as table_of_parts
+from pgmx.data.distributed import remote_parts
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     BestFirstSearch,
@@ -274,7 +274,7 @@ def test_likelihood_of_rows_in_parts(client, frame):
 @pytest.mark.slow
 def test_parts_that_take_long_are_logged(client, frame, monkeypatch, caplog):
     table = distribute(frame, client)
-    monkeypatch.setattr(table_of_parts, "SLOW", 0.05)
+    monkeypatch.setattr(remote_parts, "SLOW", 0.05)
     with caplog.at_level("WARNING", logger="pgmx.data.distributed"):
         assert table.reduce(count_late, add=sum) == 700
     assert "still counting after 0.05 s, tasks by worker" in caplog.text

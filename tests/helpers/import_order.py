@@ -44,7 +44,7 @@ ORDER = {
     ],
     "pgmx/data/bins": ["edges hartemink labels", "discretizer"],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
-    "pgmx/data/distributed": ["parts sources", "table", "distribution"],
+    "pgmx/data/distributed": ["parts sources", "remote_parts", "table", "distribution"],
     "pgmx/data/files": ["csv_layout plane_file", "readers", "plane_reader"],
     "pgmx/data/numbers": ["cells", "table targets"],
     "pgmx/data/pieces": ["chunks state_dictionaries", "streaming"],

@@ -7,6 +7,7 @@ from helpers.coded_tables import random_codes
 from pgmx._ext import _spanning
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.data.distributed.parts import Part
+from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
 from pgmx.statistics import marginal_counts, pair_counts
@@ -111,7 +112,7 @@ def test_scorer_that_asks_for_counts(rng, terms):
 
 
 def test_too_many_pairs_for_messages():
-    table = DistributedTable._from_futures(range(200), [tuple(range(255))] * 200, None, [10, 10])
+    table = DistributedTable._from_remote_parts(range(200), [tuple(range(255))] * 200, None, RemoteParts([10, 10]))
     with pytest.raises(ValueError, match="10 GiB of pair counts"):
         pair_counts(table)
 

@@ -2,6 +2,7 @@
 
 - `sources`: the parts of a table: paths, frames, slices of a table in memory, partitions of dask
 - `parts`: what a worker does: code the rows of a part, keep them, count them
+- `remote_parts`: these parts as the driver sees them: requests to the workers, and sums of the answers
 - `table`: the coded table as the driver sees it: columns, states, and sums over the parts
 - `distribution`: from a source to such a table: the states of all parts merged, then every part coded by them
 """

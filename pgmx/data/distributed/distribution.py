@@ -18,6 +18,7 @@ from pgmx.data.distributed.parts import (
     read_versions,
     survey_part,
 )
+from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.distributed.sources import PartSource, list_part_sources
 from pgmx.data.distributed.table import DistributedTable, check_number_of_rows
 from pgmx.data.frame import check_missing_option
@@ -159,7 +160,8 @@ def distribute(
         for home, share in zip(homes, shares, strict=True)
     ]
     rows_of = [sum(surveys[k].n_rows for k in share) for share in shares]
-    return DistributedTable._from_futures(merged.names, states, None, rows_of, cluster, futures, homes)
+    parts = RemoteParts(rows_of, cluster, futures, homes)
+    return DistributedTable._from_remote_parts(merged.names, states, None, parts)
 
 
 def _submit(client: Any, home: str, function: Callable, *arguments: Any) -> Any:

@@ -12,13 +12,10 @@ What learners need of the rows are sums over rows, so a request goes to the work
 
 `DistributedTable.reduce` is that arrow; what is counted, and how two sums are added, is the caller's: marginal counts
 and pairs of states (`statistics.counts`), families (`statistics.families`), blocks of pairs (`search.forest`).
-A part is a future of dask, made from its source by functions without side effects: dask makes it again when its worker
-is lost.
 """
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -26,20 +23,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data.distributed.parts import call_on_part, pack_part, repeat_part
+from pgmx.data.distributed.parts import pack_part, repeat_part
+from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
     from pandas import DataFrame
-
-#: Sums that one task adds, and that the driver fetches.
-FAN_IN = 4
-
-#: Seconds after which a part that is still being counted is named in the log.
-SLOW = 60.0
-
-_LOG = logging.getLogger("pgmx.data.distributed")
 
 
 class DistributedTable(DiscreteTable):
@@ -78,35 +67,22 @@ class DistributedTable(DiscreteTable):
     (100, 2, (('x', 'y'), ('x', 'y')))
     """
 
-    __slots__ = ("_client", "_homes", "_n_rows", "_parts", "_rows_of")
+    __slots__ = ("_parts",)
 
-    _client: Any
-    _parts: list
-    _homes: list[str]
-    _rows_of: list[int]
-    _n_rows: int
+    _parts: RemoteParts
 
     def __init__(self, *args: Any, **options: Any):
         raise TypeError("a DistributedTable is made by pgmx.data.distribute(source, client)")
 
     @classmethod
-    def _from_futures(
-        cls,
-        columns: Sequence,
-        states: Sequence[tuple],
-        missing_codes: ArrayLike | None,
-        rows_of: Sequence[int],
-        client: Client | None = None,
-        parts: Sequence[Future] = (),
-        homes: Sequence[str] = (),
+    def _from_remote_parts(
+        cls, columns: Sequence, states: Sequence[tuple], missing_codes: ArrayLike | None, parts: RemoteParts
     ) -> DistributedTable:
-        """Make a table of parts with `rows_of` rows each, kept by the workers at the addresses `homes`."""
+        """Make a table of the parts that workers keep."""
         table = cls.__new__(cls)
         dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
         table._set(tuple(columns), tuple(states), np.empty((len(columns), 0), dtype), missing_codes)
-        table._client, table._parts, table._homes = client, list(parts), list(homes)
-        table._rows_of = list(rows_of)
-        table._n_rows = sum(rows_of)
+        table._parts = parts
         return table
 
     # ---- the table ----
@@ -114,12 +90,12 @@ class DistributedTable(DiscreteTable):
     @property
     def n_rows(self) -> int:
         """Number of rows of all parts."""
-        return self._n_rows
+        return self._parts.n_rows
 
     @property
     def n_parts(self) -> int:
         """Number of parts that are counted one by one."""
-        return len(self._rows_of)
+        return len(self._parts.rows_of)
 
     @property
     def codes(self) -> np.ndarray:
@@ -171,20 +147,14 @@ class DistributedTable(DiscreteTable):
             If there is not one weight per row, one is no integer or negative, or no row is left.
         """
         weights = self._check_repeats(weights)
-        slices = np.split(weights, np.cumsum(self._rows_of)[:-1])
+        slices = np.split(weights, np.cumsum(self._parts.rows_of)[:-1])
         rows_of = [int(of_part.sum()) for of_part in slices]
         if not any(rows_of):
             raise ValueError("no row is left: at least one weight must be positive")
         check_number_of_rows(sum(rows_of))
         slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
-        client, parts = self._open()
-        futures = [
-            client.submit(repeat_part, part, of_part, pure=False, workers=home, allow_other_workers=True)
-            for part, of_part, home in zip(parts, slices, self._homes, strict=True)
-        ]
-        return DistributedTable._from_futures(
-            self._columns, self._states, self._missing_codes, rows_of, client, futures, self._homes
-        )
+        parts = self._parts.replace_parts(repeat_part, slices, rows_of)
+        return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts)
 
     # ---- what is asked of the workers ----
 
@@ -215,24 +185,10 @@ class DistributedTable(DiscreteTable):
 
         Notes
         -----
-        A message to each part that has rows, and sums added `FAN_IN` at a time by the workers until the driver can
-        fetch the last of them.
+        A message to each part that has rows, and sums added four at a time by the workers until the driver can fetch
+        the last of them.
         """
-        client, parts = self._open()
-        options = {"pure": False, "allow_other_workers": True}
-        homes = [home for home, n_rows in zip(self._homes, self._rows_of, strict=True) if n_rows]
-        futures = [
-            client.submit(call_on_part, function, part, arguments, workers=home, **options)
-            for part, home, n_rows in zip(parts, self._homes, self._rows_of, strict=True)
-            if n_rows
-        ]
-        while len(futures) > FAN_IN:
-            heads = range(0, len(futures), FAN_IN)
-            futures = [client.submit(add, futures[i : i + FAN_IN], workers=homes[i], **options) for i in heads]
-            homes = [homes[i] for i in heads]
-        self._wait(futures)
-        sums = client.gather(futures)
-        return sums[0] if len(sums) == 1 else add(sums)
+        return self._parts.reduce(function, *arguments, add=add)
 
     def persist(self) -> DistributedTable:
         """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.
@@ -247,9 +203,7 @@ class DistributedTable(DiscreteTable):
 
     def release(self) -> None:
         """Free the memory of the workers; the table has no rows any more."""
-        if self._client is not None:
-            self._client.cancel(self._parts)
-        self._client, self._parts = None, []
+        self._parts.release()
 
     def bytes_by_worker(self) -> dict[str, int]:
         """Return the bytes of codes and bit planes that each worker has to keep, by its address.
@@ -261,14 +215,14 @@ class DistributedTable(DiscreteTable):
         """
         n_bytes: Counter[str] = Counter()
         planes = int(self.plane_offsets[-1])
-        for home, n_rows in zip(self._homes, self._rows_of, strict=True):
+        for home, n_rows in zip(self._parts.homes, self._parts.rows_of, strict=True):
             n_bytes[home] += n_rows * self.n_variables * self._codes.itemsize + planes * ((n_rows + 511) // 512 * 64)
         return dict(n_bytes)
 
     def __repr__(self) -> str:
         n_states = int(self._cardinalities.sum())
         text = f"{self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self.n_parts} parts"
-        if self._client is None:
+        if self._parts.is_released:
             return f"DistributedTable({text}, released)"
         by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in self.bytes_by_worker().items())
         return f"DistributedTable({text}, {by_worker})"
@@ -280,29 +234,10 @@ class DistributedTable(DiscreteTable):
         return id(self)
 
     def __reduce__(self):
-        return DistributedTable._from_futures, (self._columns, self._states, self._missing_codes, self._rows_of)
+        fields = self._columns, self._states, self._missing_codes, self._parts
+        return DistributedTable._from_remote_parts, fields
 
     # ---- inside ----
-
-    def _open(self) -> tuple[Any, list]:
-        if self._client is None:
-            raise ValueError(
-                "the rows of this DistributedTable are gone: it was released, or it comes from a pickle; distribute "
-                "the source again"
-            )
-        return self._client, self._parts
-
-    def _wait(self, futures: list) -> None:
-        from distributed import wait
-
-        while True:
-            try:
-                wait(futures, timeout=SLOW)
-            except TimeoutError:
-                running = {address: len(tasks) for address, tasks in self._client.processing().items() if tasks}
-                _LOG.warning("still counting after %g s, tasks by worker: %s", SLOW, running)
-            else:
-                return
 
     def _refuse(self, what: str) -> NoReturn:
         raise TypeError(
