@@ -53,6 +53,7 @@ KERNELS = {
         "_contraction",
         "_gibbs",
         "_mean_field",
+        "_mixed_pieces",
         "_orders",
         "_reweighted",
         "_tempering",

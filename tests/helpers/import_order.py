@@ -116,7 +116,14 @@ ORDER = {
         "completions",
         "max_elimination",
     ],
-    "pgmx/inference/mixed": ["families", "beliefs components", "posterior", "pieces weighting", "moments"],
+    "pgmx/inference/mixed": [
+        "families",
+        "beliefs components",
+        "posterior",
+        "pieces weighting",
+        "moments",
+        "missing_cells",
+    ],
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [

@@ -234,8 +234,8 @@ class HillClimbSearch(SearchLearner):
     floats are drawn so that they have exactly their means and covariances given the states. Parameters and likelihood
     are exact. The first graph is that of the moments of floats and indicators of states under one normal distribution.
     A pass takes, for each set of missing variables that families join, a millisecond and its rows times their
-    configurations; above 2·10⁹ numbers, or 10⁶ for a row, it is refused. .7 s in all for 10 floats, 10 columns of
-    states and 2,000 rows with 10 % of the cells missing, 5 s with 30 %.
+    configurations; above 2·10⁹ numbers, or 10⁶ for a row, it is refused. .1 s in all for 10 floats, 10 columns of
+    states and 2,000 rows with 10 % of the cells missing, .2 s with 30 %.
 
     Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
     of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that

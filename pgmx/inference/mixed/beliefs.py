@@ -39,27 +39,6 @@ class RowBeliefs:
         sums = self._beliefs[clique].sum(axis=others) if others else self._beliefs[clique]
         return sums.transpose(0, *(1 + kept.index(v) for v in variables))
 
-    def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Draw states of all variables from rows that are possible, int64 (n_variables, n_rows, D).
-
-        `uniforms` are numbers of [0, 1), float (n_variables, n_rows, D): one for each variable, row and draw.
-        """
-        n_rows, n_draws = uniforms.shape[1:]
-        states = np.empty(uniforms.shape, dtype=np.int64)
-        rows = np.arange(n_rows)[:, None]
-        for table, sepset, clique, shape in zip(
-            self._beliefs, self.plan.sepsets, self.plan.cliques, self._shapes, strict=True
-        ):
-            k = len(sepset)
-            table = np.broadcast_to(table, (n_rows, *shape)).reshape(n_rows, *shape[:k], -1)
-            at = rows if not k else (rows, *(states[v] for v in sepset))
-            shares = np.broadcast_to(table[at], (n_rows, n_draws, table.shape[-1])).cumsum(axis=2)
-            first = clique[k]
-            cells = (uniforms[first][:, :, None] * shares[:, :, -1:] >= shares).sum(axis=2)
-            cells = np.minimum(cells, shares.shape[2] - 1)  # a share may be rounded up
-            states[list(clique[k:])] = np.unravel_index(cells, shape[k:])
-        return states
-
     def _home(self, variables: Sequence[int]) -> int:
         return int(self.plan.homes[min(variables, key=self._rank.__getitem__)])
 

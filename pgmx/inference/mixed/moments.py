@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.inference.mixed.families import MixedRows
-from pgmx.inference.mixed.pieces import PieceSolution
-from pgmx.inference.mixed.posterior import Question
 
 
 class Shape(NamedTuple):
@@ -46,6 +44,12 @@ def make_zeros(cards: Sequence[int], shape: Shape) -> np.ndarray:
     return np.zeros((prod(sizes), len(shape.floats) + 1, len(shape.floats) + 1))
 
 
+def count_totals(cards: Sequence[int], shape: Shape) -> int:
+    """Return how many counts or moments a family has."""
+    width = 1 if cards[shape.child] else len(shape.floats) + 1
+    return prod(cards[u] for u in shape.states) * width**2
+
+
 def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.ndarray) -> np.ndarray:
     """Return the counts or moments of a family in rows that are complete in it."""
     total = make_zeros(cards, shape)
@@ -62,61 +66,9 @@ def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.n
     return total
 
 
-def add_expected(
-    cards: Sequence[int],
-    shapes: Sequence[Shape],
-    question: Question,
-    solved: PieceSolution,
-    rows: MixedRows,
-    weights: np.ndarray,
-    totals: list[np.ndarray],
-) -> None:
-    """Add what a piece expects of its families to their counts and moments."""
-    part = rows.take(solved.rows)
-    shares = weights[solved.rows]
-    place = {u: k for k, u in enumerate(question.states)}
-    for v in question.families:
-        states = shapes[v].states
-        hidden = [u for u in states if u in place]
-        assert solved.beliefs is not None
-        beliefs = solved.beliefs.marginal([place[u] for u in hidden]).reshape(len(shares), -1)
-        cells = _number_cells(cards, states, part, hidden)
-        counts = np.bincount(cells.ravel(), _weigh(beliefs, shares).ravel(), totals[v].size)
-        totals[v] += counts.reshape(totals[v].shape)
-    for component, solution, beliefs in solved.components:
-        at = {u: k for k, u in enumerate(component.floats)}
-        weighted = _weigh(beliefs, shares)
-        covariance = solution.roots @ solution.roots.swapaxes(2, 3)
-        for v in component.members:
-            shape, total = shapes[v], totals[v]
-            cells = np.broadcast_to(_number_cells(cards, shape.states, part, component.scope), weighted.shape).ravel()
-            columns = [np.ones((len(shares), 1))]
-            columns += [solution.means[:, :, at[u]] if u in at else part.numbers[u][:, None] for u in shape.floats]
-            for i, left in enumerate(columns):
-                for j, right in enumerate(columns[: i + 1]):
-                    product = left * right
-                    if i and j and {shape.floats[i - 1], shape.floats[j - 1]} <= at.keys():
-                        product = product + covariance[:, :, at[shape.floats[i - 1]], at[shape.floats[j - 1]]]
-                    sums = np.bincount(cells, (weighted * product).ravel(), len(total))
-                    total[:, i, j] += sums
-                    if i != j:
-                        total[:, j, i] += sums
-
-
-def _weigh(beliefs: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Multiply distributions by the weights of rows; an impossible row may have the weight 0, and no distribution."""
-    return np.where(shares[:, None] > 0.0, beliefs * shares[:, None], 0.0)
-
-
-def _number_cells(
-    cards: Sequence[int], states: Sequence[int], rows: MixedRows, hidden: Sequence[int] | None = None
-) -> np.ndarray:
-    """Return the number of the cell over `states`, (n_rows,), or (n_rows, configurations of `hidden`)."""
-    free = [] if hidden is None else list(hidden)
-    sizes = [cards[u] for u in free]
-    grid = np.indices(sizes).reshape(len(free), prod(sizes))
-    cells = np.zeros((rows.codes.shape[1], prod(sizes)), dtype=np.int64)
+def _number_cells(cards: Sequence[int], states: Sequence[int], rows: MixedRows) -> np.ndarray:
+    """Return the number of the cell over `states`, (n_rows,)."""
+    cells = np.zeros(rows.codes.shape[1], dtype=np.int64)
     for u in states:
-        code = grid[free.index(u)][None, :] if u in free else rows.codes[u][:, None]
-        cells = cells * cards[u] + code
-    return cells if hidden is not None else cells[:, 0]
+        cells = cells * cards[u] + rows.codes[u]
+    return cells

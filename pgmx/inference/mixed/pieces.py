@@ -6,15 +6,13 @@ of these families alone, so that rows are shared which lack the same variables t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.mixed.beliefs import RowBeliefs
-from pgmx.inference.mixed.components import Component, Solution
-from pgmx.inference.mixed.families import MixedFamilies, MixedRows
-from pgmx.inference.mixed.posterior import Question, make_factors, make_question, split_rows
+from pgmx.inference.mixed.families import MixedFamilies
+from pgmx.inference.mixed.posterior import Question, make_question
 
 
 class Piece(NamedTuple):
@@ -23,18 +21,6 @@ class Piece(NamedTuple):
     hidden: list[int]
     families: list[int]
     rows: np.ndarray
-
-
-class PieceSolution(NamedTuple):
-    """What is known of a piece in some of its rows: positions, log-densities (B,), and distributions.
-
-    `shares` are those of the configurations of the scope of each component, (B, Q).
-    """
-
-    rows: np.ndarray
-    log_evidence: np.ndarray
-    beliefs: RowBeliefs | None
-    components: list[tuple[Component, Solution, np.ndarray]]
 
 
 def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
@@ -73,36 +59,6 @@ def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
 
 def plan_piece(network: MixedFamilies, piece: Piece) -> Question:
     """Plan the computation for a piece; the plan holds for all parameters of the same graph."""
-    return make_question(network, observe_others(network, piece), piece.families, piece.hidden, piece.hidden)
-
-
-def observe_others(network: MixedFamilies, piece: Piece) -> np.ndarray:
-    """Return which variables are known in the rows of a piece, as far as it matters, bool (n,)."""
     observed = np.ones(len(network.cards), dtype=bool)
     observed[piece.hidden] = False
-    return observed
-
-
-def solve_piece(network: MixedFamilies, piece: Piece, question: Question, rows: MixedRows) -> Iterator[PieceSolution]:
-    """Yield what is known of a piece, block by block of its rows."""
-    observed = observe_others(network, piece)
-    cards = [network.cards[u] for u in question.states]
-    for block in split_rows(question, len(piece.rows)):
-        positions = piece.rows[block]
-        part = rows.take(positions)
-        factors, solutions = make_factors(network, question, part, observed)
-        beliefs, log_evidence = None, np.zeros(len(positions))
-        if question.plan is None:
-            for _, table in factors:
-                log_evidence = log_evidence + table
-        else:
-            beliefs = RowBeliefs(question.plan, cards, factors, len(positions))
-            log_evidence = beliefs.log_sums
-        components = []
-        for component, (scope, solution) in zip(question.components, solutions, strict=True):
-            if scope and beliefs is not None:
-                shares = beliefs.marginal(scope).reshape(len(positions), -1)
-            else:
-                shares = np.ones((len(positions), 1))
-            components.append((component, solution, shares))
-        yield PieceSolution(positions, log_evidence, beliefs, components)
+    return make_question(network, observed, piece.families, piece.hidden, piece.hidden)

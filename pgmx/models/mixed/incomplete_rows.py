@@ -17,8 +17,9 @@ from pgmx.checks import join_names
 from pgmx.data import DiscreteTable
 from pgmx.data.mixed import MixedTable
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows
-from pgmx.inference.mixed.moments import add_expected, make_zeros, shape_families, sum_known
-from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece, solve_piece
+from pgmx.inference.mixed.missing_cells import MissingCells, RandomNumbers
+from pgmx.inference.mixed.moments import make_zeros, shape_families, sum_known
+from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.incomplete_rows import list_families
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
@@ -207,35 +208,17 @@ class IncompleteMixedRows:
         lacking, place, drawn = self._repeat(self.n_draws)
         rng = np.random.default_rng(seed)
         shape = (len(lacking), self.n_draws)
-        strata = np.broadcast_to(np.arange(self.n_draws), shape)
-        uniforms = {
-            v: (rng.permuted(strata, axis=1) + rng.random(shape)) / self.n_draws
-            for v in np.flatnonzero(self.missing.any(axis=1)).tolist()
-            if self.cards[v]
-        }
+        of_states = [v for v in np.flatnonzero(self.missing.any(axis=1)).tolist() if self.cards[v]]
+        uniforms = np.empty((len(of_states), *shape))
+        for numbers in uniforms:
+            strata = rng.permuted(np.broadcast_to(np.arange(self.n_draws), shape), axis=1)
+            numbers[:] = (strata + rng.random(shape)) / self.n_draws
         normals = _make_design(rng, self.n_draws)
-        ranks = self.missing[[not card for card in self.cards]][:, lacking].cumsum(axis=0) - 1
-        rank_of = dict(zip([v for v, card in enumerate(self.cards) if not card], ranks, strict=True))
-        for piece, question in graph.plans:
-            for solved in solve_piece(fit.network, piece, question, self.rows):
-                at = place[solved.rows]
-                states = np.empty((0, len(at), self.n_draws), dtype=np.int64)
-                if solved.beliefs is not None:
-                    states = solved.beliefs.draw(np.array([uniforms[u][at] for u in question.states]))
-                    for u, codes in zip(question.states, states, strict=True):
-                        drawn.codes[u].reshape(shape)[at] = codes
-                for component, solution, _ in solved.components:
-                    if not component.floats:
-                        continue
-                    cells = np.zeros((len(at), self.n_draws), dtype=np.int64)
-                    for d in component.scope:
-                        cells = cells * self.cards[d] + states[question.states.index(d)]
-                    b = np.arange(len(at))[:, None]
-                    roots = solution.roots[b if len(solution.roots) > 1 else 0, cells]
-                    noise = np.stack([normals[rank_of[u][at] % len(normals)] for u in component.floats], axis=2)
-                    values = solution.means[b, cells] + np.einsum("bdij,bdj->bdi", roots, noise)
-                    for k, u in enumerate(component.floats):
-                        drawn.numbers[u].reshape(shape)[at] = values[:, :, k]
+        ranks = np.zeros((len(self.cards), len(lacking)), dtype=np.int64)
+        ranks[of_states] = np.arange(len(of_states))[:, None]
+        floats = np.flatnonzero(np.array(self.cards) == 0)
+        ranks[floats] = (self.missing[np.ix_(floats, lacking)].cumsum(axis=0) - 1) % len(normals)
+        graph.cells.draw(fit.network, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
         return self._join(lacking, drawn, self.n_draws)
 
     def complete_at_random(self, seed: int) -> CompletedMixedRows:
@@ -253,7 +236,8 @@ class IncompleteMixedRows:
         lacking = np.flatnonzero(self.missing.any(axis=0))
         place = np.full(self.mixed.n_rows, -1)
         place[lacking] = np.arange(len(lacking))
-        return lacking, place, self.rows.take(np.repeat(lacking, n_draws))
+        copies = np.repeat(lacking, n_draws)
+        return lacking, place, MixedRows(*(np.take(cells, copies, axis=1) for cells in self.rows))
 
     def _join(self, lacking: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
         """Return the rows that lack nothing, and draws for the others."""
@@ -272,15 +256,7 @@ class IncompleteMixedRows:
     def impute(self, fit: MixedFit) -> MixedTable:
         """Return the rows, each missing state the most probable one, each missing float its mean, given the row."""
         filled = MixedRows(self.rows.codes.copy(), self.rows.numbers.copy())
-        for piece, question in self._take_graph(fit.families).plans:
-            for solved in solve_piece(fit.network, piece, question, self.rows):
-                for k, u in enumerate(question.states):
-                    assert solved.beliefs is not None
-                    filled.codes[u, solved.rows] = solved.beliefs.marginal([k]).argmax(axis=1)
-                for component, solution, shares in solved.components:
-                    shares = np.where(np.isnan(shares), 1.0 / shares.shape[1], shares)  # of impossible rows of weight 0
-                    for k, u in enumerate(component.floats):
-                        filled.numbers[u, solved.rows] = (shares * solution.means[:, :, k]).sum(axis=1)
+        self._take_graph(fit.families).cells.impute(fit.network, self.rows, filled)
         order = np.arange(self.mixed.n_rows)
         mixed = self._join(order, filled, 1).mixed
         known = ~self.missing[self.mixed.is_float]
@@ -296,9 +272,8 @@ class _Graph:
         self.shapes = shape_families(rows.cards, families)
         self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
-    @cached_property
-    def plans(self) -> list[tuple[Piece, Question]]:
-        """The pieces with their plans; raises where one is too large."""
+    def _plan(self) -> list[tuple[Piece, Question]]:
+        """Return the pieces with their plans; raises where one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
             DiscreteFamily(s.states[1:], np.empty(0))
@@ -326,6 +301,11 @@ class _Graph:
         return plans
 
     @cached_property
+    def cells(self) -> MissingCells:
+        """What is missing; raises where it is too much."""
+        return MissingCells(self.rows.cards, self.shapes, self._plan())
+
+    @cached_property
     def of_known(self) -> list[np.ndarray]:
         """Counts and moments of the rows that are complete in each family."""
         rows = self.rows
@@ -347,16 +327,11 @@ class _Graph:
     def expect(self, network: MixedFamilies) -> tuple[float, list[np.ndarray]]:
         """Return the log-likelihood of the observed cells, and expected counts and moments."""
         rows = self.rows
-        totals = [total.copy() for total in self.of_known]
-        likelihood = 0.0
+        likelihood, expected = self.cells.expect(network, rows.rows, rows.weights)
         for v, known in enumerate(self.known):
-            part, weights = rows.rows.take(known), rows.weights[known]
-            likelihood += float(weights[weights > 0] @ network.log_density(v, part)[weights > 0])
-        for piece, question in self.plans:
-            for solved in solve_piece(network, piece, question, rows.rows):
-                weights = rows.weights[solved.rows]
-                likelihood += float(weights[weights > 0] @ solved.log_evidence[weights > 0])
-                add_expected(rows.cards, self.shapes, question, solved, rows.rows, rows.weights, totals)
+            weights = rows.weights[known]
+            likelihood += float(weights[weights > 0] @ network.log_density(v, rows.rows)[known][weights > 0])
+        totals = [whole + part.reshape(whole.shape) for whole, part in zip(self.of_known, expected, strict=True)]
         return likelihood, totals
 
 
