@@ -11,10 +11,10 @@
 - `mixed`: tables of floats beside states
 - `frame`: a table of any accepted kind as columns, and its coding
 - `pieces`: tables that arrive in pieces, or are larger than memory
-- `distributed`: tables whose rows stay with the workers of a dask cluster
 - `inputs`: the one entry for data: any accepted table becomes a coded table or columns
 - `numbers`: tables of numbers
 - `few_values`: columns of floats that look like codes of states
+- `distributed`: tables whose rows stay with the workers of a dask cluster
 - `bins`: numbers as ordered categories
 - `series`: time series as complete segments of numbers
 """
@@ -22,6 +22,7 @@
 from typing import TYPE_CHECKING
 
 from pgmx.data.distributed.distribution import distribute
+from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.table import DistributedTable
 from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
@@ -41,6 +42,7 @@ __all__ = [
     "MISSING",
     "DiscreteTable",
     "Discretizer",
+    "DistributedNumericTable",
     "DistributedTable",
     "FewValuesWarning",
     "Frame",

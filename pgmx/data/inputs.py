@@ -16,6 +16,7 @@ from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.files.readers import explain_unreadable, is_csv, is_path, read_whole
 from pgmx.data.frame import Frame, check_missing_option, check_rows
+from pgmx.data.numbers.table import NumericTable
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
 from pgmx.data.sources import open_piece, open_source
@@ -268,6 +269,11 @@ def open_frame(X: Any) -> Frame:
         return X
     if isinstance(X, pd.DataFrame):
         return Frame.from_pandas(X).check_shape()
+    if isinstance(X, NumericTable):
+        raise TypeError(
+            f"{X!r} holds numbers for Gaussian graphical models, and this works on columns of states, or on rows in "
+            "memory: give the table that it was made of, floats that are states as integers (astype('Int64'))"
+        )
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):

@@ -42,7 +42,8 @@ class Moments:
     Notes
     -----
     Every block of rows is centred on its own mean before products are taken, and blocks are merged by the difference
-    of their means: columns far from zero lose no digits. Cost: N p² / 2 multiplications, one pass; memory: `cross`.
+    of their means, which are kept in twice the precision for that: columns far from zero lose no digits. Cost:
+    N p² / 2 multiplications, one pass; memory: `cross`.
 
     References
     ----------
@@ -61,6 +62,7 @@ class Moments:
     def __init__(self, n_columns: int):
         self.n = 0.0
         self.mean = np.zeros(n_columns)
+        self._rest = np.zeros(n_columns)  # what rounding took from the mean
         self.cross = np.zeros((n_columns, n_columns))
         self.low = np.full(n_columns, np.inf)
         self.high = np.full(n_columns, -np.inf)
@@ -107,15 +109,21 @@ class Moments:
         centred -= rest
         if weights is not None:
             centred *= np.sqrt(weights)[:, None]
-        shift = (mean - self.mean) + rest
+        shift = self._find_shift(mean, rest)
         products[-1] = shift * np.sqrt(self.n * n / (self.n + n))
         # BLAS reads and writes by columns: for it `products.T` is a matrix as it lies, and this triangle the lower one.
         self.cross = _add_square(1.0, products.T, beta=1.0, c=self.cross.T, lower=1, overwrite_c=1).T
         self._move(n, shift, rows.min(axis=0), rows.max(axis=0))
 
+    def _find_shift(self, mean: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Return by how much means, in two parts, differ from these, which become theirs if there are no rows."""
+        if self.n == 0:
+            self.mean, self._rest = _add_exactly(mean, rest)
+        return (mean - self.mean) + (rest - self._rest)
+
     def _move(self, n: float, shift: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
         """Count rows of total weight n whose means differ by `shift`."""
-        self.mean = self.mean + shift * (n / (self.n + n))
+        self.mean, self._rest = _add_exactly(self.mean, self._rest + shift * (n / (self.n + n)))
         self.n += n
         self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
 
@@ -134,7 +142,7 @@ class Moments:
         """
         total = self.n + other.n
         if other.n > 0:
-            shift = other.mean - self.mean
+            shift = self._find_shift(other.mean, other._rest)
             for rows in list_blocks(len(shift)):
                 self.cross[rows] += other.cross[rows]
                 self.cross[rows] += np.outer(shift[rows], shift) * (self.n * other.n / total)
@@ -155,6 +163,13 @@ class Moments:
     def constant_columns(self) -> np.ndarray:
         """Positions of the columns that hold one value, or that vary by less than their rounding."""
         return find_constant_columns(self.low, self.high, self.cross.diagonal() / self.n)
+
+
+def _add_exactly(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a + b, and what rounding took from it (Knuth's two-sum)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
 
 
 def find_constant_columns(low: np.ndarray, high: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pgmx.data import (
     DiscreteTable,
+    DistributedNumericTable,
     DistributedTable,
     distribute,
     encode,
@@ -209,6 +210,12 @@ def draw_distribution_case(rng: np.random.Generator) -> Case:
 def draw_distributed_table_case(rng: np.random.Generator) -> Case:
     """Return the case of a table that the constructor cannot make."""
     return Case("", lambda folder: DistributedTable(["a"], [["x"]], [[0, 0]]), faults=[fault("distribute")])
+
+
+@entry("data.DistributedNumericTable", 0.1)
+def draw_distributed_numbers_case(rng: np.random.Generator) -> Case:
+    """Return the case of a table of numbers that the constructor cannot make."""
+    return Case("", lambda folder: DistributedNumericTable(["a"], "error"), faults=[fault("distribute")])
 
 
 @entry("data.DiscreteTable", 2.0)

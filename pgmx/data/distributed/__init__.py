@@ -4,5 +4,8 @@
 - `parts`: what a worker does: code the rows of a part, keep them, count them
 - `remote_parts`: these parts as the driver sees them: requests to the workers, and sums of the answers
 - `table`: the coded table as the driver sees it: columns, states, and sums over the parts
-- `distribution`: from a source to such a table: the states of all parts merged, then every part coded by them
+- `numeric_parts`, `numeric_table`, `numeric_distribution`: the same of numbers: blocks of floats that workers keep, the
+  table, and the way to it
+- `placement`: which worker gets which parts
+- `distribution`: from a source to a table of codes: the states of all parts merged, then every part coded by them
 """

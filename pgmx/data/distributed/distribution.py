@@ -1,26 +1,22 @@
-"""From a source to a distributed table: the states of all parts merged, then every part coded by them."""
+"""From a source to a distributed table: the states of all parts merged, then every part coded by them.
+
+Where columns hold floats the table is one of numbers, and `numeric_distribution` makes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_same_names
-from pgmx.data.distributed.parts import (
-    PartLabels,
-    Survey,
-    code_part,
-    finish_part,
-    make_labels,
-    read_versions,
-    survey_part,
-)
-from pgmx.data.distributed.remote_parts import RemoteParts
-from pgmx.data.distributed.sources import PartSource, list_part_sources
+from pgmx.data.distributed.numeric_distribution import distribute_numbers
+from pgmx.data.distributed.numeric_table import DistributedNumericTable
+from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
+from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.table import DistributedTable, check_number_of_rows
+from pgmx.data.errors import FloatColumnsError
 from pgmx.data.frame import check_missing_option
 from pgmx.data.pieces.streaming import PieceCoder
 from pgmx.data.table import MAX_BYTE_STATES
@@ -72,8 +68,8 @@ def distribute(
     *,
     missing: str = "error",
     n_parts: int | None = None,
-) -> DistributedTable:
-    """Code a table in parts at the workers of a dask cluster, and keep it there.
+) -> DistributedTable | DistributedNumericTable:
+    """Code a table in parts at the workers of a dask cluster, and keep it there; a table of floats as numbers.
 
     Parameters
     ----------
@@ -85,16 +81,20 @@ def distribute(
     client : distributed.Client, optional
         The client of the cluster; None means the current one.
     state_names : mapping of column name to sequence of states, optional
-        As for :func:`pgmx.data.encode`.
+        As for :func:`pgmx.data.encode`; not for a table with floats.
     missing : {"error", "drop", "category"}, default="error"
-        As for :func:`pgmx.data.encode`.
+        As for :func:`pgmx.data.encode`; "category" is not for a table with floats.
     n_parts : int, optional
         Parts of a table in memory; None means one for each thread of the workers.
 
     Returns
     -------
     DistributedTable
-        The coded table. `ChowLiuForest` and `HillClimbSearch` learn from it what they learn from the whole, to the bit.
+        The coded table, where no column holds floats. `ChowLiuForest` and `HillClimbSearch` learn from it what they
+        learn from the whole, to the bit.
+    DistributedNumericTable
+        The table of numbers, where some columns hold floats, and the others integers or floats. `GraphicalLasso`,
+        `NeighborhoodLasso` and `CLIME` learn from it what they learn from the whole, but for rounding.
 
     Raises
     ------
@@ -105,18 +105,20 @@ def distribute(
     RuntimeError
         If a worker has no pgmx, or another version of it.
     TypeError, ValueError
-        If there is no client, it has no workers or is asynchronous, or the source is none of these; as `encode` does;
-        if parts have different columns, or there are 2**32 rows or more.
+        If there is no client, it has no workers or is asynchronous, or the source is none of these; as `encode` and
+        `open_numeric` do; if parts have different columns, some columns hold floats and others states, or there are
+        2**32 coded rows or more.
 
     Notes
     -----
     States are those that :func:`pgmx.data.encode` finds in the whole table, whatever the parts: sorted, or the declared
     categories in the order in which the parts bring them, those of a plane file among them.
 
-    Each row is read once. A worker codes its parts in numbers of its own; the driver merges the states, and the worker
-    puts its codes into their order. It takes twice the bytes of the codes for that moment. A part whose worker is lost
-    is read again from its source by another; rows of a table in memory are kept by dask's scheduler for that. Who may
-    use the cluster, and whether messages are encrypted, is the client's affair; plane files hold the data in the clear.
+    Each row is read once; where a column turns out to hold floats, all parts are read again as numbers. A worker codes
+    its parts in numbers of its own; the driver merges the states, and the worker puts its codes into their order. It
+    takes twice the bytes of the codes for that moment; numbers take 8 bytes a cell. A part whose worker is lost is read
+    again from its source by another; rows of a table in memory are kept by dask's scheduler for that. Who may use the
+    cluster, and whether messages are encrypted, is the client's affair; plane files hold the data in the clear.
 
     Examples
     --------
@@ -129,87 +131,32 @@ def distribute(
     ((0, 1, 2), (0, 1))
     """
     check_missing_option(missing, ("error", "drop", "category"), " for a distributed table")
-    cluster = _find_client(client)
-    threads: dict[str, int] = dict(sorted(cluster.nthreads().items()))
-    if not threads:
-        raise ValueError("the cluster of the client has no workers yet: call client.wait_for_workers(1) first")
-    threads_at = [address for address, n in threads.items() for _ in range(n)]
-    sources = list_part_sources(source, n_parts, len(threads_at))
-    _check_versions(cluster)
-    shares = [share.tolist() for share in np.array_split(np.arange(len(sources)), min(len(threads_at), len(sources)))]
-    homes = [threads_at[number] for number in range(len(shares))]
-    home_of = [home for home, share in zip(homes, shares, strict=True) for _ in share]
-    coders = _code_parts(cluster, sources, missing, home_of)
-    surveys = cluster.gather([_submit(cluster, home_of[k], survey_part, coder) for k, coder in enumerate(coders)])
+    placement = Placement(client, source, n_parts)
+    floats = placement.find_floats()
+    if not floats:
+        try:
+            return _distribute_codes(placement, state_names, missing)
+        except FloatColumnsError as error:
+            floats = error.names
+    if state_names is not None:
+        raise FloatColumnsError(floats)
+    return distribute_numbers(placement, missing, floats)
+
+
+def _distribute_codes(placement: Placement, state_names: Mapping | None, missing: str) -> DistributedTable:
+    """Have the workers keep the rows as codes; FloatColumnsError where some columns hold floats."""
+    coders = placement.submit_parts(code_part, missing)
+    surveys = placement.ask_parts(survey_part, coders)
+    floats = {name: None for survey in surveys for name in survey.floats}
+    if floats:
+        raise FloatColumnsError(list(floats))
     merged = MergedColumns(state_names, missing, surveys[0].are_texts)
-    for survey, part in zip(surveys, sources, strict=True):
+    for survey, part in zip(surveys, placement.sources, strict=True):
         merged.merge(survey, part.name)
     check_number_of_rows(merged.n_rows)
     finals = merged.finish_columns()
     states = tuple(final.states for final in finals)
-    futures = [
-        _submit(
-            cluster,
-            home,
-            finish_part,
-            [coders[k] for k in share],
-            [merged.label_part(k, finals) for k in share],
-            merged.names,
-            states,
-        )
-        for home, share in zip(homes, shares, strict=True)
-    ]
-    rows_of = [sum(surveys[k].n_rows for k in share) for share in shares]
-    parts = RemoteParts(rows_of, cluster, futures, homes)
+    labels = [merged.label_part(k, finals) for k in range(len(surveys))]
+    rows_of = [survey.n_rows for survey in surveys]
+    parts = placement.join_parts(finish_part, coders, labels, rows_of, merged.names, states)
     return DistributedTable._from_remote_parts(merged.names, states, None, parts)
-
-
-def _submit(client: Any, home: str, function: Callable, *arguments: Any) -> Any:
-    """Have a function called by the worker at `home`, or another one when that is lost."""
-    return client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
-
-
-def _find_client(client: Any) -> Any:
-    """Return the client, or the current one; refuse what cannot be used."""
-    try:
-        import distributed
-    except ImportError:
-        raise ImportError("distribute needs dask and distributed: pip install 'pgmx[cluster]'") from None
-    if client is None:
-        try:
-            client = distributed.default_client()
-        except ValueError:
-            raise ValueError(
-                "there is no dask client: make one, client = distributed.Client(...), and pass it as client=..."
-            ) from None
-    if not isinstance(client, distributed.Client):
-        raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}")
-    if client.asynchronous:
-        raise ValueError("the client is asynchronous: make one without asynchronous=True")
-    return client
-
-
-def _check_versions(client: Any) -> None:
-    """Refuse workers without pgmx, or with another version of it."""
-    ours = read_versions()
-    try:
-        theirs = client.run(read_versions)
-    except (ImportError, AttributeError) as error:
-        raise RuntimeError(
-            f"a worker cannot import pgmx {ours[0]} ({error}): install the version of the driver there"
-        ) from error
-    for address, versions in sorted(theirs.items()):
-        if versions[0] != ours[0]:
-            raise RuntimeError(
-                f"the worker {address} has pgmx {versions[0]}, the driver has {ours[0]}: install the same version"
-            )
-
-
-def _code_parts(client: Any, sources: list[PartSource], missing: str, home_of: list[str]) -> list:
-    """Code every part at its worker, in numbers of its own; return the futures."""
-    dask: Any = import_module("dask")
-    rows = [source.rows for source in sources]
-    if all(map(dask.is_dask_collection, rows)):
-        rows = client.compute(rows)
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):  # rows in memory are sent once
-        return [_submit(client, home, code_part, part, missing) for part, home in zip(rows, home_of, strict=True)]

@@ -16,6 +16,8 @@ import numpy as np
 
 from pgmx import __version__
 from pgmx._ext import _rows
+from pgmx.data.distributed.sources import find_floats
+from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
@@ -31,6 +33,7 @@ class PartCoder(PieceCoder):
     def __init__(self, missing: str, are_texts: bool = False):
         super().__init__(None, missing, are_texts)
         self.pieces: list[list[np.ndarray]] = []
+        self.floats: list = []  # columns that hold floats, where some do: then nothing is coded
 
     def _keep_codes(self, n_rows, rows):
         self.pieces.append(list(rows))
@@ -59,6 +62,7 @@ class Survey(NamedTuple):
     n_rows: int
     rows_seen: int
     are_texts: bool
+    floats: list
 
 
 class PartLabels(NamedTuple):
@@ -101,14 +105,21 @@ def code_part(rows: Any, missing: str) -> PartCoder:
         open_chunks(rows, CHUNK_ROWS, fewest=0) if isinstance(rows, Path) else ([open_piece(rows)], False)
     )
     coder = PartCoder(missing, are_texts)
-    for frame in chunks:
-        coder.add(frame)
+    if are_texts and (floats := find_floats(rows)):
+        coder.floats = floats
+        return coder
+    try:
+        for frame in chunks:
+            coder.add(frame)
+    except FloatColumnsError as error:  # no fault: the driver takes the table for numbers
+        coder.floats = list(error.names)
+        coder.pieces.clear()
     return coder
 
 
 def survey_part(coder: PartCoder) -> Survey:
     """Return what the driver learns of a part."""
-    return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts)
+    return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts, coder.floats)
 
 
 def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int, np.ndarray]:

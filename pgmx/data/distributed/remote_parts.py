@@ -65,7 +65,10 @@ class RemoteParts:
         ]
         while len(futures) > FAN_IN:
             heads = range(0, len(futures), FAN_IN)
-            futures = [client.submit(add, futures[i : i + FAN_IN], workers=homes[i], **options) for i in heads]
+            # sums go before parts that wait, so that few results are in memory at a time
+            futures = [
+                client.submit(add, futures[i : i + FAN_IN], workers=homes[i], priority=1, **options) for i in heads
+            ]
             homes = [homes[i] for i in heads]
         self._wait(futures)
         sums = client.gather(futures)

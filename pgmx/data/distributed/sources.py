@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,13 +13,18 @@ import pyarrow as pa
 
 from pgmx.checks import check_natural
 from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.readers import is_path, table_files
+from pgmx.data.files.readers import explain_unreadable, is_path, read_csv_pieces, table_files
+from pgmx.data.sources import open_piece
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = (
     "a dask.dataframe, a folder of Parquet files, a list of paths (Parquet, CSV or plane files) or of frames, or a "
     "table in memory (a pandas frame, an Arrow table, a 2-D numpy array, a DiscreteTable)"
 )
+
+
+#: Rows that are looked at to see whether a part holds floats.
+_FIRST_ROWS = 4096
 
 
 class PartSource(NamedTuple):
@@ -46,6 +52,20 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
     n_parts = usual if n_parts is None else check_natural(n_parts, "n_parts", 1)
     bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
     return [PartSource(_take_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
+
+
+def find_floats(rows: Any) -> list:
+    """Return the names of columns that hold floats in the first rows of a table in memory, or of a CSV file.
+
+    Whole numbers of a CSV file count as none: where cells are missing they may be states.
+    """
+    if isinstance(rows, DiscreteTable):
+        return []
+    if not isinstance(rows, Path):
+        return list(open_piece(_take_rows(rows, 0, _FIRST_ROWS)).list_known_floats())
+    with explain_unreadable(rows), closing(read_csv_pieces(rows, _FIRST_ROWS)) as pieces, np.errstate(invalid="ignore"):
+        first = next(pieces)
+        return [name for name, cells in first.items() if cells.dtype.kind == "f" and (cells % 1 > 0).any()]
 
 
 def _refuse_number(n_parts: int | None, reason: str) -> None:

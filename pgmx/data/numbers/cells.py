@@ -116,3 +116,40 @@ def raise_of_cells(names, incomplete, infinite):
 def select_names(names, mask):
     """Return the names of the columns that `mask` marks."""
     return [names[v] for v in np.flatnonzero(mask)]
+
+
+class CellFaults:
+    """What is wrong with the cells of the pieces of a table of numbers that were read so far.
+
+    `kinds` says what columns hold that are no numbers, by name; `infinite` and `incomplete` mark columns.
+    """
+
+    def __init__(self, names):
+        self.names = names
+        self.kinds: dict = {}
+        self.infinite = np.zeros(len(names), dtype=bool)
+        self.incomplete = np.zeros(len(names), dtype=bool)
+
+    def read_rows(self, frame):
+        """Return the rows of a piece with these columns as float64, none where columns hold no numbers."""
+        kinds = kinds_of_states(frame)
+        rows = np.empty((0, len(self.names))) if kinds else float_rows(frame)
+        self.kinds = {**kinds, **self.kinds}
+        self.infinite |= infinite_columns(rows)
+        self.incomplete |= missing_columns(rows)
+        return rows
+
+    def merge(self, other, positions):
+        """Take the faults of other rows, whose column ``positions[v]`` is column v here."""
+        self.kinds = {**other.kinds, **self.kinds}
+        self.infinite |= other.infinite[positions]
+        self.incomplete |= other.incomplete[positions]
+
+    def any(self, missing):
+        """Return whether cells are at fault, those that are missing with missing="error"."""
+        return bool(self.kinds) or self.infinite.any() or (missing == "error" and self.incomplete.any())
+
+    def throw(self, missing):
+        """Raise naming the columns at fault, if there are some."""
+        raise_of_states(self.names, self.kinds)
+        raise_of_cells(self.names, self.incomplete if missing == "error" else None, self.infinite)

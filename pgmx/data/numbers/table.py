@@ -20,6 +20,7 @@ from pgmx.data.files.readers import (
 )
 from pgmx.data.frame import Frame, check_missing_option, check_rows, check_rows_left
 from pgmx.data.numbers.cells import (
+    CellFaults,
     float_rows,
     infinite_columns,
     kinds_of_states,
@@ -115,6 +116,11 @@ class NumericTable:
             return False
         return None if self._block is None else bool(missing_columns(self._block).any())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is known that no cell is missing."""
+        return self.in_memory and not self.has_missing
+
     def rows(self) -> np.ndarray:
         """Return all rows, float64 of shape (n_rows, n_columns), C-contiguous; those of a file are read.
 
@@ -173,18 +179,17 @@ class NumericTable:
     def _chunks_of_pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         frames = iter(()) if self._pieces is None else self._pieces()
         n_input = n_complete = 0
-        incomplete = np.zeros(self.n_columns, dtype=bool)
+        faults = CellFaults(self.names)
         for frame in frames:
-            faults = _Faults(self, frame)
-            if faults.any():
+            rows = faults.read_rows(frame)
+            if faults.any(self.missing):
                 for rest in frames:
-                    faults.merge(_Faults(self, rest))
-                faults.throw()
-            rows, numbers = faults.rows, np.arange(n_input, n_input + frame.n_rows)
+                    faults.read_rows(rest)
+                faults.throw(self.missing)
+            numbers = np.arange(n_input, n_input + frame.n_rows)
             n_input += frame.n_rows
             if self.missing == "drop":
                 known = ~np.isnan(rows).any(axis=1)
-                incomplete |= faults.incomplete
                 if not known.all():
                     rows, numbers = rows[known], numbers[known]
             n_complete += len(rows)
@@ -194,29 +199,7 @@ class NumericTable:
         self._n_input_rows = n_input
         check_rows(n_input, self.n_columns)
         if is_first_pass:
-            check_rows_left(n_complete, n_input, lambda: select_names(self.names, incomplete))
-
-
-class _Faults:
-    """A piece as float64 rows, with what is wrong with it."""
-
-    def __init__(self, table, frame):
-        self.names, self.missing = table.names, table.missing
-        self.kinds = kinds_of_states(frame)
-        self.rows = np.empty((0, table.n_columns)) if self.kinds else float_rows(frame)
-        self.infinite, self.incomplete = infinite_columns(self.rows), missing_columns(self.rows)
-
-    def any(self):
-        return bool(self.kinds) or self.infinite.any() or (self.missing == "error" and self.incomplete.any())
-
-    def merge(self, other):
-        self.kinds = {**other.kinds, **self.kinds}
-        self.infinite |= other.infinite
-        self.incomplete |= other.incomplete
-
-    def throw(self):
-        raise_of_states(self.names, self.kinds)
-        raise_of_cells(self.names, self.incomplete if self.missing == "error" else None, self.infinite)
+            check_rows_left(n_complete, n_input, lambda: select_names(self.names, faults.incomplete))
 
 
 def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
@@ -262,7 +245,7 @@ def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
     """
     check_missing_option(missing, NUMERIC_MISSING, " for a table of numbers")
     if isinstance(X, NumericTable):
-        if X.missing != missing and not (X.in_memory and not X.has_missing):
+        if X.missing != missing and not X.is_complete:
             raise ValueError(f"the table was opened with missing={X.missing!r}, got missing={missing!r}")
         return X
     if isinstance(X, DiscreteTable) or (is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX):
@@ -286,16 +269,24 @@ def _from_table(X, missing):
 
 
 def _from_path(path, missing):
-    files = table_files(path)
-    if not is_csv(files[0]):
-        first = next(open_chunks(path, CHUNK_ROWS)[0])
-        return NumericTable(first.names, missing, pieces=lambda: open_chunks(path, CHUNK_ROWS)[0])
+    if is_csv(table_files(path)[0]):
+        with explain_unreadable(path):
+            names = csv_columns(path)
+    else:
+        names = next(open_number_chunks(path)).names
+    return NumericTable(names, missing, pieces=lambda: open_number_chunks(path))
+
+
+def open_number_chunks(path: Path, fewest: int = 2) -> Iterator[Frame]:
+    """Open a file, or a folder of Parquet files, in pieces whose columns have the types of their cells.
+
+    It raises ValueError where there are less than two rows, unless `fewest` is 0, or a piece has other columns.
+    """
+    if not is_csv(table_files(path)[0]):
+        return open_chunks(path, CHUNK_ROWS, fewest)[0]
     with explain_unreadable(path):
-        names = csv_columns(path)
-    rows = rows_at_a_time(CHUNK_ROWS, len(names))
-    return NumericTable(
-        names, missing, pieces=lambda: align_columns(name_path_in_errors(path, read_csv_pieces(path, rows)), path)
-    )
+        rows = rows_at_a_time(CHUNK_ROWS, len(csv_columns(path)))
+    return align_columns(name_path_in_errors(path, read_csv_pieces(path, rows)), path if fewest else None)
 
 
 def _from_iterator(X, missing):

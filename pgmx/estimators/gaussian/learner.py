@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
-from pgmx.data import NumericTable, open_numeric
+from pgmx.data import DistributedTable, NumericTable, open_numeric
 from pgmx.estimators.base import Interval, StrOptions, config
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
@@ -50,7 +50,8 @@ class ContinuousLearner(GaussianResults):
         X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
             One column of numbers per variable: tables of pandas, polars and Arrow, numpy arrays (columns ``x0``,
             ``x1``, ...), paths of CSV or Parquet files or of a folder of Parquet files. With
-            ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). It is never changed.
+            ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). A
+            DistributedNumericTable is summed where it lies. It is never changed.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
@@ -197,6 +198,11 @@ class GaussianLearner(ContinuousLearner):
         if self.n_samples is not None:
             raise ValueError(
                 f"n_samples={self.n_samples} goes with covariance='precomputed': rows are counted where there are rows"
+            )
+        if isinstance(X, DistributedTable):
+            raise TypeError(
+                f"{X!r} holds codes of states, and {type(self).__name__} learns from numbers: distribute a table with "
+                "floats in its columns"
             )
         return open_numeric(X, missing=self.missing)
 

@@ -7,8 +7,10 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.data import DistributedNumericTable, Frame
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
+from pgmx.models.names import check_columns
 from pgmx.statistics import GaussianSample
 
 if TYPE_CHECKING:
@@ -121,8 +123,8 @@ class GaussianResults(BaseStructureLearner):
 
         Parameters
         ----------
-        X : DataFrame or array of shape (n_samples, n_features)
-            Rows with the columns that were learned from.
+        X : DataFrame or array of shape (n_samples, n_features), or DistributedNumericTable
+            Rows with the columns that were learned from; those of a distributed table are summed by its workers.
         y : None
             Ignored; scikit-learn's convention.
 
@@ -133,6 +135,9 @@ class GaussianResults(BaseStructureLearner):
         """
         check_is_fitted(self)
         self._check_n_features(X)
+        if isinstance(X, DistributedNumericTable):
+            check_columns(X.names, self.variables_, False)
+            return float(X.reduce(sum_log_likelihoods, self.model_, add=sum) / X.n_rows)
         return float(np.mean(self.model_.log_likelihood(X)))
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
@@ -144,3 +149,9 @@ class GaussianResults(BaseStructureLearner):
             As in pgmpy.
         """
         raise TypeError(f"{type(self).__name__} learns from continuous variables, which have no states to count")
+
+
+def sum_log_likelihoods(part: Any, model: "GaussianMarkovNetwork") -> float:
+    """Return the sum of the log-likelihoods of the rows of a part of a distributed table."""
+    frames = (Frame(part.names, list(block.T), len(block)) for block in part.blocks)
+    return float(sum(np.sum(model.log_likelihood(frame)) for frame in frames))

@@ -120,7 +120,10 @@ class _OverParts(ABC):
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
-            raise ValueError("selection='cv' and 'stars' divide the rows, and a covariance has none: use 'ebic'")
+            raise ValueError(
+                "selection='cv' and 'stars' divide the rows, and there are none here, of a covariance or of a table at "
+                "the workers of a cluster: use 'ebic'"
+            )
         self._options, self._leaf, self._run = options, leaf, run
         self._n_rows = sample.n_table_rows
         self._rng = np.random.default_rng(seed)

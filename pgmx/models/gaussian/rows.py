@@ -10,7 +10,7 @@ from pgmx.checks import join_names
 from pgmx.data import Frame
 from pgmx.data.files.readers import is_path
 from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, raise_of_states
-from pgmx.data.numbers.table import open_numeric
+from pgmx.data.numbers.table import NumericTable, open_numeric
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.sources import open_piece
 from pgmx.models.names import check_columns, check_complete
@@ -57,8 +57,8 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     """Return names of columns, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_frame(X)
-    if is_path(X) or is_iterator(X):
-        table = open_numeric(X, missing="pairwise")
+    if isinstance(X, NumericTable) or is_path(X) or is_iterator(X):
+        table = X if isinstance(X, NumericTable) else open_numeric(X, missing="pairwise")
         cells = table.rows()
         return table.names, cells, pd.RangeIndex(len(cells))
     if isinstance(X, list | tuple):

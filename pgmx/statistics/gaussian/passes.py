@@ -80,7 +80,7 @@ class CompletePass:
     def finish(self, names: Sequence, isolate: bool = False) -> PassResult:
         """Return the result of all rows."""
         if self._store is None:
-            return _make_result(self._open_moments())
+            return summarise_moments(self._open_moments())
         if not self._store.n_rows:
             raise ValueError(_NO_WEIGHT)
         weights = self._join_weights()
@@ -90,7 +90,8 @@ class CompletePass:
         return PassResult(n_rows, mean, scale, constant, None, factor)
 
 
-def _make_result(moments: Moments) -> PassResult:
+def summarise_moments(moments: Moments) -> PassResult:
+    """Return the result of all rows by their moments, whose cross-products become the correlations."""
     constant = moments.constant_columns
     constant = constant[np.isfinite(moments.cross[constant, constant])]  # numbers too large to square are no constants
     moments.cross[constant] = moments.cross[:, constant] = 0.0

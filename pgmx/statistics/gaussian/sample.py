@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import join_names
-from pgmx.data import NumericTable, open_numeric
+from pgmx.data import DistributedNumericTable, NumericTable, open_numeric
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations, FactoredCorrelations
+from pgmx.statistics.gaussian.distributed_moments import sum_moments
 from pgmx.statistics.gaussian.nearest_correlation import is_definite
-from pgmx.statistics.gaussian.passes import CompletePass, PairwisePass, PassResult, repair, summarise_ranks
+from pgmx.statistics.gaussian.passes import (
+    CompletePass,
+    PairwisePass,
+    PassResult,
+    repair,
+    summarise_moments,
+    summarise_ranks,
+)
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 from pgmx.statistics.symmetric import make_correlation
 
@@ -69,7 +77,7 @@ class GaussianSample:
     constant : ndarray of int64
         Positions of the constant columns that were made uncorrelated with all others.
     table : NumericTable or None
-        The rows.
+        The rows; None where they lie at the workers of a cluster.
     weights : ndarray of float64, shape (n_rows_of_the_input,), or None
         Row weights as given.
     n_table_rows : int or None
@@ -222,9 +230,10 @@ def gaussian_sample(
     Parameters
     ----------
     table : NumericTable, or anything that `open_numeric` takes
-        The rows. With missing="pairwise" each correlation is over the rows known in both columns.
+        The rows. With missing="pairwise" each correlation is over the rows known in both columns. Of a
+        DistributedNumericTable the workers compute the moments of their rows.
     weights : array_like of shape (n_rows_of_the_input,), optional
-        Not negative; 1 each by default. Rank methods take none.
+        Not negative; 1 each by default; for the rows that a DistributedNumericTable keeps. Rank methods take none.
     correlation : {"pearson", "kendall", "spearman", "shrinkage", "truncation"}, default="pearson"
         "pearson" is the formula above. The others estimate the correlation of normal scores behind the data by ranks,
         see `latent_correlation`; they read the whole table into memory.
@@ -241,6 +250,8 @@ def gaussian_sample(
 
     Raises
     ------
+    TypeError
+        If ranks of a DistributedNumericTable are asked for: they are no sums over its parts.
     ValueError
         If an option is unknown, columns are constant, without known cells or of numbers above 1e150, two columns have
         no row in common, weights do not fit or come with ranks, or the table cannot be read; see `open_numeric`.
@@ -249,7 +260,8 @@ def gaussian_sample(
     -----
     One pass over the table and n p² multiplications for "pearson", of 32 MB beside p² numbers. Where n < p the
     standardised rows are kept instead and nothing of size p² is formed; those of a file go to a temporary file. The
-    result does not depend on the size of the pieces, nor on the order of the rows, but for rounding.
+    result does not depend on the size of the pieces, nor on the order of the rows, but for rounding. Of a
+    distributed table there is no thin factor: each part sends 8 p² bytes, and the driver keeps p² numbers.
 
     Examples
     --------
@@ -269,7 +281,10 @@ def gaussian_sample(
             raise ValueError(f"correlation={correlation!r} works on ranks, which have no weights: use 'pearson'")
         weights = _freeze(table.check_weights(weights))
     with np.errstate(over="ignore", invalid="ignore"):  # raised below, with the names of the columns
-        if correlation == "pearson":
+        if isinstance(table, DistributedNumericTable):
+            _refuse_ranks(table, correlation)
+            result = summarise_moments(sum_moments(table, weights))
+        elif correlation == "pearson":
             # rows of weight 0 do not count, so that the number is not known where there are weights
             one = _choose_pass(table, len(table.rows()) if table.in_memory and weights is None else None)
             n_table_rows = _feed(table, weights, [one], None)
@@ -286,7 +301,24 @@ def gaussian_sample(
     if len(result.constant) and constant == "error":
         culprits = [table.names[v] for v in result.constant]
         raise ValueError(f"column(s) {join_names(culprits)} are constant, which leaves them no correlation: drop them")
+    if isinstance(table, DistributedNumericTable):
+        return _make_sample(result, table.names, correlation)
     return _make_sample(result, table.names, correlation, table=table, weights=weights, n_table_rows=n_table_rows)
+
+
+def _refuse_ranks(table: DistributedNumericTable, correlation: str) -> None:
+    """Refuse correlations that are no function of sums over the parts."""
+    if correlation == "pearson":
+        return
+    reason = (
+        "compares each row with each other, and most pairs of rows lie at different workers"
+        if correlation == "kendall"
+        else "ranks each cell among all rows, and no worker has these"
+    )
+    raise TypeError(
+        f"correlation={correlation!r} {reason}: {table!r} has means and cross-products alone. Learn from these "
+        "without Nonparanormal, or give the rows in memory"
+    )
 
 
 def _choose_pass(table, n_expected):

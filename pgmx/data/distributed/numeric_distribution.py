@@ -1,0 +1,44 @@
+"""From a source with columns of floats to a distributed table of numbers: every part is read and checked once."""
+
+from collections.abc import Sequence
+
+from pgmx.checks import check_same_names, join_names
+from pgmx.data.distributed.numeric_parts import order_columns, read_numbers, survey_numbers
+from pgmx.data.distributed.numeric_table import DistributedNumericTable
+from pgmx.data.distributed.placement import Placement
+from pgmx.data.errors import FloatColumnsError
+from pgmx.data.frame import check_rows, check_rows_left
+from pgmx.data.numbers.cells import CellFaults, MissingNumbersError, select_names
+
+
+def distribute_numbers(placement: Placement, missing: str, floats: Sequence) -> DistributedNumericTable:
+    """Have the workers keep the rows of a table as numbers; `floats` are columns that hold floats."""
+    if missing == "category":
+        raise ValueError(
+            f"missing='category' makes missing cells a state, and column(s) {join_names(floats)} hold floats: give "
+            "missing='drop', or fill the cells first"
+        )
+    futures = placement.submit_parts(read_numbers, missing == "drop")
+    surveys = placement.ask_parts(survey_numbers, futures)
+    names = surveys[0].faults.names
+    faults, positions = CellFaults(names), []
+    for survey, source in zip(surveys, placement.sources, strict=True):
+        check_same_names(names, survey.faults.names, "the first part", source.name, "columns")
+        place = {name: v for v, name in enumerate(survey.faults.names)}
+        positions.append([place[name] for name in names])
+        faults.merge(survey.faults, positions[-1])
+    if faults.kinds:
+        states = join_names([name for name in names if name in faults.kinds])
+        contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
+        hint = f" Column(s) {states} hold no numbers ({contents}): a distributed table has numbers or states"
+        raise FloatColumnsError(floats, hint, scores=False)
+    try:
+        faults.throw(missing)
+    except MissingNumbersError as error:
+        raise error.among(("drop",)) from None
+    rows_of = [survey.n_rows for survey in surveys]
+    rows_seen = sum(survey.rows_seen for survey in surveys)
+    check_rows(rows_seen, len(names))
+    check_rows_left(sum(rows_of), rows_seen, lambda: select_names(names, faults.incomplete))
+    parts = placement.keep_parts(order_columns, futures, positions, rows_of, names)
+    return DistributedNumericTable._from_remote_parts(names, parts)

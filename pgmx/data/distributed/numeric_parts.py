@@ -1,0 +1,87 @@
+"""What a worker does with a part of numbers: it reads the rows as float64, and keeps them.
+
+`read_numbers` reads a part, and `survey_numbers` gives the driver its columns and what is wrong with their cells;
+`order_columns` puts the columns into the order of the first part. All are functions of their arguments, so that dask
+repeats them when a worker is lost.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.plane_reader import open_table
+from pgmx.data.numbers.cells import CellFaults
+from pgmx.data.numbers.table import open_number_chunks
+from pgmx.data.sources import open_piece
+from pgmx.data.table import DiscreteTable
+
+
+class NumericSurvey(NamedTuple):
+    """What the driver learns of a part: its columns with their faults, its rows, and those of them that are kept."""
+
+    faults: CellFaults
+    rows_seen: int
+    n_rows: int
+
+
+class NumericBlocks(NamedTuple):
+    """Some rows as blocks of float64, C-contiguous, all with the same columns."""
+
+    blocks: list[np.ndarray]
+    survey: NumericSurvey
+
+
+class NumericPart:
+    """Some rows of a distributed table of numbers, kept by a worker: blocks of float64 rows."""
+
+    def __init__(self, names: tuple, blocks: list[np.ndarray]):
+        self.names = names
+        self.blocks = blocks
+
+    def __reduce__(self):
+        return NumericPart, (self.names, self.blocks)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + sum(block.nbytes for block in self.blocks)
+
+
+def read_numbers(rows: Any, drops: bool) -> NumericBlocks:
+    """Read the rows of a part, a path, a frame or an array; `drops` leaves out those with missing cells."""
+    if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
+        rows = open_table(rows)
+    if isinstance(rows, DiscreteTable):
+        faults = CellFaults(rows.columns)
+        faults.kinds = dict.fromkeys(rows.columns, "coded states")
+        return NumericBlocks([], NumericSurvey(faults, rows.n_rows, 0))
+    frames = open_number_chunks(rows, fewest=0) if isinstance(rows, Path) else iter([open_piece(rows)])
+    read, blocks, rows_seen = None, [], 0
+    for frame in frames:
+        read = read or CellFaults(frame.names)
+        block = read.read_rows(frame)
+        rows_seen += frame.n_rows
+        if drops:
+            known = ~np.isnan(block).any(axis=1)
+            block = block if known.all() else block[known]
+        if len(block):
+            blocks.append(block)
+    assert read is not None  # a file gives a piece at least
+    return NumericBlocks(blocks, NumericSurvey(read, rows_seen, sum(map(len, blocks))))
+
+
+def survey_numbers(numbers: NumericBlocks) -> NumericSurvey:
+    """Return what the driver learns of a part."""
+    return numbers.survey
+
+
+def order_columns(part: NumericBlocks, positions: list[int], names: tuple) -> NumericPart:
+    """Return a part with the columns `names`, of which column v is where ``positions[v]`` says."""
+    if positions == list(range(len(positions))):
+        return NumericPart(names, part.blocks)
+    return NumericPart(names, [np.ascontiguousarray(block[:, positions]) for block in part.blocks])
+
+
+def count_rows(part: NumericPart) -> int:
+    """Return the number of rows of a part."""
+    return sum(map(len, part.blocks))

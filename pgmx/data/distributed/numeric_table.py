@@ -1,0 +1,191 @@
+"""The table of numbers whose rows lie with the workers of a dask cluster, as the driver sees it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.checks import check_weights
+from pgmx.data.distributed.numeric_parts import count_rows
+from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.numbers.table import NumericTable
+
+
+class DistributedNumericTable(NumericTable):
+    """Table of numbers whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
+
+    It is given to ``fit`` of a Gaussian learner like any table. Means and cross-products of the parts are computed by
+    the workers and merged; the rows are never gathered, and what needs them one by one (`rows`, `chunks`) raises
+    TypeError.
+
+    Parameters
+    ----------
+    *args, **options
+        None: the constructor raises TypeError.
+
+    Attributes
+    ----------
+    names, n_columns
+        As those of :class:`NumericTable`.
+    missing : str
+        "error": no cell of the kept rows is missing.
+    in_memory : bool
+        False.
+    n_rows : int
+        Number of rows of all parts, without those that ``missing="drop"`` has left out.
+    n_parts : int
+        Number of parts of the source, which are summed one by one.
+
+    Notes
+    -----
+    A worker keeps 8 bytes a cell. Sums are added in the order of the parts, in a tree of fours: they depend on the
+    rows of the parts alone, to the bit, for any number of workers. A table that was pickled, or whose :meth:`release`
+    was called, has no rows any more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from pgmx.data import distribute
+    >>> data = np.array([[0.5, 1.0], [1.5, 4.0], [2.5, 2.0], [0.0, 3.0]])
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
+    ...     table = distribute(data, client)
+    ...     table.names, table.n_rows, table.n_parts
+    (('x0', 'x1'), 4, 2)
+    """
+
+    _parts: RemoteParts
+
+    def __init__(self, *args: Any, **options: Any):
+        raise TypeError("a DistributedNumericTable is made by pgmx.data.distribute(source, client)")
+
+    @classmethod
+    def _from_remote_parts(cls, names: Iterable[Hashable], parts: RemoteParts) -> DistributedNumericTable:
+        """Make a table of the parts that workers keep."""
+        table = cls.__new__(cls)
+        NumericTable.__init__(table, names, "error")
+        table._parts = parts
+        return table
+
+    # ---- the table ----
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all parts."""
+        return self._parts.n_rows
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts of the source."""
+        return len(self._parts.rows_of)
+
+    @property
+    def is_complete(self) -> bool:
+        """True: no cell is missing."""
+        return True
+
+    def rows(self) -> np.ndarray:
+        """Refuse, with TypeError: the rows are not gathered."""
+        self._refuse("rows()")
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """Refuse, with TypeError: the rows are not gathered."""
+        self._refuse("chunks()")
+
+    def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Refuse, with TypeError: the rows are not gathered."""
+        self._refuse("chunks_with_numbers()")
+
+    def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
+        """Return a float64 copy of weights, or raise: finite, not negative, not all zero, one for each of `n_rows`."""
+        return check_weights(weights, name, self.n_rows)
+
+    # ---- what is asked of the workers ----
+
+    def reduce(
+        self, function: Callable, *arguments: Any, add: Callable[[list], Any], values: ArrayLike | None = None
+    ) -> Any:
+        """Return the sum of a function over the parts.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a part, which has `names` and `blocks` (float64 arrays of shape (m, n_columns)), the part's own
+            slice of `values` where these are given, and the arguments. It is imported by the workers.
+        *arguments
+            Sent to every part.
+        add : callable
+            From a list of results to their sum; the order of the list is that of the parts.
+        values : array_like of shape (n_rows,), optional
+            A value for each row, in the order of the parts; every part gets its own.
+
+        Returns
+        -------
+        object
+            What `add` returns, or the function of a single part.
+
+        Raises
+        ------
+        ValueError
+            If the table was released.
+        Exception
+            What the function, or making a part again from its source, raised.
+
+        Notes
+        -----
+        A message to each part that has rows, and sums added four at a time by the workers until the driver can fetch
+        the last of them: the order of the additions depends on the parts alone, and so does the sum, to the bit.
+        """
+        slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
+        return self._parts.reduce(function, *arguments, add=add, slices=slices)
+
+    def persist(self) -> Self:
+        """Read the parts of lost workers again now, in place of at the next request.
+
+        Returns
+        -------
+        DistributedNumericTable
+            The table itself.
+        """
+        self.reduce(count_rows, add=sum)
+        return self
+
+    def release(self) -> None:
+        """Free the memory of the workers; the table has no rows any more."""
+        self._parts.release()
+
+    def bytes_by_worker(self) -> dict[str, int]:
+        """Return the bytes of cells that each worker has to keep, by its address.
+
+        Returns
+        -------
+        dict of str to int
+            Of the workers that the parts were given to.
+        """
+        n_bytes: Counter[str] = Counter()
+        for home, n_rows in zip(self._parts.homes, self._parts.rows_of, strict=True):
+            n_bytes[home] += 8 * n_rows * self.n_columns
+        return dict(n_bytes)
+
+    def __repr__(self) -> str:
+        text = f"{self.n_columns} columns, {self.n_rows} rows, {self.n_parts} parts"
+        if self._parts.is_released:
+            return f"DistributedNumericTable({text}, released)"
+        by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in self.bytes_by_worker().items())
+        return f"DistributedNumericTable({text}, {by_worker})"
+
+    def __reduce__(self):
+        return DistributedNumericTable._from_remote_parts, (self.names, self._parts)
+
+    # ---- inside ----
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(
+            f"{what} of a DistributedNumericTable: the rows stay with the workers, and this would need them one by "
+            "one. GraphicalLasso, NeighborhoodLasso and CLIME learn from it by means and cross-products; for all else "
+            "give the rows in memory"
+        )

@@ -1,0 +1,122 @@
+"""Where the parts of a source go: shares of them, one after the other, to the threads of a cluster's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgmx.data.distributed.parts import read_versions
+from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.distributed.sources import find_floats, list_part_sources
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+
+class Placement:
+    """The parts of a source at the workers of a cluster: read one by one, then kept so, or joined by shares.
+
+    The source is cut into `n_parts` where it is a table in memory, one for each thread where that is None.
+    """
+
+    def __init__(self, client: Client | None, source: Any, n_parts: int | None):
+        self._client = _find_client(client)
+        threads: dict[str, int] = dict(sorted(self._client.nthreads().items()))
+        if not threads:
+            raise ValueError("the cluster of the client has no workers yet: call client.wait_for_workers(1) first")
+        threads_at = [address for address, n in threads.items() for _ in range(n)]
+        self.sources = list_part_sources(source, n_parts, len(threads_at))
+        _check_versions(self._client)
+        n_shares = min(len(threads_at), len(self.sources))
+        self._shares = [share.tolist() for share in np.array_split(np.arange(len(self.sources)), n_shares)]
+        self._homes = threads_at[:n_shares]
+        self._home_of = [home for home, share in zip(self._homes, self._shares, strict=True) for _ in share]
+        self._rows = [source.rows for source in self.sources]
+        self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
+        if self._is_remote:
+            self._rows = self._client.compute(self._rows)
+
+    def find_floats(self) -> list:
+        """Return the names of columns that hold floats in the first rows of the parts in memory."""
+        names = (find_floats(rows) for rows in self._rows if not isinstance(rows, Path) and not self._is_remote)
+        return list(dict.fromkeys(chain.from_iterable(names)))
+
+    def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:
+        """Have a function of the rows of each part, and the arguments, called where the part will be."""
+        dask: Any = import_module("dask")
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):  # rows in memory are sent
+            return [
+                self._submit(home, function, rows, *arguments)
+                for rows, home in zip(self._rows, self._home_of, strict=True)
+            ]
+
+    def ask_parts(self, function: Callable, futures: Sequence[Future]) -> list:
+        """Return what a function returns of each of the parts that were submitted."""
+        pairs = zip(self._home_of, futures, strict=True)
+        return self._client.gather([self._submit(home, function, future) for home, future in pairs])
+
+    def keep_parts(
+        self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
+    ) -> RemoteParts:
+        """Have a function finish each of the submitted parts, with its own of `slices`; `rows_of` are their rows."""
+        finished = [
+            self._submit(home, function, future, of_part, *arguments)
+            for home, future, of_part in zip(self._home_of, futures, slices, strict=True)
+        ]
+        return RemoteParts(rows_of, self._client, finished, self._home_of)
+
+    def join_parts(
+        self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
+    ) -> RemoteParts:
+        """Have a function join each share of the submitted parts, one part for each thread, as `keep_parts` does."""
+        joined = [
+            self._submit(home, function, [futures[k] for k in share], [slices[k] for k in share], *arguments)
+            for home, share in zip(self._homes, self._shares, strict=True)
+        ]
+        rows = [sum(rows_of[k] for k in share) for share in self._shares]
+        return RemoteParts(rows, self._client, joined, self._homes)
+
+    def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
+        """Have a function called by the worker at `home`, or another one when that is lost."""
+        return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
+
+
+def _find_client(client: Any) -> Any:
+    """Return the client, or the current one; refuse what cannot be used."""
+    try:
+        import distributed
+    except ImportError:
+        raise ImportError("distribute needs dask and distributed: pip install 'pgmx[cluster]'") from None
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise ValueError(
+                "there is no dask client: make one, client = distributed.Client(...), and pass it as client=..."
+            ) from None
+    if not isinstance(client, distributed.Client):
+        raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}")
+    if client.asynchronous:
+        raise ValueError("the client is asynchronous: make one without asynchronous=True")
+    return client
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers without pgmx, or with another version of it."""
+    ours = read_versions()
+    try:
+        theirs = client.run(read_versions)
+    except (ImportError, AttributeError) as error:
+        raise RuntimeError(
+            f"a worker cannot import pgmx {ours[0]} ({error}): install the version of the driver there"
+        ) from error
+    for address, versions in sorted(theirs.items()):
+        if versions[0] != ours[0]:
+            raise RuntimeError(
+                f"the worker {address} has pgmx {versions[0]}, the driver has {ours[0]}: install the same version"
+            )
