@@ -31,6 +31,10 @@ class HasTerms(Protocol):
         """Return the log-density of each variable given its parents, (n_variables, n_rows)."""
         ...
 
+    def without_graph(self, question: str) -> HasTerms:
+        """Return something that answers the same question with arrays alone."""
+        ...
+
 
 class HeldOutLikelihood(NamedTuple):
     """Log-likelihood of rows under a network, in nats.
@@ -81,7 +85,8 @@ def held_out_log_likelihood(
         A network with all its parameters; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
         What the learners take; its columns are the variables of the network, in any order. A state that the network
-        does not know has probability 0. The rows of a DistributedTable are summed by their workers.
+        does not know has probability 0. The rows of a distributed table, of states or of numbers, are summed by their
+        workers.
     missing : {"error", "drop"}, default="error"
         Whether a missing cell is an error or drops its row.
 
@@ -229,41 +234,86 @@ def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows
     )
 
 
+class Regression(NamedTuple):
+    """A linear Gaussian variable given its parents, by position: intercept and slopes, and standard deviation."""
+
+    variable: int
+    parents: list[int]
+    beta: np.ndarray
+    std: float
+
+    def log_density(self, columns: Sequence[np.ndarray], rows: slice) -> np.ndarray:
+        """Return the log-density of some rows."""
+        residual = columns[self.variable][rows] - self.beta[0]
+        for parent, slope in zip(self.parents, self.beta[1:], strict=True):
+            residual = residual - slope * columns[parent][rows]
+        return -0.5 * (log(2.0 * pi) + (residual / self.std) ** 2) - log(self.std)
+
+
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import open_frame
+    from pgmx.data import DistributedNumericTable, open_frame
 
     names = list(model.nodes())
+    if isinstance(X, DistributedNumericTable):
+        positions = _positions(names, X.names)
+        return X.reduce(_sum_gaussian_part, names, positions, _read_regressions(model, names), add=_add_likelihoods)
     frame = open_frame(X).to_pandas(missing=missing)
     positions = _positions(names, list(frame.columns))
-    values = dict(zip(names, (frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions), strict=True))
-    cpds = [_gaussian_cpd(model, name) for name in names]
-    return _sum_terms(names, lambda v, rows: _log_density(cpds[v], values, rows), len(frame))
+    columns = [frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions]
+    regressions = _read_regressions(model, names)
+    return _sum_terms(names, lambda v, rows: regressions[v].log_density(columns, rows), len(frame))
+
+
+def _sum_gaussian_part(
+    part: Any, names: list, positions: list[int], regressions: list[Regression]
+) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of a part of a distributed table of numbers."""
+    return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in part.blocks])
+
+
+def _sum_block(
+    block: np.ndarray, names: list, positions: list[int], regressions: list[Regression]
+) -> HeldOutLikelihood:
+    columns = [block[:, at] for at in positions]
+    return _sum_terms(names, lambda v, rows: regressions[v].log_density(columns, rows), len(block))
+
+
+def _read_regressions(model: LinearGaussianBayesianNetwork, names: list) -> list[Regression]:
+    """Return the parameters of all variables; ValueError where a density has none, or no positive deviation."""
+    place = {name: v for v, name in enumerate(names)}
+    regressions = []
+    for v, name in enumerate(names):
+        cpd: Any = model.get_cpds(name)
+        if cpd is None:
+            raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
+        if not float(cpd.std) > 0.0:
+            raise ValueError(f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one")
+        parents = [place[parent] for parent in cpd.evidence]
+        regressions.append(Regression(v, parents, np.asarray(cpd.beta, dtype=np.float64), float(cpd.std)))
+    return regressions
 
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DiscreteTable, open_any
+    from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, open_any
 
+    if isinstance(X, DistributedTable | DistributedNumericTable):
+        _positions(model.names, list(X.columns if isinstance(X, DistributedTable) else X.names))
+        model.log_likelihood_terms(X.without_rows())
+        sent = model.without_graph("log_likelihood_terms")
+        return X.reduce(_sum_mixed_part, tuple(model.names), sent, add=_add_likelihoods)
     opened = open_any(X, missing=missing)
     columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
     _positions(model.names, list(columns))
     if not isinstance(opened, DiscreteTable):
         opened = opened.to_pandas(missing=missing)
-    terms = model.log_likelihood_terms(opened)
-    return _sum_terms(model.names, lambda v, rows: terms[v, rows], terms.shape[1])
+    return _sum_mixed_rows(opened, tuple(model.names), model)
 
 
-def _gaussian_cpd(model: LinearGaussianBayesianNetwork, name):
-    cpd: Any = model.get_cpds(name)
-    if cpd is None:
-        raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
-    if not float(cpd.std) > 0.0:
-        raise ValueError(f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one")
-    return cpd
+def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of a part of a distributed table."""
+    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.pieces()])
 
 
-def _log_density(cpd, values: dict, rows: slice) -> np.ndarray:
-    """Return the log-density of a linear Gaussian variable given its parents."""
-    residual = values[cpd.variable][rows] - cpd.beta[0]
-    for parent, slope in zip(cpd.evidence, cpd.beta[1:], strict=True):
-        residual = residual - slope * values[parent][rows]
-    return -0.5 * (log(2.0 * pi) + (residual / cpd.std) ** 2) - log(cpd.std)
+def _sum_mixed_rows(rows: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
+    terms = model.log_likelihood_terms(rows)
+    return _sum_terms(names, lambda v, some: terms[v, some], terms.shape[1])

@@ -1,6 +1,7 @@
 """Graphs and networks: pgmpy's, built from integer edges, our own Markov networks, and files of both.
 
 - `names`: names of variables: of a network, and of the columns of rows that a network is asked about
+- `distributed_rows`: what networks answer about the rows of a distributed table, each part by its worker
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
 - `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
 - `pgmpy_estimators`: ``pgmpy.estimators`` without its announcement of a move

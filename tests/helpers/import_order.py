@@ -46,8 +46,8 @@ ORDER = {
     "pgmx/data/bins": ["edges hartemink labels", "discretizer"],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
     "pgmx/data/distributed": [
-        "numeric_parts sources",
-        "parts",
+        "row_answers sources",
+        "numeric_parts parts",
         "remote_parts",
         "numeric_table placement table",
         "numeric_distribution",
@@ -135,7 +135,7 @@ ORDER = {
     "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
-        "bayesian files names pgmpy_estimators",
+        "bayesian distributed_rows files names pgmpy_estimators",
         "evidence saving",
         "fixed_graph",
         "gaussian markov",
@@ -144,8 +144,14 @@ ORDER = {
     ],
     "pgmx/models/bayesian": ["incomplete_rows networks strengths"],
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
-    "pgmx/models/gaussian": ["incomplete_rows linear_gaussian rows", "blocks", "checks queries", "network"],
-    "pgmx/models/markov": ["factors rows views", "queries", "pgmpy_face", "network"],
+    "pgmx/models/gaussian": [
+        "incomplete_rows linear_gaussian rows",
+        "blocks",
+        "checks row_queries",
+        "queries",
+        "network",
+    ],
+    "pgmx/models/markov": ["factors rows views", "row_queries", "queries", "pgmpy_face", "network"],
     "pgmx/models/mixed": ["fitting parameters rows", "incomplete_rows parts predictions", "queries", "network"],
     "pgmx/models/time_series": [
         "coefficients density dynamic_network history measures parameters",

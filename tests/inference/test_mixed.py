@@ -64,7 +64,7 @@ def test_impossible_rows_have_no_answer():
     observed = np.array([False, True])
     answers = answer_question(network, plan_question(network, observed, [0]), rows, observed)
     np.testing.assert_array_equal(answers.probabilities[0], [[1.0, 0.0], [np.nan, np.nan]])
-    weighted = weigh_samples(network, [0], rows, observed, 100, np.random.default_rng(0))
+    weighted = weigh_samples(network, [0], rows, observed, 100, 0, np.arange(2))
     assert weighted.effective_sizes.tolist() == [pytest.approx(100.0), 0.0]
     np.testing.assert_allclose(weighted.answers.probabilities[0], [[1.0, 0.0], [np.nan, np.nan]], rtol=1e-12)
 
@@ -81,7 +81,7 @@ def test_weighting_comes_near_the_exact_answers():
     rows = draw_rows(network, N_ROWS, 3)
     observed = np.array([False, False, False, True])
     exact = answer_question(network, plan_question(network, observed, [0, 1, 2]), rows, observed)
-    near, sizes = weigh_samples(network, [0, 1, 2], rows, observed, 40_000, np.random.default_rng(1))
+    near, sizes = weigh_samples(network, [0, 1, 2], rows, observed, 40_000, 1, np.arange(rows.codes.shape[1]))
     errors = 5.0 / np.sqrt(sizes)  # five standard errors of a probability, and more
     assert (sizes > 1000).all()
     for v in (0, 1):

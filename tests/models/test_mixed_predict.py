@@ -1,5 +1,7 @@
 """Predictions of the conditional Gaussian network: against enumeration, for all kinds of rows, by both methods."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
 from pgmx.models.mixed import predictions
+from pgmx.models.mixed import rows as rows_module
 from tests.helpers.mixed_networks import name_network
 from tests.helpers.mixed_tables import MIXED_ARCS, six_columns
 from tests.oracles import mixed_networks as oracle
@@ -263,3 +266,70 @@ def test_units_do_not_matter(pair, seed):
         unit = scale.get(name, 1.0)
         size = np.abs(ours[name, "std"]).max() + 1.0 if name in scale else 1.0
         np.testing.assert_allclose(theirs[name, figure] / unit, ours[name, figure], rtol=1e-6, atol=1e-7 * size)
+
+
+# ---- many rows ----
+
+
+@settings(max_examples=25, deadline=None)
+@given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99), st.sampled_from([1, 2, 7]))
+def test_answers_do_not_depend_on_the_pieces_of_rows(pair, share, seed, n_rows):
+    families, network = pair
+    frame = network.simulate(20, seed)
+    holes, _ = punch(frame, share, seed)
+    holes = holes.astype(dict.fromkeys(network.continuous, float))
+
+    def ask_all():
+        tables = network.predict(holes), network.predict_proba(holes)
+        return *(table.to_numpy(dtype=float) for table in tables), network.log_evidence(holes), network.score(frame)
+
+    whole = ask_all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "PIECE_CELLS", n_rows * len(families))
+        in_pieces = ask_all()
+    assert all(map(np.array_equal, in_pieces, whole, [True] * 4))
+
+
+@pytest.mark.filterwarnings("ignore::pgmx.inference.ApproximationWarning")
+@pytest.mark.parametrize("random_state", [0, 2**70])
+def test_samples_of_a_row_depend_on_its_number_alone(monkeypatch, random_state):
+    network, rows = six_network(), six_columns().iloc[:9].drop(columns=["R", "X"])
+    options = {"method": "weighting", "n_samples": 50, "random_state": random_state}
+    whole = network.predict_proba(rows, **options)
+    pd.testing.assert_frame_equal(network.predict_proba(rows.iloc[:4], **options), whole.iloc[:4])
+    assert not network.predict_proba(rows, **{**options, "random_state": 1}).equals(whole)
+    monkeypatch.setattr(rows_module, "PIECE_CELLS", 2 * 6)
+    pd.testing.assert_frame_equal(network.predict_proba(rows, **options), whole)
+
+
+def test_errors_and_warnings_are_of_all_rows(monkeypatch):
+    network, rows = six_network(), six_columns().iloc[:20]
+    monkeypatch.setattr(rows_module, "PIECE_CELLS", 3 * 6)
+    holes = rows.copy()
+    holes.loc[2, "X"], holes.loc[17, "R"] = np.nan, None
+    with pytest.raises(ValueError, match=r"missing cells in column\(s\) 'R', 'X'"):
+        network.log_likelihood(holes)
+    states = [0, 1]
+    families = [("states", [], np.array([1.0, 0.0])), ("states", [0], np.array([[1.0, 0.5], [0.0, 0.5]]))]
+    impossible = pd.DataFrame({"v1": [0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0]})
+    with pytest.raises(ValueError, match=r"known of 3 row\(s\), the first at position 4, is impossible"):
+        name_network(families, labels=[states]).predict(impossible)
+    with pytest.warns(ApproximationWarning, match="20 of 20 rows") as told:
+        network.predict(rows.drop(columns="R"), method="weighting", n_samples=100)
+    assert len(told) == 1
+
+
+def test_predictions_take_little_memory_beside_rows_and_answers(monkeypatch):
+    frame = six_columns().drop(columns=["R", "X"])
+    rows, network = pd.concat([frame] * 100, ignore_index=True), six_network()
+    monkeypatch.setattr(rows_module, "PIECE_CELLS", 6 * 1000)
+    network.predict(frame), network.log_likelihood(six_columns())  # imports and caches
+    tracemalloc.start()
+    try:
+        answers = network.predict(rows)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    cells = len(rows) * (2 * 1 + 2 * 1 + 8 + 1)  # codes read; a mask of missing floats; answers of a float and a state
+    assert answers.shape == (80_000, 2)
+    assert peak < 1.5 * cells + 2_000_000

@@ -5,6 +5,7 @@
 repeats them when a worker is lost.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,10 @@ import numpy as np
 
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
+from pgmx.data.frame import Frame
 from pgmx.data.numbers.cells import CellFaults
 from pgmx.data.numbers.table import open_number_chunks
+from pgmx.data.pieces.chunks import CHUNK_ROWS, rows_at_a_time
 from pgmx.data.sources import open_piece
 from pgmx.data.table import DiscreteTable
 
@@ -45,6 +48,16 @@ class NumericPart:
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + sum(block.nbytes for block in self.blocks)
+
+    def pieces(self) -> Iterator[tuple[int, Frame]]:
+        """Yield the rows in pieces, each with the number of its first row."""
+        first = 0
+        for block in self.blocks:
+            step = rows_at_a_time(CHUNK_ROWS, len(self.names))
+            for begin in range(0, len(block), step):
+                rows = block[begin : begin + step]
+                yield first + begin, Frame(self.names, list(rows.T), len(rows))
+            first += len(block)
 
 
 def read_numbers(rows: Any, drops: bool) -> NumericBlocks:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_weights
 from pgmx.data.distributed.numeric_parts import count_rows
 from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.frame import Frame
 from pgmx.data.numbers.table import NumericTable
 
 
@@ -100,6 +101,10 @@ class DistributedNumericTable(NumericTable):
         """Refuse, with TypeError: the rows are not gathered."""
         self._refuse("chunks_with_numbers()")
 
+    def without_rows(self) -> Frame:
+        """Return columns of no rows, in memory, with the same names."""
+        return Frame(self.names, [np.empty(0) for _ in self.names], 0)
+
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, or raise: finite, not negative, not all zero, one for each of `n_rows`."""
         return check_weights(weights, name, self.n_rows)
@@ -142,6 +147,38 @@ class DistributedNumericTable(NumericTable):
         """
         slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
         return self._parts.reduce(function, *arguments, add=add, slices=slices)
+
+    def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
+        """Return what a function answers for each row, computed by the workers and left there until it is asked for.
+
+        Parameters
+        ----------
+        function : callable
+            Called with some rows, a Frame of float64 columns, the number of the first of them in the table, and the
+            arguments; it returns a pandas frame, or an array where `meta` is a Series, with an entry for each row. It
+            is imported by the workers.
+        *arguments
+            Sent once, to one worker, from which the others take them.
+        meta : pandas.DataFrame or Series
+            What it returns of no rows.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame or Series
+            A partition for each part, rows in the order of the table, labelled by their numbers. Nothing is computed
+            before ``compute()``, ``persist()`` or ``to_parquet()``, each of which computes anew.
+
+        Raises
+        ------
+        ValueError
+            If the table was released. What the function raises comes out where the answers are computed.
+
+        Notes
+        -----
+        The workers need the parts then: do not release the table before. Rows come in pieces of at most 65,536 rows and
+        8 million cells, so that a worker needs memory for one of them and for the answers of a part.
+        """
+        return self._parts.map_rows(function, *arguments, meta=meta)
 
     def persist(self) -> Self:
         """Read the parts of lost workers again now, in place of at the next request.

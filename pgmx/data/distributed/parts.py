@@ -7,7 +7,7 @@ lost.
 """
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -16,11 +16,11 @@ import numpy as np
 
 from pgmx import __version__
 from pgmx._ext import _rows
-from pgmx.data.distributed.sources import find_floats
+from pgmx.data.distributed.sources import find_floats, slice_rows
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
-from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
+from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks, rows_at_a_time
 from pgmx.data.pieces.state_dictionaries import Final, GrowingColumn
 from pgmx.data.pieces.streaming import PieceCoder, label_codes
 from pgmx.data.sources import open_piece
@@ -86,6 +86,12 @@ class Part:
     def __sizeof__(self) -> int:
         planes = 0 if self.table._planes is None else self.table.planes.nbytes
         return object.__sizeof__(self) + self.table.codes.nbytes + planes
+
+    def pieces(self) -> Iterator[tuple[int, DiscreteTable]]:
+        """Yield the rows in pieces, each with the number of its first row."""
+        step = rows_at_a_time(CHUNK_ROWS, self.table.n_variables)
+        for first in range(0, self.table.n_rows, step):
+            yield first, slice_rows(self.table, first, min(first + step, self.table.n_rows))
 
 
 def code_part(rows: Any, missing: str) -> PartCoder:

@@ -12,6 +12,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from pgmx.data.distributed.parts import call_on_part
+from pgmx.data.distributed.row_answers import RowQuestion, map_parts
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -82,6 +83,10 @@ class RemoteParts:
             for part, of_part, home in zip(self._futures, slices, self.homes, strict=True)
         ]
         return RemoteParts(rows_of, client, futures, self.homes)
+
+    def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
+        """Return what a function answers for all rows as a dask.dataframe, a partition for each part."""
+        return map_parts(self._open(), self._futures, self.rows_of, RowQuestion(function, arguments, meta))
 
     def release(self) -> None:
         """Free the memory of the workers."""

@@ -51,7 +51,7 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
     n_rows = source.n_rows if isinstance(source, DiscreteTable) else len(source)
     n_parts = usual if n_parts is None else check_natural(n_parts, "n_parts", 1)
     bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
-    return [PartSource(_take_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
+    return [PartSource(slice_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
 
 
 def find_floats(rows: Any) -> list:
@@ -62,7 +62,7 @@ def find_floats(rows: Any) -> list:
     if isinstance(rows, DiscreteTable):
         return []
     if not isinstance(rows, Path):
-        return list(open_piece(_take_rows(rows, 0, _FIRST_ROWS)).list_known_floats())
+        return list(open_piece(slice_rows(rows, 0, _FIRST_ROWS)).list_known_floats())
     with explain_unreadable(rows), closing(read_csv_pieces(rows, _FIRST_ROWS)) as pieces, np.errstate(invalid="ignore"):
         first = next(pieces)
         return [name for name, cells in first.items() if cells.dtype.kind == "f" and (cells % 1 > 0).any()]
@@ -84,7 +84,7 @@ def _open_part(part: Any, number: int) -> PartSource:
     return PartSource(part, f"part {number}")
 
 
-def _take_rows(table: Any, first: int, stop: int) -> Any:
+def slice_rows(table: Any, first: int, stop: int) -> Any:
     """Return consecutive rows of a table in memory."""
     if isinstance(table, pd.DataFrame):
         return table.iloc[first:stop]

@@ -128,6 +128,10 @@ class DistributedTable(DiscreteTable):
         """
         self._refuse("to_pandas()")
 
+    def without_rows(self) -> DiscreteTable:
+        """Return a table of no rows, in memory, with the same columns and states."""
+        return DiscreteTable._from_parts(self._columns, self._states, self._codes, self._missing_codes)
+
     def repeat_rows(self, weights: ArrayLike) -> DistributedTable:
         """Return the table in which row i stands ``weights[i]`` times; every worker repeats its own rows.
 
@@ -189,6 +193,38 @@ class DistributedTable(DiscreteTable):
         the last of them.
         """
         return self._parts.reduce(function, *arguments, add=add)
+
+    def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
+        """Return what a function answers for each row, computed by the workers and left there until it is asked for.
+
+        Parameters
+        ----------
+        function : callable
+            Called with some rows, a DiscreteTable, the number of the first of them in the table, and the
+            arguments; it returns a pandas frame, or an array where `meta` is a Series, with an entry for each row. It
+            is imported by the workers.
+        *arguments
+            Sent once, to one worker, from which the others take them.
+        meta : pandas.DataFrame or Series
+            What it returns of no rows.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame or Series
+            A partition for each part, rows in the order of the table, labelled by their numbers. Nothing is computed
+            before ``compute()``, ``persist()`` or ``to_parquet()``, each of which computes anew.
+
+        Raises
+        ------
+        ValueError
+            If the table was released. What the function raises comes out where the answers are computed.
+
+        Notes
+        -----
+        The workers need the parts then: do not release the table before. Rows come in pieces of at most 65,536 rows and
+        8 million cells, so that a worker needs memory for one of them and for the answers of a part.
+        """
+        return self._parts.map_rows(function, *arguments, meta=meta)
 
     def persist(self) -> DistributedTable:
         """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.

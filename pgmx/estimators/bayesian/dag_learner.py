@@ -12,12 +12,13 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
+from pgmx.models.distributed_rows import is_distributed
 from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
@@ -91,9 +92,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array, DiscreteTable or path, optional
-            Rows with the columns and states that were learned from. With ``missing="pairwise"`` and ``"em"`` rows with
-            missing cells are left out.
+        X : DataFrame, array, DiscreteTable, distributed table or path, optional
+            Rows with the columns and states that were learned from; those of a distributed table are summed by its
+            workers. With ``missing="pairwise"`` and ``"em"`` rows with missing cells are left out.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
@@ -128,6 +129,11 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
             raise ValueError("score needs data or a true graph: give X=... or true_graph=...")
         if metric is None and true_graph is None:
             return self._score_rows(X)
+        if is_distributed(X):
+            raise TypeError(
+                f"metric={metric!r} needs rows in memory, and the rows stay with the workers: leave it out, or give "
+                "rows in memory"
+            )
         chosen = _choose_metric(metric, X is not None)
         graph = self.graph_ if isinstance(self.graph_, chosen.get_tag("supported_graph_types")) else self.dag_
         if X is not None:
@@ -155,7 +161,7 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
-        rows = X if isinstance(X, DiscreteTable) else open_frame(X)
+        rows = X if isinstance(X, DiscreteTable | DistributedNumericTable) else open_frame(X)
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(

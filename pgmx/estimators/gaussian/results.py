@@ -7,10 +7,10 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.data import DistributedNumericTable, Frame
+from pgmx.data import DistributedNumericTable
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
-from pgmx.models.names import check_columns
+from pgmx.models.distributed_rows import sum_parts
 from pgmx.statistics import GaussianSample
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class GaussianResults(BaseStructureLearner):
         check_is_fitted(self)
         self._check_n_features(X)
         if isinstance(X, DistributedNumericTable):
-            check_columns(X.names, self.variables_, False)
-            return float(X.reduce(sum_log_likelihoods, self.model_, add=sum) / X.n_rows)
+            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
         return float(np.mean(self.model_.log_likelihood(X)))
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
@@ -149,9 +148,3 @@ class GaussianResults(BaseStructureLearner):
             As in pgmpy.
         """
         raise TypeError(f"{type(self).__name__} learns from continuous variables, which have no states to count")
-
-
-def sum_log_likelihoods(part: Any, model: "GaussianMarkovNetwork") -> float:
-    """Return the sum of the log-likelihoods of the rows of a part of a distributed table."""
-    frames = (Frame(part.names, list(block.T), len(block)) for block in part.blocks)
-    return float(sum(np.sum(model.log_likelihood(frame)) for frame in frames))

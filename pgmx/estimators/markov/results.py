@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
+from pgmx.models.distributed_rows import is_distributed, sum_parts
 from pgmx.models.markov.factors import measure_strengths
 
 
@@ -47,8 +48,9 @@ class MarkovResults(BaseStructureLearner):
 
         Parameters
         ----------
-        X : DataFrame, array or DiscreteTable
-            Rows with the columns and states that were learned from.
+        X : DataFrame, array, DiscreteTable or distributed table
+            Rows with the columns and states that were learned from; those of a distributed table are summed by its
+            workers.
         y : None
             Ignored; scikit-learn's convention.
 
@@ -69,4 +71,6 @@ class MarkovResults(BaseStructureLearner):
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
+        if is_distributed(X):
+            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
         return float(np.mean(self.model_.log_likelihood(X)))

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pgmx.inference.networks.log_tables import take_logs
 
 LOG_2_PI = float(np.log(2.0 * np.pi))
+
+
+class RandomNumbers(Protocol):
+    """What draws rows: a generator of numpy, or one that draws row by row."""
+
+    def random(self, size: int) -> np.ndarray:
+        """Return numbers that are uniform on [0, 1)."""
+        ...
+
+    def standard_normal(self, size: int) -> np.ndarray:
+        """Return numbers of the standard normal distribution."""
+        ...
 
 
 class DiscreteFamily(NamedTuple):
@@ -92,7 +104,7 @@ class MixedFamilies:
         mean, std = _regress(family, configuration, rows)
         return -0.5 * (LOG_2_PI + ((rows.numbers[v] - mean) / std) ** 2) - np.log(std)
 
-    def draw(self, rows: MixedRows, observed: np.ndarray, rng: np.random.Generator, only=None) -> np.ndarray:
+    def draw(self, rows: MixedRows, observed: np.ndarray, rng: RandomNumbers, only=None) -> np.ndarray:
         """Draw the variables that are not observed into the rows, parents first.
 
         `observed` is bool (n,); `only` some variables with all their ancestors. Returns the log-densities of those that

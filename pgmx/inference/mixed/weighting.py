@@ -13,6 +13,33 @@ from pgmx.inference.mixed.posterior import Answers
 _BLOCK = 1 << 16
 
 
+class RowStreams:
+    """Random numbers of rows, `n_samples` of each at a time: what `MixedFamilies.draw` asks of a generator."""
+
+    def __init__(self, key: int, numbers: np.ndarray, n_samples: int):
+        self._generators = [np.random.Generator(np.random.Philox(key=[key, number])) for number in numbers.tolist()]
+        self._n_samples = n_samples
+
+    def random(self, size: int) -> np.ndarray:
+        """Return numbers that are uniform on [0, 1), those of a row together."""
+        numbers = np.empty((len(self._generators), self._n_samples))
+        for generator, row in zip(self._generators, numbers, strict=True):
+            generator.random(out=row)
+        return numbers.ravel()
+
+    def standard_normal(self, size: int) -> np.ndarray:
+        """Return numbers of the standard normal distribution, those of a row together."""
+        numbers = np.empty((len(self._generators), self._n_samples))
+        for generator, row in zip(self._generators, numbers, strict=True):
+            generator.standard_normal(out=row)
+        return numbers.ravel()
+
+
+def make_key(seed: int | None) -> int:
+    """Return 64 bits that are made of a seed, or of fresh entropy."""
+    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
 class WeightedAnswers(NamedTuple):
     """Estimates, and the effective sample size behind those of each row, (n_rows,)."""
 
@@ -26,12 +53,14 @@ def weigh_samples(
     rows: MixedRows,
     observed: np.ndarray,
     n_samples: int,
-    rng: np.random.Generator,
+    key: int,
+    row_numbers: np.ndarray,
 ) -> WeightedAnswers:
     r"""Estimate distributions of unobserved targets from samples weighted by the likelihood of what is observed.
 
     What is not observed is drawn given its parents; the weight w of a sample is the density of what is observed given
-    its parents. The effective sample size is :math:`(\sum w)^2 / \sum w^2`, 0 for rows that no sample explains: NaN.
+    its parents. The samples of a row are drawn by `key` and its own of the `row_numbers`, whatever the other rows are.
+    The effective sample size is :math:`(\sum w)^2 / \sum w^2`, 0 for rows that no sample explains: NaN.
     """
     n_rows = rows.codes.shape[1]
     answers = Answers({}, {}, {})
@@ -47,7 +76,8 @@ def weigh_samples(
         block = slice(begin, min(begin + step, n_rows))
         n = block.stop - begin
         samples = MixedRows(*(np.repeat(part, n_samples, axis=1) for part in rows.take(block)))
-        logs = network.draw(samples, observed, rng, relevant).reshape(n, n_samples)
+        streams = RowStreams(key, row_numbers[block], n_samples)
+        logs = network.draw(samples, observed, streams, relevant).reshape(n, n_samples)
         top = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
         total = weights.sum(axis=1, keepdims=True)

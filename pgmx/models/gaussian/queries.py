@@ -1,8 +1,8 @@
-"""Questions that a Gaussian Markov network answers: predictions, parts of it, rows, and likelihoods."""
+"""Questions that a Gaussian Markov network answers beside those about rows: parts of it, samples, other forms."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -12,39 +12,17 @@ from scipy.sparse import csr_array
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
 from pgmx.models.fixed_graph import FixedGraph
-from pgmx.models.gaussian.blocks import Blocks, fill_scores, marginalize_precision
+from pgmx.models.gaussian.blocks import fill_scores, marginalize_precision
 from pgmx.models.gaussian.linear_gaussian import make_linear_gaussian_network
-from pgmx.models.gaussian.rows import read_evidence, read_rows
-from pgmx.statistics import MarginalTransforms
+from pgmx.models.gaussian.row_queries import GaussianRowQueries
+from pgmx.models.gaussian.rows import read_evidence
 
 #: Partial correlations of a marginal distribution not above this are rounding errors of zero.
 _ROUNDING = 1e-12
 
 
-class GaussianQueries(FixedGraph, UndirectedGraph):
+class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
     """Mixin of a graph that has a precision scaled to unit diagonal, and units and means of its variables."""
-
-    _names: tuple
-    _precision: csr_array | None
-    _scaled: csr_array  # K, the precision of z = (x - mean) / units
-    _units: np.ndarray  # standard deviations given all others
-    _mean: np.ndarray
-    _scale: np.ndarray
-    _transforms: MarginalTransforms | None
-    _cache: dict[str, Any]
-
-    def _require_precision(self) -> csr_array:
-        if self._precision is None:
-            raise ValueError(
-                "this network has no precision: make it with GaussianMarkovNetwork.from_precision or from_covariance"
-            )
-        return self._precision
-
-    def _blocks(self) -> Blocks:
-        self._require_precision()
-        if "blocks" not in self._cache:
-            self._cache["blocks"] = Blocks(self._scaled)
-        return self._cache["blocks"]
 
     def _inverse(self) -> np.ndarray:
         """Return the inverse of K; computed once, not to be changed."""
@@ -52,76 +30,6 @@ class GaussianQueries(FixedGraph, UndirectedGraph):
         if "inverse" not in self._cache:
             self._cache["inverse"] = blocks.invert()
         return self._cache["inverse"]
-
-    def _index(self, positions: Iterable[int] | None = None) -> pd.Index:
-        names = list(self._names) if positions is None else [self._names[v] for v in positions]
-        return pd.Index(names, tupleize_cols=False)
-
-    def _frame(self, matrix: np.ndarray, positions: Iterable[int] | None = None) -> pd.DataFrame:
-        labels = self._index(positions)
-        return pd.DataFrame(matrix, index=labels, columns=labels)
-
-    # ---- data and scores ----
-
-    def _scores(self, values: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return z for values of some variables in the units of the data; NaN where missing."""
-        if self._transforms is not None:
-            values = self._transforms.forward(positions, values)
-        return (values - self._mean[positions]) / self._units[positions]
-
-    def _values(self, scores: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return values in the units of the data for z of some variables."""
-        values = self._mean[positions] + scores * self._units[positions]
-        return values if self._transforms is None else self._transforms.backward(positions, values)
-
-    # ---- predictions ----
-
-    def predict(self, X, return_covariance: bool = False) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
-        r"""Return the conditional means of what is missing given the rest of the row.
-
-        .. math:: E(x_m | x_o) = \mu_m - \Theta_{mm}^{-1} \Theta_{mo} (x_o - \mu_o)
-
-        Parameters
-        ----------
-        X : DataFrame, dict, array, path or iterator of frames
-            Rows, any number of them; variables without a column, and missing cells, are predicted. A dictionary of
-            numbers is one row. An array has a column for each variable, NaN where missing.
-        return_covariance : bool, default=False
-            Whether to return the conditional covariance as well, which is the same for all rows: they must lack the
-            same cells.
-
-        Returns
-        -------
-        pandas.DataFrame of shape (n_samples, n_missing)
-            The variables that have no column or miss a cell, in the order of `names`; known cells as they were; with
-            the index of `X`. With `transforms`, medians in the units of the data.
-        pandas.DataFrame of shape (n_missing, n_missing)
-            Only with `return_covariance`; that of the scores where there are `transforms`.
-
-        Raises
-        ------
-        ValueError
-            If a column is no variable or holds other things than numbers, or rows lack different cells where the
-            covariance is asked for.
-        """
-        self._require_precision()
-        rows = read_rows(X, self._names, allow_missing=True)
-        missing = np.isnan(rows.values)
-        wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known)
-        scores = self._scores(rows.values, np.arange(len(self._names)))
-        scores[missing] = 0.0
-        values = self._values(fill_scores(self._scaled, scores, missing)[:, wanted], wanted)
-        values = np.where(missing[:, wanted], values, rows.values[:, wanted])
-        frame = pd.DataFrame(values, index=rows.index, columns=self._index(wanted))
-        if not return_covariance:
-            return frame
-        if not missing[:, wanted].all():
-            raise ValueError(
-                f"the rows lack different cells of {join_names(frame.columns)}, so that no one covariance holds for "
-                "all: predict rows of one pattern at a time"
-            )
-        spread = Blocks(self._scaled[wanted][:, wanted]).invert() * np.outer(self._units[wanted], self._units[wanted])
-        return frame, self._frame(spread, wanted)
 
     def conditional(self, evidence: Mapping[Hashable, float]) -> Self:
         """Return the distribution of the other variables given values of some.
@@ -238,34 +146,6 @@ class GaussianQueries(FixedGraph, UndirectedGraph):
             if name in evidence:
                 values[:, v] = evidence[name]
         return pd.DataFrame(values, columns=self._index())
-
-    def log_likelihood(self, X) -> np.ndarray:
-        """Return the log-density of each row, in nats.
-
-        Parameters
-        ----------
-        X : DataFrame, dict, array, path or iterator of frames
-            Rows without missing cells; the columns are the variables, in any order.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples,)
-            With `transforms`, the log-density of the row's normal scores: the derivatives of the maps are left out.
-
-        Raises
-        ------
-        ValueError
-            If columns are absent or are no variables, or cells are missing or no numbers.
-        """
-        self._require_precision()
-        rows = read_rows(X, self._names)
-        scores = self._scores(rows.values, np.arange(len(self._names)))
-        squares = np.einsum("ij,ij->i", scores, np.asarray((self._scaled @ scores.T).T))
-        return 0.5 * (self._log_det() - len(self._names) * np.log(2.0 * np.pi) - squares)
-
-    def _log_det(self) -> float:
-        """Return log |Θ|."""
-        return self._blocks().log_det - 2.0 * float(np.log(self._units).sum())
 
     def entropy(self) -> float:
         r"""Return the differential entropy :math:`\tfrac12 (p \log(2 \pi e) - \log |\Theta|)`, in nats.

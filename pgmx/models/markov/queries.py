@@ -1,15 +1,12 @@
 """Questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`."""
 
-from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pgmpy.factors.discrete import DiscreteFactor
 
 from pgmx.checks import DEFAULT_SEED, choose_seed
-from pgmx.data import DiscreteTable
 from pgmx.inference import (
     InferenceCost,
     LogPartition,
@@ -22,20 +19,15 @@ from pgmx.inference import (
     sample,
 )
 from pgmx.inference import joint as joint_distribution
-from pgmx.inference.approximate.imputation import impute
 from pgmx.inference.problem import Problem
 from pgmx.models.markov.factors import Scaling, compute_scaling
-from pgmx.models.markov.rows import code_rows
+from pgmx.models.markov.row_queries import MarkovRowAnswers, MarkovRowQueries
 
 
-class MarkovQueries:
+class MarkovQueries(MarkovRowQueries):
     """Mixin of a network that has `inference_problem()` and a dictionary `_cache` for answers that do not change."""
 
     _cache: dict[str, Any]
-
-    @abstractmethod
-    def inference_problem(self) -> Problem:
-        """Return the network as :mod:`pgmx.inference` sees it."""
 
     # ---- cost ----
 
@@ -184,77 +176,11 @@ class MarkovQueries:
 
     # ---- rows ----
 
-    def log_likelihood(self, X) -> np.ndarray:
-        """Return the log-probability of each row, in nats.
-
-        Parameters
-        ----------
-        X : DataFrame, array, DiscreteTable, path or iterator of frames
-            Rows without missing cells; the columns are the variables, in any order. A file or an iterator is read as by
-            ``fit``, and has two rows at least.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples,)
-            Minus infinity for an impossible row. Where `partition_is_exact` is false, the same error is in all, that
-            of ``log_partition_``, an estimate by annealed importance sampling: its ``standard_error`` is that of the
-            mean of the rows too, and its ``lower`` and ``upper`` bound it.
-
-        Warns
-        -----
-        ApproximationWarning
-            If the log-partition takes too much memory to be exact; with its standard error.
-        """
-        rows = code_rows(X, self.inference_problem())
-        return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
-
-    def pseudo_log_likelihood(self, X) -> np.ndarray:
-        """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
-
-        Parameters
-        ----------
-        X : DataFrame, array, DiscreteTable, path or iterator of frames
-            Rows without missing cells, as for `log_likelihood`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples,)
-            Needs no log-partition; its negative mean is the NPLL of the literature.
-        """
-        return self.inference_problem().pairwise.pseudo_log_likelihood(code_rows(X, self.inference_problem()).codes)
-
-    def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
-        """Fill missing cells and columns given the others of the row.
-
-        Parameters
-        ----------
-        X : DataFrame, array, DiscreteTable, path or iterator of frames
-            Rows; variables without a column, and missing cells, are predicted.
-        method : {"map", "marginal"}, default="map"
-            The most probable states of all that is missing in a row together, or of each variable alone.
-        inference : {"auto", "exact", "loopy"}, default="auto"
-            How rows with many connected cells missing are filled: by junction trees, by loopy belief propagation, which
-            is far faster on wide networks, or by the former where a tree takes 16 MB at most.
-
-        Returns
-        -------
-        pandas.DataFrame of shape (n_samples, n_variables)
-            All variables in order, of category dtype with all states declared; known cells as they were, the index of
-            `X` where it has one.
-
-        Raises
-        ------
-        ValueError
-            If a column is no variable, a cell no state of it, or what is known of a row impossible.
-        """
+    def without_graph(self, question: str) -> MarkovRowAnswers:
+        """Return the potentials, which answer a question about rows without a graph of pgmpy."""
         problem = self.inference_problem()
-        rows = code_rows(X, problem, allow_missing=True)
-        codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
-        n_rows = codes.shape[1]
-        if not n_rows:  # a table has rows: one that is cut off again brings the columns
-            codes = np.zeros((len(codes), 1), dtype=codes.dtype)
-        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
-        return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
+        partition = float(self.log_partition_) if question == "log_likelihood" else None
+        return MarkovRowAnswers(Problem(problem.names, problem.states, problem.model), partition)
 
     def simulate(
         self,

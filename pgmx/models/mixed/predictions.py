@@ -2,8 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,49 @@ from pgmx.inference.mixed.posterior import (
     find_impossible,
     plan_question,
 )
-from pgmx.inference.mixed.weighting import weigh_samples
-from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
+from pgmx.inference.mixed.weighting import make_key, weigh_samples
+from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.mixed.rows import ReadRows, RowPiece, read_mixed_rows
 
 #: Most numbers per row that exact answers may take: where "auto" goes on to weighting, and where "exact" gives up.
 AUTO_CELLS, EXACT_CELLS = 1 << 22, 1 << 27
 
+#: Patterns of missing cells whose plans are kept from piece to piece.
+_MOST_PLANS = 4096
+
 _METHODS = ("auto", "exact", "weighting")
+
+
+class Prediction(NamedTuple):
+    """What is asked: variables by position, or None for those that are missing; how; and what samples are drawn by."""
+
+    variables: list[int] | None
+    method: str
+    n_samples: int
+    key: int
+
+
+class Failures:
+    """Impossible rows: how many, the first, and whether no sample explained it."""
+
+    def __init__(self) -> None:
+        self.n_rows, self.first, self.is_sampled = 0, -1, False
+
+    def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int) -> None:
+        """Count the rows of a piece that begins at row `begin`, where `failed`; `sizes` are effective ones."""
+        if failed.any() and not self.n_rows:
+            row = int(np.flatnonzero(failed)[0])
+            self.first, self.is_sampled = begin + row, sizes[row] == 0.0
+        self.n_rows += int(failed.sum())
+
+    def throw(self, n_samples: int) -> None:
+        """Raise if there are some."""
+        if self.n_rows:
+            why = f" to {n_samples} samples: raise n_samples" if self.is_sampled else " under the network"
+            raise ValueError(
+                f"what is known of {self.n_rows} row(s), the first at position {self.first}, is impossible{why}, or "
+                "leave out some of its cells"
+            )
 
 
 class MixedPredictions:
@@ -36,6 +72,18 @@ class MixedPredictions:
     @abstractmethod
     def _require_families(self) -> MixedFamilies:
         """Return the parameters, or raise where there are none."""
+
+    def read_rows(self, rows: Any) -> ReadRows:
+        """Return rows in the order of the network; columns may be absent, cells missing."""
+        return read_mixed_rows(rows, self._names, self._states, allow_missing=True)
+
+    def list_states(self) -> Mapping[Hashable, Sequence]:
+        """Return the states of the discrete variables, by name."""
+        return {name: own for name, own in zip(self._names, self._states, strict=True) if own is not None}
+
+    @abstractmethod
+    def without_graph(self, question: str) -> Any:
+        """Return something that answers a question about rows with arrays alone."""
 
     # ---- predictions ----
 
@@ -56,7 +104,7 @@ class MixedPredictions:
 
         Parameters
         ----------
-        X : DataFrame, dict, array, path or iterator of frames
+        X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, any number of them. A dictionary of cells is one row; an array has a column for each variable.
         variables : sequence of hashable, optional
             Names of variables to predict, whatever `X` says of them. By default those that have no column or miss a
@@ -74,7 +122,7 @@ class MixedPredictions:
         -------
         pandas.DataFrame of shape (n_samples, n_predicted)
             In the order of `names`, with the index of `X`; states as categories with all states declared. Known cells
-            are as they were.
+            are as they were. Of a distributed table a dask.dataframe, whose partitions the workers compute.
 
         Raises
         ------
@@ -95,6 +143,9 @@ class MixedPredictions:
         part of k unobserved floats O(k³) per configuration of the states that they depend on: the strong junction tree
         of Lauritzen with floats eliminated first. Rows that miss the same cells share the work.
 
+        Rows are answered in pieces of a million cells. Beside `X` and the answers that takes a byte or two per cell of
+        states and some 100 MB, whatever the number of rows. The samples of a row are drawn by the seed and its number.
+
         References
         ----------
         S. L. Lauritzen (1992), Propagation of probabilities, means, and variances in mixed graphical association
@@ -102,17 +153,27 @@ class MixedPredictions:
         distributions, Statistics and Computing 11. R. Fung, K.-C. Chang (1990), Weighing and integrating evidence for
         stochastic simulation in Bayesian networks, UAI 5.
         """
-        read, wanted, answers = self._answer(X, variables, method, n_samples, random_state)
-        columns = {}
-        for v in wanted:
-            missing, known = read.missing[v], ~read.missing[v]
-            if self._states[v] is None:
-                columns[v] = np.where(known, read.rows.numbers[v], 0.0)
-                columns[v][missing] = answers.means[v][missing]
-            else:
-                codes = np.where(known, read.rows.codes[v], 0)
-                codes[missing] = answers.probabilities[v][missing].argmax(axis=1)
-                columns[v] = pd.Categorical.from_codes(codes, self._categories(v))
+        return self._ask("_predict", X, variables, method, n_samples, random_state)
+
+    def _predict(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
+        read, wanted = self._read_rows_for(X, prediction)
+        cells: dict[int, np.ndarray] = {
+            v: np.empty(read.n_rows, dtype=np.float64 if self._states[v] is None else _code_type(len(self._states[v])))
+            for v in wanted
+        }
+        for rows, piece, answers in self._answer_pieces(read, wanted, prediction, first_row):
+            for v in wanted:
+                missing = piece.missing[v]
+                if self._states[v] is None:
+                    column, answer = piece.rows.numbers[v], answers.means[v][missing]
+                else:
+                    column, answer = piece.rows.codes[v], answers.probabilities[v][missing].argmax(axis=1)
+                cells[v][rows] = column
+                cells[v][rows][missing] = answer
+        columns: dict[int, Any] = {
+            v: column if self._states[v] is None else pd.Categorical.from_codes(column, self._categories(v))
+            for v, column in cells.items()
+        }
         return self._frame(columns, read.index)
 
     def predict_proba(
@@ -128,7 +189,7 @@ class MixedPredictions:
 
         Parameters
         ----------
-        X : DataFrame, dict, array, path or iterator of frames
+        X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, as for `predict`.
         variables : sequence of hashable, optional
             Names of variables to predict, whatever `X` says of them. By default those that have no column or miss a
@@ -145,67 +206,107 @@ class MixedPredictions:
         pandas.DataFrame
             With the index of `X` and two levels of columns: (variable, state) holds the probability of a state;
             (variable, "mean") and (variable, "std") mean and standard deviation of a float, those of a mixture of
-            normal distributions where states are unknown. Cells that are known have probability 1, or deviation 0.
+            normal distributions where states are unknown. Cells that are known have probability 1, or deviation 0. Of a
+            distributed table a dask.dataframe.
 
         Raises
         ------
         ValueError, TreewidthError
             As `predict`.
         """
-        read, wanted, answers = self._answer(X, variables, method, n_samples, random_state)
-        columns: dict[tuple, np.ndarray] = {}
-        for v in wanted:
-            missing, name = read.missing[v], self._names[v]
-            if self._states[v] is None:
-                mean, std = read.rows.numbers[v].copy(), np.zeros(missing.shape)
-                mean[missing] = answers.means[v][missing]
-                std[missing] = np.sqrt(answers.variances[v][missing])
-                columns[name, "mean"], columns[name, "std"] = mean, std
-                continue
-            shares = np.eye(len(self._states[v]))[read.rows.codes[v]]
-            shares[missing] = answers.probabilities[v][missing]
-            columns.update({(name, state): column for state, column in zip(self._states[v], shares.T, strict=True)})
-        labels = pd.MultiIndex.from_tuples(list(columns)) if columns else None
-        values = np.column_stack(list(columns.values())) if columns else np.empty((len(read.index), 0))
-        return pd.DataFrame(values, index=read.index, columns=labels)
+        return self._ask("_predict_proba", X, variables, method, n_samples, random_state)
 
-    def _answer(
-        self, X: Any, variables: Sequence[Hashable] | None, method: str, n_samples: int, random_state: int | None
-    ) -> tuple[ReadRows, list[int], Answers]:
-        """Return the rows, the variables that are wanted, and answers for all rows, NaN where cells are known."""
-        network = self._require_families()
+    def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
+        read, wanted = self._read_rows_for(X, prediction)
+        labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
+        values = np.empty((read.n_rows, len(labels)))
+        for rows, piece, answers in self._answer_pieces(read, wanted, prediction, first_row):
+            begin = 0
+            for v in wanted:
+                missing = piece.missing[v]
+                if self._states[v] is None:
+                    shares = np.column_stack([piece.rows.numbers[v], np.zeros(missing.shape)])
+                    shares[missing, 0] = answers.means[v][missing]
+                    shares[missing, 1] = np.sqrt(answers.variances[v][missing])
+                else:
+                    shares = np.eye(len(self._states[v]))[piece.rows.codes[v]]
+                    shares[missing] = answers.probabilities[v][missing]
+                values[rows, begin : begin + shares.shape[1]] = shares
+                begin += shares.shape[1]
+        return pd.DataFrame(values, index=read.index, columns=pd.MultiIndex.from_tuples(labels) if labels else None)
+
+    def _ask(
+        self,
+        what: str,
+        X: Any,
+        variables: Sequence[Hashable] | None,
+        method: str,
+        n_samples: int,
+        random_state: int | None,
+    ) -> Any:
+        """Check the options of a prediction, and make it, of a distributed table where its rows are."""
+        self._require_families()
         if method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
         n_samples = check_natural(n_samples, "n_samples", 1)
-        rng = np.random.default_rng(check_seed(random_state, "random_state"))
+        key = make_key(check_seed(random_state, "random_state"))
         chosen = None if variables is None else self._check_variables(variables)
+        prediction = Prediction(chosen, method, n_samples, key)
+        if not is_distributed(X):
+            return getattr(self, what)(X, prediction, 0)
+        answers = ask_parts(self, what, X, prediction=prediction, first_row=0)
+        self._warn_of_parts(X, prediction)
+        return answers
+
+    def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[ReadRows, list[int]]:
+        """Return the rows, and the variables that are wanted."""
+        chosen = prediction.variables
         ignore = [] if chosen is None else [self._names[v] for v in chosen]
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, ignore=ignore)
-        wanted = np.flatnonzero(read.missing.any(axis=1) | read.absent).tolist() if chosen is None else chosen
-        n_rows = read.missing.shape[1]
-        answers = Answers({}, {}, {})
-        for v in wanted:
-            if network.cards[v]:
-                answers.probabilities[v] = np.full((n_rows, network.cards[v]), np.nan)
-            else:
-                answers.means[v], answers.variances[v] = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-        sizes = np.full(n_rows, np.inf)
-        for rows, missing in split_patterns(read.missing):
-            targets = [v for v in wanted if missing[v]]
-            part = read.rows.take(rows)
-            impossible = rows[find_impossible(network, part, ~missing)]
-            for question in self._questions(network, ~missing, targets, method):
-                if isinstance(question, Question):
-                    found = answer_question(network, question, part, ~missing)
-                else:
-                    found, effective = weigh_samples(network, question, part, ~missing, n_samples, rng)
-                    sizes[rows] = np.minimum(sizes[rows], effective)
-                for ours, theirs in zip(answers, found, strict=True):
-                    for v, values in theirs.items():
-                        ours[v][rows] = values
-                        ours[v][impossible] = np.nan
-        self._check_answers(read, wanted, answers, sizes, n_samples)
-        return read, wanted, answers
+        return read, np.flatnonzero(read.incomplete).tolist() if chosen is None else chosen
+
+    def _answer_pieces(
+        self, read: ReadRows, wanted: list[int], prediction: Prediction, first_row: int
+    ) -> Iterator[tuple[slice, RowPiece, Answers]]:
+        """Yield rows in pieces with their answers, NaN where cells are known; raise in the end for impossible ones.
+
+        `first_row` is the number of the first row in the table, by which samples are drawn.
+        """
+        network = self._require_families()
+        plans: dict[bytes, list[Question | list[int]]] = {}
+        failures, sizes = Failures(), []
+        for piece in read.pieces():
+            cells = read.take(piece)
+            n_rows = piece.stop - piece.start
+            answers = _make_answers(network, wanted, n_rows)
+            effective = np.full(n_rows, np.inf)
+            for rows, missing in split_patterns(cells.missing):
+                part = cells.rows.take(rows)
+                impossible = rows[find_impossible(network, part, ~missing)]
+                pattern = missing.tobytes()
+                if (questions := plans.get(pattern)) is None:
+                    targets = [v for v in wanted if missing[v]]
+                    questions = list(self._questions(network, ~missing, targets, prediction.method))
+                    if len(plans) < _MOST_PLANS:
+                        plans[pattern] = questions
+                for one in questions:
+                    if isinstance(one, Question):
+                        found = answer_question(network, one, part, ~missing)
+                    else:
+                        numbers = first_row + piece.start + rows
+                        found, sampled = weigh_samples(
+                            network, one, part, ~missing, prediction.n_samples, prediction.key, numbers
+                        )
+                        effective[rows] = np.minimum(effective[rows], sampled)
+                    for ours, theirs in zip(answers, found, strict=True):
+                        for v, values in theirs.items():
+                            ours[v][rows] = values
+                            ours[v][impossible] = np.nan
+            failures.add(_find_failures(network, wanted, cells.missing, answers), effective, piece.start)
+            sizes.append(effective[effective < np.inf])
+            yield piece, cells, answers
+        failures.throw(prediction.n_samples)
+        self._warn_of_sizes(np.concatenate(sizes) if sizes else np.empty(0), read.n_rows, prediction.n_samples)
 
     def _questions(
         self, network: MixedFamilies, observed: np.ndarray, targets: list[int], method: str
@@ -237,27 +338,27 @@ class MixedPredictions:
         if left:
             yield left
 
-    def _check_answers(
-        self, read: ReadRows, wanted: list[int], answers: Answers, sizes: np.ndarray, n_samples: int
-    ) -> None:
-        """Raise for impossible rows; warn where answers are estimates."""
-        failed = np.zeros(len(sizes), dtype=bool)
-        for v in wanted:
-            values = answers.probabilities[v][:, 0] if self._states[v] is not None else answers.means[v]
-            failed |= read.missing[v] & np.isnan(values)
-        if failed.any():
-            row = int(np.flatnonzero(failed)[0])
-            why = f" to {n_samples} samples: raise n_samples" if sizes[row] == 0.0 else " under the network"
-            raise ValueError(
-                f"what is known of {int(failed.sum())} row(s), the first at position {row}, is impossible{why}, or "
-                "leave out some of its cells"
-            )
-        estimated = sizes < np.inf
-        if estimated.any():
+    def _warn_of_sizes(self, sizes: np.ndarray, n_rows: int, n_samples: int) -> None:
+        """Warn where answers are estimates of these effective sample sizes."""
+        if len(sizes):
             warnings.warn(
-                f"{int(estimated.sum())} of {len(sizes)} rows are predicted by likelihood weighting of {n_samples} "
-                f"samples: their effective sample size is at least {sizes[estimated].min():.0f}, its median "
-                f"{np.median(sizes[estimated]):.0f}; standard errors are those of so many samples",
+                f"{len(sizes)} of {n_rows} rows are predicted by likelihood weighting of {n_samples} "
+                f"samples: their effective sample size is at least {sizes.min():.0f}, its median "
+                f"{np.median(sizes):.0f}; standard errors are those of so many samples",
+                ApproximationWarning,
+                stacklevel=caller_level(),
+            )
+
+    def _warn_of_parts(self, X: Any, prediction: Prediction) -> None:
+        """Warn where workers will answer by estimates: all rows of a distributed table lack the same cells."""
+        read, wanted = self._read_rows_for(X.without_rows(), prediction)
+        if any(
+            isinstance(one, list)
+            for one in self._questions(self._require_families(), ~read.absent, wanted, prediction.method)
+        ):
+            warnings.warn(
+                f"rows are predicted by likelihood weighting of {prediction.n_samples} samples each; their effective "
+                "sample sizes are written to the logs of the workers, where the answers are computed",
                 ApproximationWarning,
                 stacklevel=caller_level(),
             )
@@ -279,6 +380,31 @@ class MixedPredictions:
     def _frame(self, columns: dict[int, Any], index: pd.Index) -> pd.DataFrame:
         names = pd.Index([self._names[v] for v in columns], tupleize_cols=False)
         return pd.DataFrame(dict(enumerate(columns.values())), index=index).set_axis(names, axis=1)
+
+
+def _make_answers(network: MixedFamilies, wanted: list[int], n_rows: int) -> Answers:
+    """Return answers that are not known yet."""
+    answers = Answers({}, {}, {})
+    for v in wanted:
+        if network.cards[v]:
+            answers.probabilities[v] = np.full((n_rows, network.cards[v]), np.nan)
+        else:
+            answers.means[v], answers.variances[v] = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+    return answers
+
+
+def _find_failures(network: MixedFamilies, wanted: list[int], missing: np.ndarray, answers: Answers) -> np.ndarray:
+    """Mark the rows that have no answer."""
+    failed = np.zeros(missing.shape[1], dtype=bool)
+    for v in wanted:
+        values = answers.probabilities[v][:, 0] if network.cards[v] else answers.means[v]
+        failed |= missing[v] & np.isnan(values)
+    return failed
+
+
+def _code_type(n_states: int) -> np.dtype:
+    """Return the least signed type of that many codes, as pandas has it."""
+    return np.min_scalar_type(-n_states)
 
 
 def split_patterns(missing: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

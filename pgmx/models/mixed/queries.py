@@ -7,8 +7,9 @@ import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
 from pgmx.inference import TreewidthError
-from pgmx.inference.mixed.families import MixedRows
+from pgmx.inference.mixed.families import MixedFamilies, MixedRows
 from pgmx.inference.mixed.posterior import compute_log_evidence, plan_question
+from pgmx.models.distributed_rows import ask_parts, is_distributed, sum_parts
 from pgmx.models.mixed.predictions import EXACT_CELLS, MixedPredictions, split_patterns
 from pgmx.models.mixed.rows import read_mixed_rows
 
@@ -61,13 +62,13 @@ class MixedQueries(MixedPredictions):
 
         Parameters
         ----------
-        X : DataFrame, dict, array, path or iterator of frames
+        X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows without missing cells; the columns are the variables, in any order.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Minus infinity for impossible rows.
+            Minus infinity for impossible rows. Of a distributed table a Series of dask.
 
         Raises
         ------
@@ -75,10 +76,14 @@ class MixedQueries(MixedPredictions):
             If columns are absent or are no variables, or a cell is missing, infinite or no state of its variable.
         """
         network = self._require_families()
-        rows = read_mixed_rows(X, self._names, self._states).rows
-        total = np.zeros(rows.codes.shape[1])
-        for v in range(len(self._names)):
-            total += network.log_density(v, rows)
+        if is_distributed(X):
+            return ask_parts(self, "log_likelihood", X)
+        read = read_mixed_rows(X, self._names, self._states)
+        total = np.zeros(read.n_rows)
+        for piece in read.pieces():
+            rows = read.take(piece).rows
+            for v in range(len(self._names)):
+                total[piece] += network.log_density(v, rows)
         return total
 
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -88,14 +93,14 @@ class MixedQueries(MixedPredictions):
 
         Parameters
         ----------
-        X : DataFrame, dict, array, path or iterator of frames
+        X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, in which columns and cells may be missing.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
             `log_likelihood` for rows that are complete; 0 for those of which nothing is known; minus infinity for
-            impossible ones.
+            impossible ones. Of a distributed table a Series of dask.
 
         Raises
         ------
@@ -105,18 +110,23 @@ class MixedQueries(MixedPredictions):
             If the sums would take more than 2^27 numbers per row.
         """
         network = self._require_families()
-        read = read_mixed_rows(X, self._names, self._states, allow_missing=True)
-        total = np.zeros(read.missing.shape[1])
-        for rows, missing in split_patterns(read.missing):
-            question = plan_question(network, ~missing)
-            if question.cells > EXACT_CELLS:
-                lacking = join_names(self._names[v] for v in np.flatnonzero(missing))
-                raise TreewidthError(
-                    f"the density of rows that lack {lacking} would take {question.cells:.2g} numbers per row, more "
-                    f"than {EXACT_CELLS:,}",
-                    remedy="leave out more of the columns, or fill them by predict()",
-                )
-            total[rows] = compute_log_evidence(network, question, read.rows.take(rows), ~missing)
+        if is_distributed(X):
+            return ask_parts(self, "log_evidence", X)
+        read = self.read_rows(X)
+        total = np.zeros(read.n_rows)
+        for piece in read.pieces():
+            cells = read.take(piece)
+            for rows, missing in split_patterns(cells.missing):
+                question = plan_question(network, ~missing)
+                if question.cells > EXACT_CELLS:
+                    lacking = join_names(self._names[v] for v in np.flatnonzero(missing))
+                    raise TreewidthError(
+                        f"the density of rows that lack {lacking} would take {question.cells:.2g} numbers per row, "
+                        f"more than {EXACT_CELLS:,}",
+                        remedy="leave out more of the columns, or fill them by predict()",
+                    )
+                part = cells.rows.take(rows)
+                total[piece][rows] = compute_log_evidence(network, question, part, ~missing)
         return total
 
     def log_likelihood_terms(self, X: Any) -> np.ndarray:
@@ -140,11 +150,15 @@ class MixedQueries(MixedPredictions):
         """
         network = self._require_families()
         read = read_mixed_rows(X, self._names, self._states, allow_unknown=True)
-        terms = np.stack([network.log_density(v, read.rows) for v in range(len(self._names))])
-        for v, parents in enumerate(network.parents):
-            for p in parents:
-                terms[v, read.unknown[p]] = 0.0
-        terms[read.unknown] = -np.inf
+        terms = np.empty((len(self._names), read.n_rows))
+        for piece in read.pieces():
+            cells = read.take(piece)
+            of_piece = np.stack([network.log_density(v, cells.rows) for v in range(len(self._names))])
+            for v, parents in enumerate(network.parents):
+                for p in parents:
+                    of_piece[v, cells.unknown[p]] = 0.0
+            of_piece[cells.unknown] = -np.inf
+            terms[:, piece] = of_piece
         return terms
 
     def score(self, X: Any, y: object = None) -> float:
@@ -152,7 +166,7 @@ class MixedQueries(MixedPredictions):
 
         Parameters
         ----------
-        X : DataFrame, dict, array, path or iterator of frames
+        X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, as for `log_likelihood`.
         y : None
             Ignored; scikit-learn's convention.
@@ -160,6 +174,29 @@ class MixedQueries(MixedPredictions):
         Returns
         -------
         float
-            The mean of `log_likelihood`.
+            The mean of `log_likelihood`; of a distributed table summed by its workers.
         """
+        if is_distributed(X):
+            return sum_parts(self, "log_likelihood", X) / X.n_rows
         return float(self.log_likelihood(X).mean())
+
+    # ---- for workers ----
+
+    def without_graph(self, question: str) -> "MixedRowAnswers":
+        """Return the parameters, which answer any question about rows without a graph of pgmpy."""
+        return MixedRowAnswers(self._names, self._states, self._require_families())
+
+
+class MixedRowAnswers(MixedQueries):
+    """Names, states and parameters, which answer about rows."""
+
+    def __init__(self, names: tuple, states: tuple, families: MixedFamilies):
+        self._names, self._states, self._families = names, states, families
+
+    @property
+    def names(self) -> tuple:
+        """Names of the variables, in order."""
+        return self._names
+
+    def _require_families(self) -> MixedFamilies:
+        return self._families

@@ -1,6 +1,6 @@
 """Rows of floats and states for a network, missing cells marked."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame, open_frame
 from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, raise_of_states
+from pgmx.data.numbers.cells import column_numbers, kinds_of_states, raise_of_cells, raise_of_states
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.recode import match_states
 from pgmx.data.sources import open_piece
@@ -17,18 +17,64 @@ from pgmx.inference.mixed.families import MixedRows
 from pgmx.models.markov.rows import code_cells, map_states
 from pgmx.models.names import check_columns, check_complete
 
+#: Cells of rows that are computed at a time: 18 MB.
+PIECE_CELLS = 1 << 20
 
-class ReadRows(NamedTuple):
-    """Rows of n variables, which cells are missing and which hold unknown states, bool (n, n_rows), and labels.
 
-    `absent`, bool (n,), are the variables without a column.
-    """
+class RowPiece(NamedTuple):
+    """Some rows, which of their cells are missing and which hold unknown states, bool (n, n_rows)."""
 
     rows: MixedRows
     missing: np.ndarray
     unknown: np.ndarray
-    index: pd.Index
-    absent: np.ndarray
+
+
+class ReadRows:
+    """Cells of n variables: codes of states in a byte or two, numbers as they came; None for variables without any.
+
+    `missing` and `unknown` have for each variable the cells that are missing, or hold unknown states, bool (n_rows,),
+    or None where there are none. `absent`, bool (n,), are the variables without a column.
+    """
+
+    def __init__(self, n: int, n_rows: int, index: pd.Index):
+        self.n_rows, self.index = n_rows, index
+        self.codes: list[np.ndarray | None] = [None] * n
+        self.numbers: list[np.ndarray | None] = [None] * n
+        self.missing: list[np.ndarray | None] = [None] * n
+        self.unknown: list[np.ndarray | None] = [None] * n
+
+    @property
+    def absent(self) -> np.ndarray:
+        """The variables without a column."""
+        return np.array(
+            [codes is None and numbers is None for codes, numbers in zip(self.codes, self.numbers, strict=True)]
+        )
+
+    @property
+    def incomplete(self) -> np.ndarray:
+        """The variables with missing cells, bool (n,), those without a column among them."""
+        return self.absent | np.array([mask is not None for mask in self.missing])
+
+    def pieces(self) -> Iterator[slice]:
+        """Yield the rows in pieces whose computation takes little memory."""
+        step = max(1, PIECE_CELLS // max(1, len(self.codes)))
+        return (slice(begin, min(begin + step, self.n_rows)) for begin in range(0, self.n_rows, step))
+
+    def take(self, piece: slice) -> RowPiece:
+        """Return the rows of a piece."""
+        shape = (len(self.codes), piece.stop - piece.start)
+        rows = MixedRows(np.zeros(shape, dtype=np.intp), np.zeros(shape))
+        missing, unknown = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        missing[self.absent] = True
+        for target, columns in ((rows.codes, self.codes), (rows.numbers, self.numbers), (missing, self.missing)):
+            for v, column in enumerate(columns):
+                if column is not None:
+                    target[v] = column[piece]
+        for v, column in enumerate(self.unknown):
+            if column is not None:
+                unknown[v] = column[piece]
+        rows.numbers[missing] = 0.0
+        return RowPiece(rows, missing, unknown)
 
 
 def read_mixed_rows(
@@ -40,7 +86,7 @@ def read_mixed_rows(
     allow_unknown: bool = False,
     ignore: Iterable[Hashable] = (),
 ) -> ReadRows:
-    """Return rows in the order of a network, whose `states` are None for floats; columns to `ignore` are missing.
+    """Return rows in the order of a network, whose `states` are None for floats; columns to `ignore` are absent.
 
     Raises if a column is no variable, a cell of floats no finite number, a cell of states no state of the variable
     (unless `allow_unknown`), or where cells must not be missing.
@@ -49,40 +95,45 @@ def read_mixed_rows(
     check_columns(frame.names, names, allow_missing)
     ignore = set(ignore)
     at = {name: column for column, name in enumerate(frame.names) if name not in ignore}
-    shape = (len(names), frame.n_rows)
-    missing, unknown = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    rows = MixedRows(np.zeros(shape, dtype=np.intp), np.zeros(shape))
-    _read_floats(
-        frame, [(v, at[name]) for v, name in enumerate(names) if states[v] is None and name in at], rows, missing
-    )
+    read = ReadRows(len(names), frame.n_rows, index)
+    _read_floats(frame, [(v, at[name]) for v, name in enumerate(names) if states[v] is None and name in at], read)
     for v, name in enumerate(names):
-        if states[v] is None or name not in at:
-            continue
-        observed, codes, mask = code_cells(frame.columns[at[name]], name)
-        missing[v] = False if mask is None else mask
-        known = ~missing[v]
-        if allow_unknown:
-            places = match_states(observed, states[v], absent=-1)
-            unknown[v, known] = places[codes] < 0 if len(observed) else False
-        else:
-            places = map_states(name, observed, states[v], codes)
-        rows.codes[v, known] = np.maximum(places, 0)[codes]
-    check_complete([name for v, name in enumerate(names) if name in at and missing[v].any()], allow_missing)
-    absent = np.array([name not in at for name in names])
-    return ReadRows(rows, missing, unknown, index, absent)
+        if states[v] is not None and name in at:
+            _read_states(read, v, name, frame.columns[at[name]], states[v], allow_unknown)
+    check_complete([name for v, name in enumerate(names) if read.missing[v] is not None], allow_missing)
+    return read
 
 
-def _read_floats(frame: Frame, places: list[tuple[int, int]], rows: MixedRows, missing: np.ndarray) -> None:
+def _read_states(read: ReadRows, v: int, name: Hashable, cells: Any, states: tuple, allow_unknown: bool) -> None:
+    observed, codes, mask = code_cells(cells, name)
+    places = match_states(observed, states, absent=-1) if allow_unknown else map_states(name, observed, states, codes)
+    is_unknown = places < 0
+    known: Any = slice(None)
+    places = np.maximum(places, 0).astype(np.min_scalar_type(len(states)))
+    column = np.zeros(read.n_rows, dtype=places.dtype)
+    if mask is not None and mask.any():
+        read.missing[v], known = mask, ~mask
+    column[known] = places[codes]
+    read.codes[v] = column
+    if is_unknown.any():
+        unknown = np.zeros(read.n_rows, dtype=bool)
+        unknown[known] = is_unknown[codes]
+        read.unknown[v] = unknown
+
+
+def _read_floats(frame: Frame, places: list[tuple[int, int]], read: ReadRows) -> None:
     """Read the columns of floats: pairs of a variable and its column."""
-    if not places:
-        return
     part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
     raise_of_states(part.names, kinds_of_states(part))
-    numbers = float_rows(part)
-    raise_of_cells(part.names, None, infinite_columns(numbers))
-    for (v, _), column in zip(places, numbers.T, strict=True):
-        missing[v] = np.isnan(column)
-        rows.numbers[v] = np.where(missing[v], 0.0, column)
+    infinite = np.zeros(len(places), dtype=bool)
+    for k, ((v, _), cells) in enumerate(zip(places, part.columns, strict=True)):
+        numbers = column_numbers(cells)
+        read.numbers[v] = numbers
+        if numbers.dtype.kind == "f":
+            infinite[k] = np.isinf(numbers).any()
+            mask = np.isnan(numbers)
+            read.missing[v] = mask if mask.any() else None
+    raise_of_cells(part.names, None, infinite)
 
 
 def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:

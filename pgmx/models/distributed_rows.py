@@ -1,0 +1,121 @@
+"""What networks answer about the rows of a distributed table: each part by its worker, which gets the network once.
+
+A network names what is sent by `without_graph`, which needs no pgmpy where it is unpickled, and reads rows by
+`read_rows`; its own method answers for no rows what columns and options are refused, and what the answers look like.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
+
+import numpy as np
+import pandas as pd
+
+from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame
+from pgmx.statistics import marginal_counts
+
+#: Numbers of a column that are none of its states: more are not listed.
+MOST_UNKNOWN = 1000
+
+
+class RowNetwork(Protocol):
+    """A network that answers about rows."""
+
+    def without_graph(self, question: str) -> Any:
+        """Return something that answers the question as the network does, with arrays alone."""
+        ...
+
+    def read_rows(self, rows: Any) -> object:
+        """Read rows, in which columns may be absent; ValueError for columns and states that are none of the network."""
+        ...
+
+    def list_states(self) -> Mapping[Hashable, Sequence]:
+        """Return the states of the variables that have some, by name."""
+        ...
+
+
+def is_distributed(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
+    """Return whether the rows lie with the workers of a cluster."""
+    return isinstance(X, DistributedTable | DistributedNumericTable)
+
+
+def ask_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable, **options: Any) -> Any:
+    """Return what a method of a network answers for the rows of a distributed table, as a dask.dataframe.
+
+    An option `first_row` becomes the number of the first row of those that a worker asks about at a time.
+    """
+    check_states(network, X)
+    meta = getattr(network, question)(X.without_rows(), **options)
+    if isinstance(meta, np.ndarray):
+        meta = pd.Series(meta, name=question)
+    return X.map_rows(_answer, network.without_graph(question), question, options, meta=meta)
+
+
+def sum_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable) -> float:
+    """Return the sum over all rows of what a method of a network answers, a number for each row."""
+    check_states(network, X)
+    getattr(network, question)(X.without_rows())
+    return float(X.reduce(_sum_answers, network.without_graph(question), question, add=sum))
+
+
+def _answer(rows: Any, first_row: int, network: Any, question: str, options: Mapping) -> Any:
+    if "first_row" in options:
+        options = {**options, "first_row": first_row}
+    return getattr(network, question)(rows, **options)
+
+
+def _sum_answers(part: Any, network: Any, question: str) -> float:
+    return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in part.pieces()))
+
+
+# ---- what is wrong with the states, before any row is asked about ----
+
+
+def check_states(network: RowNetwork, X: DistributedTable | DistributedNumericTable) -> None:
+    """Raise for columns that are none of the network, and for states that occur and that it does not have."""
+    if isinstance(X, DistributedNumericTable):
+        network.read_rows(X.without_rows())
+        _check_values(network, X)
+        return
+    if not network.list_states():
+        raise TypeError(
+            f"{X!r} holds codes of states, and all variables of the network are numbers: distribute a table that has "
+            "floats in its columns"
+        )
+    try:
+        network.read_rows(_make_rows(X, [np.arange(len(states)) for states in X.states]))
+    except ValueError:  # states that are declared need not occur
+        counts = np.split(marginal_counts(X), np.cumsum(X.cardinalities)[:-1])
+        network.read_rows(_make_rows(X, [np.flatnonzero(count) for count in counts]))
+
+
+def _make_rows(X: DistributedTable, codes: Sequence[np.ndarray]) -> DiscreteTable:
+    """Return rows in which each column has the given states."""
+    n_rows = max(map(len, codes))
+    rows = np.stack([np.resize(of_column, n_rows) for of_column in codes])
+    return DiscreteTable._from_parts(X.columns, X.states, rows.astype(np.uint16 if rows.max() > 255 else np.uint8))
+
+
+def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
+    """Raise for numbers in columns of states that are none of the states."""
+    states = network.list_states()
+    places = {v: frozenset(states[name]) for v, name in enumerate(X.names) if name in states}
+    if not places:
+        return
+    unknown = {v: values for v, values in X.reduce(_list_unknown, places, add=_join_unknown).items() if values}
+    if unknown:
+        n_rows = max(map(len, unknown.values()))
+        columns = [np.resize(np.array(values), n_rows) for values in unknown.values()]
+        network.read_rows(Frame(tuple(X.names[v] for v in unknown), columns, n_rows))
+
+
+def _list_unknown(part: Any, places: Mapping[int, frozenset]) -> dict[int, list]:
+    """Return the least numbers of columns, by position, that are none of their states."""
+    unknown: dict[int, set] = {v: set() for v in places}
+    for block in part.blocks:
+        for v, known in places.items():
+            unknown[v].update(value for value in np.unique(block[:, v]).tolist() if value not in known)
+    return _join_unknown([{v: list(values) for v, values in unknown.items()}])
+
+
+def _join_unknown(parts: Sequence[Mapping[int, list]]) -> dict[int, list]:
+    return {v: sorted({value for part in parts for value in part[v]})[:MOST_UNKNOWN] for v in parts[0]}
