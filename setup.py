@@ -59,7 +59,7 @@ KERNELS = {
         "_tempering",
         "_trws",
     ],
-    "markov": ["_pseudolikelihood", "_bethe"],
+    "markov": ["_block_descent", "_pseudolikelihood", "_remote_conditionals", "_bethe"],
     "gaussian": ["_gram_lasso", "_clime"],
     "time_series": ["_group_lasso", "_lagged_lasso"],
     "streaming": ["_gradraker", "_least_squares", "_raker", "_subspace"],

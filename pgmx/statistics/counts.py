@@ -32,6 +32,10 @@ def _count_states_of_part(part) -> np.ndarray:
     return narrow_counts(marginal_counts(part.table))
 
 
+def _weigh_states_of_part(part) -> np.ndarray:
+    return marginal_weights(part.table, part.weights)
+
+
 def _count_pairs_of_part(part) -> np.ndarray:
     """Return the upper triangle of the pair counts of a part."""
     chosen = pair_planes(part.table)
@@ -81,6 +85,17 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
             for v in range(table.n_variables)
         ]
     )
+
+
+def marginal_weights(table: DiscreteTable, weights: np.ndarray) -> np.ndarray:
+    """Return the float64 sums of the weights of the rows in each state, variable after variable.
+
+    A distributed table has its weights from ``_weigh_rows``; they are summed by the workers.
+    """
+    if isinstance(table, DistributedTable):
+        return table.reduce(_weigh_states_of_part, add=partial(np.sum, axis=0))
+    columns = zip(table.codes, table.cardinalities, strict=True)
+    return np.concatenate([np.bincount(codes, weights, minlength=states) for codes, states in columns])
 
 
 def pair_planes(table: DiscreteTable) -> np.ndarray:

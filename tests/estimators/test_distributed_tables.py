@@ -22,7 +22,6 @@ from pgmx.estimators import (
     GraphicalLasso,
     GreedyEquivalenceSearch,
     HillClimbSearch,
-    OnlineEdgeGrafting,
     SimulatedAnnealing,
 )
 from pgmx.metrics import held_out_log_likelihood
@@ -236,7 +235,6 @@ def test_resamples(client, frame):
 def test_what_needs_the_rows_is_refused(client, frame):
     table = distribute(frame, client)
     for learner in (
-        OnlineEdgeGrafting(show_progress=False),
         GraphicalLasso(),
         HillClimbSearch(scoring_method="bic-g", show_progress=False),
         HillClimbSearch(missing="em", show_progress=False),

@@ -211,8 +211,8 @@ ORDER = {
     "pgmx/solvers/gaussian/screening": ["blocks", "clime neighborhood"],
     "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent solution", "path"],
     "pgmx/solvers/markov": [
-        "active_edges proximal stored_conditionals",
-        "penalised_loss",
+        "active_edges proximal stored_conditionals weighted_rows",
+        "distributed_conditionals penalised_loss",
         "bethe_loss exact_loss pseudolikelihood",
     ],
     "pgmx/solvers/time_series": ["least_squares sem svarm", "lagged_lasso", "screening seeds", "stochastic_gradient"],
@@ -252,6 +252,6 @@ ORDER = {
         "covariance",
     ],
     "pgmx/statistics/lagged": ["design", "moments", "blocks"],
-    "pgmx/statistics/pairs": ["cells", "tables"],
+    "pgmx/statistics/pairs": ["cells", "distributed", "tables"],
     "pgmx/statistics/ranks": ["columns transforms", "correlation"],
 }

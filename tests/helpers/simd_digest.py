@@ -91,7 +91,7 @@ def compute_conditionals(rng):
         for n_rows in (17, 4_096 + 9):
             case = Case(rng, cards, edges, n_rows, weighted=n_rows == 17)
             case.rebuild()
-            loss = sum(case.kernel.loss_of(i) for i in range(len(cards)))
+            loss = case.kernel.losses(range(len(cards))).sum()
             gradients = case.measure(edges)
             case.descend(np.full(len(edges), 0.02))
             figures = np.concatenate([[loss], gradients, case.parameters])

@@ -91,7 +91,7 @@ def distribute(
     -------
     DistributedTable
         The coded table, where no column holds floats. `ChowLiuForest` and `HillClimbSearch` learn from it what they
-        learn from the whole, to the bit.
+        learn from the whole, to the bit; the learners of Markov networks to the bit or to rounding.
     DistributedNumericTable
         The table of numbers, where some columns hold floats, and the others integers or floats. `GraphicalLasso`,
         `NeighborhoodLasso` and `CLIME` learn from it what they learn from the whole, but for rounding.

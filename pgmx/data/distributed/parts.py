@@ -73,19 +73,24 @@ class PartLabels(NamedTuple):
 
 
 class Part:
-    """Some rows of a distributed table, kept by a worker; `kept` holds what counting them makes once, under `lock`."""
+    """Some rows of a distributed table, kept by a worker; `kept` holds what counting them makes once, under `lock`.
 
-    def __init__(self, table: DiscreteTable):
+    `weights` are float64 weights of the rows, None where each counts as one.
+    """
+
+    def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None):
         self.table = table
+        self.weights = weights
         self.lock = Lock()
         self.kept: dict[Any, Any] = {}
 
     def __reduce__(self):
-        return Part, (self.table,)
+        return Part, (self.table, self.weights)
 
     def __sizeof__(self) -> int:
         planes = 0 if self.table._planes is None else self.table.planes.nbytes
-        return object.__sizeof__(self) + self.table.codes.nbytes + planes
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return object.__sizeof__(self) + self.table.codes.nbytes + planes + weights
 
     def pieces(self) -> Iterator[tuple[int, DiscreteTable]]:
         """Yield the rows in pieces, each with the number of its first row."""
@@ -156,6 +161,11 @@ def repeat_part(part: Part, weights: np.ndarray) -> Part:
         return Part(table.repeat_rows(weights))
     codes = np.empty((table.n_variables, 0), dtype=table.codes.dtype)
     return Part(DiscreteTable._from_parts(table.columns, table.states, codes, table.missing_codes))
+
+
+def weigh_part(part: Part, weights: np.ndarray) -> Part:
+    """Return a part with other weights of its rows; it shares the table."""
+    return Part(part.table, weights)
 
 
 def pack_part(part: Part) -> int:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data.distributed.parts import pack_part, repeat_part
+from pgmx.data.distributed.parts import pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
@@ -67,22 +67,29 @@ class DistributedTable(DiscreteTable):
     (100, 2, (('x', 'y'), ('x', 'y')))
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_parts", "_weights")
 
     _parts: RemoteParts
+    _weights: np.ndarray | None
 
     def __init__(self, *args: Any, **options: Any):
         raise TypeError("a DistributedTable is made by pgmx.data.distribute(source, client)")
 
     @classmethod
     def _from_remote_parts(
-        cls, columns: Sequence, states: Sequence[tuple], missing_codes: ArrayLike | None, parts: RemoteParts
+        cls,
+        columns: Sequence,
+        states: Sequence[tuple],
+        missing_codes: ArrayLike | None,
+        parts: RemoteParts,
+        weights: np.ndarray | None = None,
     ) -> DistributedTable:
-        """Make a table of the parts that workers keep."""
+        """Make a table of the parts that workers keep; `weights` are those of their rows, where they have some."""
         table = cls.__new__(cls)
         dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
         table._set(tuple(columns), tuple(states), np.empty((len(columns), 0), dtype), missing_codes)
         table._parts = parts
+        table._weights = weights
         return table
 
     # ---- the table ----
@@ -160,6 +167,23 @@ class DistributedTable(DiscreteTable):
         parts = self._parts.replace_parts(repeat_part, slices, rows_of)
         return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts)
 
+    def _weigh_rows(self, weights: np.ndarray | None) -> DistributedTable:
+        """Return the table whose parts have these weights of their rows, None for none, and share the codes.
+
+        It is the table itself where it has these weights. The driver sends 8 bytes a row, and the workers keep them.
+        """
+        fields, rows_of = (self._columns, self._states, self._missing_codes), self._parts.rows_of
+        if weights is None:
+            if self._weights is None:
+                return self
+            parts = self._parts.replace_parts(weigh_part, [None] * len(rows_of), rows_of)
+            return DistributedTable._from_remote_parts(*fields, parts)
+        if self._weights is not None and np.array_equal(weights, self._weights):
+            return self
+        slices = np.split(weights, np.cumsum(rows_of)[:-1])
+        parts = self._parts.replace_parts(weigh_part, slices, rows_of)
+        return DistributedTable._from_remote_parts(*fields, parts, weights)
+
     # ---- what is asked of the workers ----
 
     def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any]) -> Any:
@@ -168,8 +192,8 @@ class DistributedTable(DiscreteTable):
         Parameters
         ----------
         function : callable
-            Called with a part, which has a `table`, a `lock` and a dictionary `kept`, and the arguments. It is imported
-            by the workers.
+            Called with a part, which has a `table`, `weights`, a `lock` and a dictionary `kept`, and the arguments. It
+            is imported by the workers.
         *arguments
             Sent to every part.
         add : callable
@@ -226,6 +250,29 @@ class DistributedTable(DiscreteTable):
         """
         return self._parts.map_rows(function, *arguments, meta=meta)
 
+    def map_parts(self, function: Callable, setup: Any) -> RemoteParts:
+        """Have something made of each part, which the workers keep as long as the result is referred to.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a part and the setup; imported by the workers. Dask calls it again when its worker is lost.
+        setup : object
+            Sent to every part.
+
+        Returns
+        -------
+        RemoteParts
+            Its ``reduce`` calls functions of what was made, as :meth:`reduce` does of the parts.
+
+        Raises
+        ------
+        ValueError
+            If the table was released.
+        """
+        rows_of = self._parts.rows_of
+        return self._parts.replace_parts(function, [setup] * len(rows_of), rows_of)
+
     def persist(self) -> DistributedTable:
         """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.
 
@@ -279,7 +326,8 @@ class DistributedTable(DiscreteTable):
         raise TypeError(
             f"{what} of a DistributedTable: the rows stay with the workers, and this would need them one by one. "
             "ChowLiuForest, HillClimbSearch and the other searches for Bayesian networks learn from it with scores of "
-            "states, missing='error' and whole sample_weight; for all else give the rows in memory, or a plane file"
+            "states, missing='error' and whole sample_weight, and the learners of Markov networks with any "
+            "sample_weight; for all else give the rows in memory, or a plane file"
         )
 
 

@@ -16,7 +16,7 @@ from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
 from pgmx.estimators.markov.path import PathStore, RegularizationPath, StoredPaths, compute_ebic
-from pgmx.estimators.markov.problem import MarkovProblem
+from pgmx.estimators.markov.problem import MarkovProblem, refuse_distributed
 from pgmx.estimators.markov.relaxation import RELAXATIONS, measure_blends, measure_loss
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
 from pgmx.inference import PairwisePotentials
@@ -257,6 +257,12 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         super()._validate()
         if self.selection is not None and self.start is not None:
             raise ValueError("a path starts from the network without edges: give selection=None, or no start")
+
+    def _code(self, opened, sample_weight):
+        if self.selection == "stars" or (self.selection == "held_out" and self.held_out is None):
+            remedy = "take selection='ebic', give held_out in memory, or learn from rows in memory"
+            refuse_distributed(opened, f"selection={self.selection!r}", remedy)
+        return super()._code(opened, sample_weight)
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         self.path_ = None

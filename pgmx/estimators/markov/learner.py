@@ -27,6 +27,7 @@ from pgmx.estimators.markov.problem import (
     check_columns,
     code_rows,
     errors_without_scores,
+    refuse_distributed,
     start_potentials,
     without_forbidden,
 )
@@ -34,7 +35,6 @@ from pgmx.estimators.markov.relaxation import blend
 from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
@@ -83,6 +83,9 @@ class MarkovLearner(MarkovResults):
     tested by a stream, some being scored ahead. ``pgmpy.config.SHOW_PROGRESS`` can turn off the progress bar too.
     A run goes on from its checkpoint to the same network to the last bit; under Bethe's loss the checkpoint holds the
     messages and the parameters that the run passed through too.
+
+    A DistributedTable: its workers count pairs and keep the conditionals of their rows. Its checkpoints hold parameters
+    alone, so that a run goes on to the same optimum, not to the last bit.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -255,25 +258,11 @@ class MarkovLearner(MarkovResults):
 
     @contextmanager
     def _open_run(self, problem: MarkovProblem, seed: int) -> Iterator[Run]:
-        """Return a run with its progress bar and checkpoint; knowledge of edges counts as ids, a draw as drawn."""
-        checkpoint = None if self.checkpoint is None else self._open_checkpoint(problem, seed)
+        """Return a run with its progress bar and checkpoint."""
+        checkpoint = None if self.checkpoint is None else problem.open_checkpoint(self, seed)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
             yield Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
-
-    def _open_checkpoint(self, problem: MarkovProblem, seed: int) -> Checkpoint:
-        return open_checkpoint(
-            self,
-            problem.names,
-            problem.table.states,
-            problem.table.codes,
-            problem.weights,
-            required_edges=problem.knowledge.factors,
-            forbidden_edges=None,
-            edge_weights=None,
-            state_names=None,
-            random_state=seed,
-        )
 
     def _make_loss(self, problem: MarkovProblem, **options: Any) -> PenalisedLoss:
         """Return the loss without edges and without a penalty on them."""
@@ -313,6 +302,7 @@ class MarkovLearner(MarkovResults):
 
     def _validate(self) -> None:
         super()._validate()
+        refuse_distributed(self.held_out, "held_out", "give some rows in memory")
         if self.loss == "pseudolikelihood" and self.tol < LEAST_TOL:
             raise ValueError(
                 f"tol={self.tol:g} is out of reach of loss='pseudolikelihood', which computes in double precision: "
@@ -358,6 +348,8 @@ class MarkovLearner(MarkovResults):
         ------
         ValueError
             For other columns or states than those of the first call, and after ``fit``.
+        TypeError
+            For a DistributedTable.
         """
         rows = getattr(self, "rows_", None)
         if rows is None and hasattr(self, "edges_"):
@@ -367,6 +359,7 @@ class MarkovLearner(MarkovResults):
             )
         self._validate()
         opened = self._open(X)
+        refuse_distributed(opened, "partial_fit", "distribute all rows again and call fit, with start=model_")
         if rows is None:
             self.rows_ = self._code(opened, sample_weight)
             start = start_potentials(self.start, self.rows_)

@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from pgmx.checks import check_same_names
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedTable, Frame, encode
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
+from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
 from pgmx.search.edges.stream import EdgeStream
 from pgmx.search.knowledge.pairs import PairKnowledge
@@ -98,6 +99,23 @@ class MarkovProblem:
             **options,
         )
 
+    def open_checkpoint(self, learner: Any, seed: int) -> Checkpoint:
+        """Return the checkpoint of a learner of these rows; knowledge of edges counts as ids, a draw as drawn."""
+        table = self.table
+        rows = summarise_rows(table) if isinstance(table, DistributedTable) else table.codes
+        return open_checkpoint(
+            learner,
+            self.names,
+            table.states,
+            rows,
+            self.weights,
+            required_edges=self.knowledge.factors,
+            forbidden_edges=None,
+            edge_weights=None,
+            state_names=None,
+            random_state=seed,
+        )
+
     def subset(self, rows: np.ndarray, n_jobs: int | None) -> "MarkovProblem":
         """Return the problem of some of the rows."""
         rows = np.sort(rows)
@@ -137,7 +155,36 @@ def code_rows(
         weights = weights_of_complete_rows(weights, opened)
     with errors_without_scores():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
-    return (table, None) if weights is None else combine_weights(table, None, weights)
+    table, weights = (table, None) if weights is None else combine_weights(table, None, weights)
+    if isinstance(table, DistributedTable):  # the parts get the weights of their rows, once for all that is counted
+        table = table._weigh_rows(weights)
+        weights = table._weights
+    return table, weights
+
+
+def refuse_distributed(data: Any, what: str, remedy: str) -> None:
+    """Refuse a distributed table where its rows would be needed one by one."""
+    if isinstance(data, DistributedTable):
+        raise TypeError(
+            f"{what} needs rows one by one, and those of a DistributedTable stay with the workers: {remedy}"
+        )
+
+
+def summarise_rows(table: DistributedTable) -> list[int]:
+    """Return the number of rows, and a digest of them which does not depend on the parts or the order."""
+    return [table.n_rows, int(table.reduce(_digest_rows, add=_add_digests))]
+
+
+def _digest_rows(part: Any) -> np.uint64:
+    digests = np.zeros(part.table.n_rows, dtype=np.uint64)
+    for codes in part.table.codes:
+        digests = (digests ^ codes) * np.uint64(0x9E3779B97F4A7C15)
+        digests ^= digests >> np.uint64(29)
+    return digests.sum(dtype=np.uint64)
+
+
+def _add_digests(parts: list[np.uint64]) -> np.uint64:
+    return np.array(parts).sum(dtype=np.uint64)
 
 
 def check_columns(names: list, names_before: list, learner: str) -> None:

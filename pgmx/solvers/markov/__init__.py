@@ -5,6 +5,8 @@
 - `penalised_loss`: what every penalised loss of a pairwise Markov network has in common
 - `pseudolikelihood`: the penalised pseudolikelihood of a pairwise Markov network, by block descent over stored
   conditionals
+- `weighted_rows`: rows as its conditionals take them, with relative weights
+- `distributed_conditionals`: its conditionals where the rows lie with the workers of a cluster
 - `stored_conditionals`: its conditionals as arrays of a checkpoint
 - `bethe_loss`: the penalised likelihood of a pairwise Markov network under Bethe's approximation
 - `exact_loss`: the penalised likelihood of a small pairwise Markov network, by enumeration of all configurations

@@ -7,10 +7,11 @@ from math import inf, sqrt
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.run import is_past
 from pgmx.runs.snapshot import Snapshot
+from pgmx.solvers.markov.distributed_conditionals import DistributedConditionals
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import (
     MOST_DRIFT,
@@ -18,6 +19,7 @@ from pgmx.solvers.markov.stored_conditionals import (
     restore_conditionals,
     restore_losses,
 )
+from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
 #: The least `tol` that double precision certifies on any table.
 LEAST_TOL = 1e-10
@@ -33,9 +35,6 @@ _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 
 #: Blocks between two moments at which Ctrl-C is heard.
 _CALL = 64
-
-#: Rows that weigh less than this share of the mean change nothing that floats can tell, and doubles.
-_LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
 
 #: A node is computed anew from its parameters after so many steps: products of floats drift by 1e-7 per step.
 _FRESH_STEPS = 50
@@ -75,11 +74,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._table, self._row_weights = table, weights
         self._refined: DoublePseudolikelihoodLoss | None = None
         self._is_refined = False  # whether that one has the parameters of this one
-        codes, relative = _rows_of(table, weights, self._is_double)
         self._node_penalties = (self._lam if self._penalize_nodes else 0.0) * np.sqrt(self.cardinalities)
-        self._rows = Conditionals(
-            codes, self.cardinalities, self._observed, relative, self.l2, self._node_penalties, self._is_double
-        )
+        self._rows = self._open_rows(table, weights)
         self._rows.fit_alone()
         n_states = int(self._offsets[-1])
         self._sides: tuple = ()
@@ -91,6 +87,16 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._losses = np.full(self.n_variables, np.nan)
         self._loss_drift = np.full(self.n_variables, -1.0)
         self._n_steps = np.zeros(self.n_variables, dtype=np.int64)
+
+    def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
+        """Return the conditionals of the rows, where these are."""
+        shared = (self._observed, self.l2, self._node_penalties, self._is_double)
+        if isinstance(table, DistributedTable):
+            self._n_jobs = 1  # the workers are those that work at the same time
+            return DistributedConditionals(table._weigh_rows(weights), *shared)
+        scale = None if weights is None else WeightScale.of(weights)
+        codes, relative = arrange_rows(table, weights, scale, self._is_double)
+        return Conditionals(codes, self.cardinalities, self._observed, relative, *shared[1:])
 
     def _update_penalty(self) -> None:
         self._bound[:] = inf
@@ -160,14 +166,18 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _rebuild(self, nodes) -> None:
         """Compute conditionals from the parameters, without the rounding errors of many steps."""
-        pairs = self._active.pairs
         for i in nodes:
-            around = [e for e in self._active.at(i) if self._active.table(e).any()]
-            others = [int(pairs[e].sum()) - i for e in around]
-            steps = [self._active.table(e) if pairs[e, 0] == i else self._active.table(e).T for e in around]
-            self._rows.rebuild(i, np.array(others, dtype=np.int64), [np.ascontiguousarray(step) for step in steps])
+            self._rows.rebuild(i, *self._tables_around(i))
             self._n_steps[i] = 0
             self._loss_drift[i] = -1.0
+
+    def _tables_around(self, i: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the neighbours of a node by tables that are not zero, and these, states of the node in rows."""
+        pairs = self._active.pairs
+        around = [e for e in self._active.at(i) if self._active.table(e).any()]
+        others = [int(pairs[e].sum()) - i for e in around]
+        steps = [self._active.table(e) if pairs[e, 0] == i else self._active.table(e).T for e in around]
+        return np.array(others, dtype=np.int64), [np.ascontiguousarray(step) for step in steps]
 
     # ---- checkpoints ----
 
@@ -176,6 +186,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
         n, fine = len(self._active), {}
         if self._refined is not None:
             fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
+        if isinstance(self._rows, DistributedConditionals):  # the parts compute theirs from the parameters
+            return {"drift": self._rows.drift.copy(), **{f"fine_{name}": value for name, value in fine.items()}}
         return {
             **pack_conditionals(self._rows, self._real),
             "bound": self._bound[:n].copy(),
@@ -205,6 +217,10 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _restore_progress(self, state: Snapshot) -> None:
         rows, k = self._rows, len(self._active)
+        if isinstance(rows, DistributedConditionals):
+            drift = state.array("drift", float, (self.n_variables,), least=0, most=MOST_DRIFT)
+            rows.drift[:] = drift + _SINGLE_ROUNDING
+            return
         restore_conditionals(rows, state, self.cardinalities, self._real)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
@@ -264,16 +280,10 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _renew_conditionals(self) -> None:
         """Compute conditionals from the parameters; drifts grow by what that changes, and by rounding."""
-        rows = self._rows
         for i in range(self.n_variables):
-            before = None if rows.is_constant(i) else rows.conditionals(i).copy()
-            self._rebuild([i])
-            after = None if rows.is_constant(i) else rows.conditionals(i)
-            if before is not None and after is not None:
-                moved = float(np.sqrt(((after - before) ** 2).sum(axis=0)).sum() / rows.total)
-                rows.drift[i] += moved + _SINGLE_ROUNDING
-            elif before is not None or after is not None:
-                rows.drift[i] += sqrt(2)
+            self._rows.renew(i, *self._tables_around(i), _SINGLE_ROUNDING)
+            self._n_steps[i] = 0
+            self._loss_drift[i] = -1.0
         self._bound[:] = inf
 
     def _upper_bounds(self, blocks: np.ndarray) -> np.ndarray:
@@ -298,9 +308,10 @@ class PseudolikelihoodLoss(PenalisedLoss):
         active = self._active
         violations, penalties = np.zeros(len(active)), self._lam * active.weights
         blocks = np.ascontiguousarray(blocks, dtype=np.int64)
-        for first in range(0, len(blocks), _CALL):
+        n = _CALL if isinstance(self._rows, Conditionals) else max(len(blocks), 1)
+        for first in range(0, len(blocks), n):
             self._rows.descend(
-                blocks[first : first + _CALL],
+                blocks[first : first + n],
                 active.pairs,
                 active.where,
                 active.values,
@@ -316,9 +327,11 @@ class PseudolikelihoodLoss(PenalisedLoss):
         """Return the negative pseudolikelihood, in nats per row."""
         if self._is_refined and self._refined is not None:
             return self._refined.loss()
-        for i in np.flatnonzero(self._loss_drift != self._rows.drift):
-            self._losses[i] = self._rows.loss_of(i)
-            self._loss_drift[i] = self._rows.drift[i]
+        drift = self._rows.drift
+        stale = np.flatnonzero(self._loss_drift != drift)
+        if len(stale):
+            self._losses[stale] = self._rows.losses(stale.tolist())
+            self._loss_drift[stale] = drift[stale]
         return float(self._losses.sum())
 
     def kkt_residual(self) -> float:
@@ -376,21 +389,3 @@ class DoublePseudolikelihoodLoss(PseudolikelihoodLoss):
         """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
         self.renew_bounds()
         return super().kkt_residual()
-
-
-def _rows_of(
-    table: DiscreteTable, weights: np.ndarray | None, is_double: bool
-) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Return the codes of each variable, contiguous, bytes where they fit, and weights of mean 1 without tiny ones."""
-    rows, relative = None, None
-    if weights is not None:
-        relative = weights / weights.max()  # first, for sums may overflow
-        relative = relative / relative.mean()
-        rows = np.flatnonzero(relative >= (_LEAST_DOUBLE if is_double else _LEAST_WEIGHT))
-        relative = relative[rows].astype(np.float64 if is_double else np.float32)
-    codes = []
-    for v in range(table.n_variables):
-        column = table.codes[v] if rows is None or len(rows) == table.n_rows else table.codes[v][rows]
-        small = np.uint8 if table.cardinalities[v] <= 256 else np.uint16
-        codes.append(np.ascontiguousarray(column, dtype=small))
-    return codes, relative

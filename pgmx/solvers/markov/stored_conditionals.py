@@ -55,7 +55,8 @@ def restore_losses(rows: Conditionals, state: Snapshot) -> tuple[np.ndarray, np.
     losses = state.array("losses", float, (rows.n,), finite=False)
     loss_drift = state.array("loss_drift", float, (rows.n,), least=-1)
     is_known = loss_drift == rows.drift
-    expected = np.array([rows.loss_of(i) if is_known[i] else np.nan for i in range(rows.n)])
+    expected = np.full(rows.n, np.nan)
+    expected[is_known] = rows.losses(np.flatnonzero(is_known).tolist())
     differences = np.abs(losses - expected)[is_known]
     state.check((differences <= _FORGIVEN * np.maximum(1.0, expected[is_known])).all(), "losses of other conditionals")
     return np.where(is_known, losses, np.nan), np.where(is_known, loss_drift, -1.0)

@@ -136,82 +136,104 @@ class Arena:
         return np.column_stack((i, j)), self._places[taken], self.n_cells[j]
 
 
-class PairCounter:
-    """Adds rows of tables to the cells of a store, in threads if there is enough work; `n_cells` per variable."""
+class TriangleBlock(Triangle):
+    """The part of a triangle with the pairs whose first variable is one of `first` to ``stop - 1``."""
 
-    def __init__(self, cardinalities: np.ndarray, n_cells: np.ndarray, store, n_jobs: int | None):
-        self._cardinalities = cardinalities
+    def __init__(self, n_cells: np.ndarray, dtype, first: int, stop: int):
+        self._first, self._stop = first, stop
+        super().__init__(n_cells, dtype)
+
+    def clear(self):
+        """Set all cells to zero."""
+        self.begins = self.begins - self.begins[self._first]
+        self.values = np.zeros(int(self.begins[self._stop]), dtype=self._dtype)
+
+
+class PairCounter:
+    """Adds rows of a table to the cells of a store, in threads if there is enough work; `n_cells` per variable.
+
+    `weights` are float64 weights of the rows, None where each counts as one.
+    """
+
+    def __init__(
+        self, table: DiscreteTable, weights: np.ndarray | None, n_cells: np.ndarray, store, n_jobs: int | None
+    ):
+        self._table, self._weights = table, weights
+        self._cardinalities = table.cardinalities
         self._n_cells = n_cells
         self._store = store
         self._n_jobs = n_jobs
 
-    def add_pairs(self, table: DiscreteTable, weights, pairs, where, stride):
-        """Add rows to the cells of distinct pairs i < j, int64 of shape (k, 2), at the places that the store gave."""
+    def add_pairs(self, pairs, where, stride):
+        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), where the store has them."""
         if not len(pairs):
             return
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
         most = float(_pair_tables.HISTOGRAM_CELLS)
-        usual = most if weights is not None else min(float(self._n_cells[pairs].prod(axis=1).mean()), most)
+        usual = most if self._weights is not None else min(float(self._n_cells[pairs].prod(axis=1).mean()), most)
         n_jobs = count_threads(self._n_jobs)
-        work = int(len(pairs) * table.n_rows / 512 * usual / _TASK_WORK)
+        work = int(len(pairs) * self._table.n_rows / 512 * usual / _TASK_WORK)
         n_tasks = 1 if n_jobs == 1 else max(1, min(4 * n_jobs, work))
         cuts = np.linspace(0, len(pairs), n_tasks + 1).astype(int)
         calls = (
-            partial(self._add_list, table, weights, pairs[a:b], where[a:b], stride[a:b])
-            for a, b in pairwise(cuts.tolist())
-            if a < b
+            partial(self._add_list, pairs[a:b], where[a:b], stride[a:b]) for a, b in pairwise(cuts.tolist()) if a < b
         )
         call_on_threads(calls, n_jobs)
 
-    def _add_list(self, table, weights, pairs, where, stride):
-        """Add rows to the cells of some pairs, in this thread."""
+    def _add_list(self, pairs, where, stride):
+        """Add the rows to the cells of some pairs, in this thread."""
         largest = int(self._cardinalities[pairs].prod(axis=1).max())
-        values = self._store.values
+        table, values = self._table, self._store.values
         scratch = np.zeros(_pair_tables.scratch_cells(largest), dtype=values.dtype)
         what = (self._cardinalities, self._n_cells, pairs, where, stride, values, scratch)
-        if weights is None:
+        if self._weights is None:
             _pair_tables.count_list(table.codes, table.planes, table.plane_offsets, *what)
         else:
-            _pair_tables.sum_list(table.codes, weights, *what)
+            _pair_tables.sum_list(table.codes, self._weights, *what)
 
-    def add_all(self, table: DiscreteTable, weights):
-        """Add rows, with float64 weights where there are some, to the cells of all pairs of a triangle."""
+    def add_all(self):
+        """Add the rows to the cells of all pairs of a triangle."""
+        self.add_block(0, len(self._cardinalities))
+
+    def add_block(self, first: int, stop: int):
+        """Add the rows to those cells of a triangle whose first variable is one of `first` to ``stop - 1``."""
         n = len(self._cardinalities)
         small = np.zeros(n, dtype=bool)
-        if weights is None:
-            planes_of = np.diff(table.plane_offsets)
+        if self._weights is None:
+            planes_of = np.diff(self._table.plane_offsets)
             small = (planes_of > 0) & (planes_of <= _pair_tables.MANY_STATES)
-        if small.any():
-            self._add_triangle(table, np.flatnonzero(small))
-        if small.all():
+        if small[first:stop].any():
+            self._add_triangle(np.flatnonzero(small), first, stop)
+        if small[first:].all():
             return
         block, n_listed = [], 0
-        for i in range(n):
+        for i in range(first, stop):
             others = np.arange(i + 1, n)
             others = others[~small[others]] if small[i] else others
             block.append(np.column_stack((np.full(len(others), i), others)))
             n_listed += len(others)
-            if n_listed >= _LIST_PAIRS or i == n - 1:
+            if n_listed >= _LIST_PAIRS or i == stop - 1:
                 pairs = np.concatenate(block)
-                self.add_pairs(table, weights, pairs, *self._store.place(pairs))
+                self.add_pairs(pairs, *self._store.place(pairs))
                 block, n_listed = [], 0
 
-    def _add_triangle(self, table, variables):
-        """Add rows to the cells of all pairs among variables of few states."""
-        n_cells, store = self._n_cells[variables], self._store
+    def _add_triangle(self, variables, first, stop):
+        """Add the rows to the cells of pairs among variables of few states, the first one in a range."""
+        n_cells, store, table = self._n_cells[variables], self._store, self._table
         owner = np.repeat(np.arange(len(variables)), n_cells)
         ends = np.cumsum(n_cells)
         state = np.arange(len(owner)) - (ends - n_cells)[owner]
         of = variables[owner]
         row = store.begins[of] + state * store.widths[of] - store.columns[of + 1]
         arrays = (table.planes, table.plane_offsets[of] + state, ends[owner], row, store.columns[of] + state)
+        begin, end = np.searchsorted(of, (first, stop)).tolist()
         m, n_words = len(of), table.planes.shape[1]
         alone = count_threads(self._n_jobs) == 1
-        rows = max(m, 1) if alone else _TASK_ROWS
+        rows = max(end - begin, 1) if alone else _TASK_ROWS
         step = max(_PASS_WORDS // max(m, 1) // 512, 1) * 512
         for first_word in range(0, n_words, step):
             words = (first_word, min(first_word + step, n_words))
-            tasks = [(first, min(first + rows, m), *words, store.values) for first in range(0, m, rows)]
+            tasks = [(at, min(at + rows, end), *words, store.values) for at in range(begin, end, rows)]
             seconds = WORD_PAIR_SECONDS * m * m / 2 * (words[1] - words[0])
             calls = (partial(_pair_tables.count_triangle, *arrays, *task) for task in tasks)
             call_on_threads(calls, self._n_jobs, seconds)

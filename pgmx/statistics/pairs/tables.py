@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from pgmx._ext import _pair_tables
 from pgmx.checks import as_reals, check_natural, join_names
-from pgmx.data import DiscreteTable
-from pgmx.statistics.counts import marginal_counts
+from pgmx.data import DiscreteTable, DistributedTable
+from pgmx.statistics.counts import marginal_counts, marginal_weights
 from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
+from pgmx.statistics.pairs.distributed import DistributedPairs
 
 
 class PairTables:
@@ -22,7 +23,8 @@ class PairTables:
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows, in memory or mapped from a plane file.
+        Coded table of n variables and N rows, in memory or mapped from a plane file. The parts of a distributed one are
+        counted by their workers.
     weights : array_like of float, shape (N,), optional
         Row weights w, finite, none negative, not all zero. Default: every row weighs 1.
     memory : int, default=2**28
@@ -63,6 +65,10 @@ class PairTables:
     many states and weighted rows are counted by histograms over the codes, 0.6 ns a row. All tables take
     n² / 2 · ((s - 1)² · 4 + 1) bytes, weighted ones n² / 2 · (8 s² + 1). An object serves one thread at a time.
 
+    For a distributed table the pairs of one request, or blocks of all pairs, are one message to each part, and the
+    counts come back in the smallest integer type; the result is that of the whole table to the bit, with weights to
+    rounding.
+
     References
     ----------
     .. [1] Chaabene, W. and Huang, B. (2017). Best-choice edge grafting for efficient structure learning of Markov
@@ -100,11 +106,11 @@ class PairTables:
         self._n_cells = self.cardinalities - (0 if self._weighted else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
-        self._parts: list[tuple[DiscreteTable, np.ndarray | None]] = []
+        self._n_jobs = n_jobs
+        self._parts: list[PairCounter | DistributedPairs] = []
         dtype = np.dtype(np.float64 if self._weighted else np.uint32)
         self.fits = Triangle.size(self._n_cells, dtype.itemsize) <= memory
         self._store = Triangle(self._n_cells, dtype) if self.fits else Arena(self._n_cells, dtype, memory)
-        self._counter = PairCounter(self.cardinalities, self._n_cells, self._store, n_jobs)
         self.counted_all = self.n_variables < 2
         self._add_rows(table, weights)
 
@@ -220,7 +226,7 @@ class PairTables:
             self._store.clear()
             with self._forget_if_interrupted():
                 for part in self._parts:
-                    self._counter.add_all(*part)
+                    part.add_all()
             self._store.known[:] = True
             self.n_counted += len(self._store.known)
             self.counted_all = True
@@ -260,10 +266,10 @@ class PairTables:
         self._add_rows(table, weights)
         begin = perf_counter()
         if self.counted_all:
-            self._counter.add_all(*self._parts.pop())
+            self._parts.pop().add_all()
         else:
             with self._forget_if_interrupted():
-                self._counter.add_pairs(*self._parts[-1], *self._store.list_pairs())
+                self._parts[-1].add_pairs(*self._store.list_pairs())
         self.seconds += perf_counter() - begin
         return self
 
@@ -283,17 +289,15 @@ class PairTables:
 
     def _add_rows(self, table, weights):
         """Add rows to the marginals, and store them for pairs that are counted later."""
-        if weights is None:
-            marginals, total = marginal_counts(table), float(table.n_rows)
-        else:
+        if weights is not None:
             weights = _check_row_weights(weights, table.n_rows)
-            total = float(weights.sum())
-            marginals = np.concatenate(
-                [
-                    np.bincount(codes, weights, minlength=states)
-                    for codes, states in zip(table.codes, self.cardinalities, strict=True)
-                ]
-            )
+        if isinstance(table, DistributedTable):
+            table = table._weigh_rows(weights)
+            part: PairCounter | DistributedPairs = DistributedPairs(table, self._n_cells, self._store)
+        else:
+            part = PairCounter(table, weights, self._n_cells, self._store, self._n_jobs)
+        marginals = marginal_counts(table) if weights is None else marginal_weights(table, weights)
+        total = float(table.n_rows) if weights is None else float(weights.sum())
         if self.n_rows + table.n_rows >= 1 << 32:
             raise ValueError(f"counts are 32 bits wide: at most {2**32 - 1} rows, got {self.n_rows + table.n_rows}")
         if not self.total_weight + total > 0:
@@ -301,7 +305,7 @@ class PairTables:
         self._marginals = self._marginals + marginals
         self.total_weight += total
         self.n_rows += table.n_rows
-        self._parts.append((table, weights))
+        self._parts.append(part)
 
     def _check_pairs(self, pairs: ArrayLike) -> np.ndarray:
         """Return the pairs as int64, after checking them."""
@@ -342,7 +346,7 @@ class PairTables:
         begin = perf_counter()
         with self._forget_if_interrupted():
             for part in self._parts:
-                self._counter.add_pairs(*part, pairs, where, stride)
+                part.add_pairs(pairs, where, stride)
         self.n_counted += len(pairs)
         self.seconds += perf_counter() - begin
 

@@ -1,0 +1,48 @@
+"""Rows of a table as the conditionals of a pseudolikelihood take them: codes variable by variable, relative weights."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx.data import DiscreteTable
+
+#: Rows that weigh less than this share of the mean change nothing that floats can tell, and doubles.
+_LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
+
+
+class WeightScale(NamedTuple):
+    """The largest of some weights, and the mean of all divided by it; weights are divided by both in turn."""
+
+    top: float
+    mean: float
+
+    @classmethod
+    def of(cls, weights: np.ndarray) -> "WeightScale":
+        """Return the scale of weights, the largest of which comes first because sums may overflow."""
+        top = weights.max()
+        return cls(float(top), float((weights / top).mean()))
+
+    def select(self, weights: np.ndarray, is_double: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return which rows count, and their relative weights, of mean 1 over all rows."""
+        relative = weights / self.top / self.mean
+        rows = np.flatnonzero(relative >= (_LEAST_DOUBLE if is_double else _LEAST_WEIGHT))
+        return rows, relative[rows].astype(np.float64 if is_double else np.float32)
+
+    def total(self, weights: np.ndarray, is_double: bool) -> float:
+        """Return the sum of the relative weights."""
+        return float(self.select(weights, is_double)[1].sum(dtype=np.float64))
+
+
+def arrange_rows(
+    table: DiscreteTable, weights: np.ndarray | None, scale: WeightScale | None, is_double: bool
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Return the codes of each variable, contiguous, bytes where they fit, and the relative weights of the rows."""
+    rows, relative = None, None
+    if weights is not None and scale is not None:
+        rows, relative = scale.select(weights, is_double)
+    codes = []
+    for v in range(table.n_variables):
+        column = table.codes[v] if rows is None or len(rows) == table.n_rows else table.codes[v][rows]
+        small = np.uint8 if table.cardinalities[v] <= 256 else np.uint16
+        codes.append(np.ascontiguousarray(column, dtype=small))
+    return codes, relative

@@ -1,0 +1,262 @@
+"""Markov networks from a table whose parts lie with the workers of a real cluster: the network of the whole table."""
+
+import os
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.distributed_tables import cut, draw_frame
+from helpers.markov_tables import ALL, planted_rows
+from helpers.pseudolikelihoods import random_potentials
+from pgmx.data import distribute, encode
+from pgmx.estimators import (
+    BestChoiceEdgeGrafting,
+    EdgeGrafting,
+    FeatureGrafting,
+    GroupLassoMarkovNetwork,
+    OnlineEdgeGrafting,
+)
+from pgmx.models import PairwiseMarkovNetwork
+from pgmx.solvers import PseudolikelihoodLoss
+from pgmx.solvers.markov.pseudolikelihood import DoublePseudolikelihoodLoss
+from pgmx.statistics import PairTables
+
+#: The tolerance from which on conditionals are doubles, so that sums differ by rounding alone.
+FINE = {"tol": 1e-8, "show_progress": False}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return planted_rows(900, 7)
+
+
+def with_empty_part(parts):
+    return [parts[0], parts[0].iloc[:0], *parts[1:]]
+
+
+def assert_same_network(learner, table, whole, weights=None, *, rel=1e-9):
+    """Compare the network of a distributed table with that of the whole; `rel` of 0 means to the bit."""
+    far, near = learner.fit(table, sample_weight=weights), None
+    found = far.edges_, far.objective_, far.lam_, far.converged_, far._potentials
+    near = learner.fit(whole, sample_weight=weights)
+    np.testing.assert_array_equal(found[0], near.edges_)
+    assert len(near.edges_)
+    assert found[1] == pytest.approx(near.objective_, rel=rel, abs=0)
+    assert found[2] == pytest.approx(near.lam_, rel=rel, abs=0)
+    assert found[3] == near.converged_
+    exactness = {"rtol": 0, "atol": 0 if rel == 0 else 1e-5 if rel < 1e-8 else 1e-3}
+    np.testing.assert_allclose(found[4].node_values, near._potentials.node_values, **exactness)
+    np.testing.assert_allclose(found[4].edge_values, near._potentials.edge_values, **exactness)
+
+
+def test_networks_from_parts_of_two_processes(client, frame):
+    whole = encode(frame)
+    table = distribute(with_empty_part(cut(frame, 4)), client)
+    assert_same_network(OnlineEdgeGrafting(lam_ratio=0.2, loss="exact", show_progress=False), table, whole, rel=0)
+    assert_same_network(EdgeGrafting(lam_ratio=0.2, loss="bethe", show_progress=False), table, whole, rel=0)
+    learner = EdgeGrafting(lam_ratio=0.2, **FINE)
+    assert_same_network(learner, table, whole)
+    assert learner.score(table) == pytest.approx(learner.score(whole), rel=1e-12)
+
+
+# ---- statistics ----
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 32])
+def test_pairs_of_any_number_of_parts(client, n_parts):
+    frame = draw_frame(700)
+    whole, table = encode(frame), distribute(with_empty_part(cut(frame, n_parts)), client)
+    pairs = np.array([(i, j) for i in range(8) for j in range(8) if i != j])
+    weights = np.random.default_rng(0).exponential(size=700)
+    for all_at_once in (False, True):
+        far, near = PairTables(table), PairTables(whole)
+        if all_at_once:
+            assert far.prepare()
+        np.testing.assert_array_equal(far.flat(pairs)[0], near.flat(pairs)[0])
+        np.testing.assert_array_equal(far.margins()[2], near.margins()[2])
+        assert far.n_counted == (28 if all_at_once else near.n_counted)
+        far, near = PairTables(table, weights=weights), PairTables(whole, weights=weights)
+        if all_at_once:
+            far.prepare()
+        np.testing.assert_allclose(far.flat(pairs)[0], near.flat(pairs)[0], rtol=1e-12, atol=0)
+        np.testing.assert_allclose(np.concatenate(far.margins()), np.concatenate(near.margins()), rtol=1e-12, atol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:implausibly many states")
+def test_pairs_in_blocks_and_with_little_memory(client, monkeypatch):
+    from pgmx.statistics.pairs import distributed
+
+    frame = draw_frame(500)
+    frame["wide"] = np.arange(500) % 60  # more states than bit planes serve
+    whole, table = encode(frame), distribute(frame, client)
+    pairs = np.array([(i, j) for i in range(9) for j in range(i + 1, 9)])
+    expected = PairTables(whole).flat(pairs)[0]
+    monkeypatch.setattr(distributed, "_BLOCK_CELLS", 20)
+    np.testing.assert_array_equal(PairTables(table).flat(pairs)[0], expected)
+    far = PairTables(table)
+    far.prepare()
+    np.testing.assert_array_equal(far.flat(pairs)[0], expected)
+    np.testing.assert_array_equal(PairTables(table, memory=4000).flat(pairs)[0], expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "rel", "error"), [(DoublePseudolikelihoodLoss, 1e-12, 1e-15), (PseudolikelihoodLoss, 0, 1e-6)]
+)
+def test_sums_of_conditionals(client, frame, kind, rel, error, weighted):
+    whole = encode(frame)
+    weights = np.random.default_rng(1).exponential(size=900) if weighted else None
+    table = distribute(with_empty_part(cut(frame, 5)), client)
+    edges, others = np.array([(0, 1), (1, 2), (2, 6), (0, 5)]), np.array([(1, 3), (2, 5), (3, 4)])
+    start = random_potentials(np.random.default_rng(2), [3] * 7, edges)
+    losses = []
+    for data in (table, whole):
+        loss = kind(data, PairTables(data, weights=weights), lam=0.01, l2=0.001, weights=weights)
+        loss.set_potentials(start)
+        losses.append(loss)
+    far, near = losses
+    for _ in range(3):
+        assert far.loss() == pytest.approx(near.loss(), rel=rel, abs=error)
+        assert far.kkt_residual() == pytest.approx(near.kkt_residual(), rel=rel, abs=error)
+        for found, expected in zip(far.gradients(others), near.gradients(others), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=rel * np.abs(expected).max() + error)
+        np.testing.assert_allclose(far.drift, near.drift, rtol=max(rel, error))
+        for loss in losses:
+            loss.optimise(edges, tol=1e-3, max_sweeps=2)
+        np.testing.assert_allclose(far.edge_values, near.edge_values, rtol=0, atol=max(rel, 10 * error))
+    assert far.n_optimised == near.n_optimised > 0
+
+
+# ---- learners ----
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(ALL))
+def test_every_learner(client, frame, name):
+    learner = ALL[name](lam_ratio=0.2, **FINE)
+    assert_same_network(learner, distribute(cut(frame, 3), client), encode(frame))
+    coarse = ALL[name](lam_ratio=0.2, tol=1e-4, show_progress=False)
+    assert_same_network(coarse, distribute(cut(frame, 3), client), encode(frame), rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 32])
+def test_any_number_of_unequal_parts(client, frame, n_parts):
+    table = distribute(with_empty_part(cut(frame, n_parts)), client)
+    for learner in (OnlineEdgeGrafting(lam_ratio=0.15, **FINE), GroupLassoMarkovNetwork(lam_ratio=0.1, **FINE)):
+        assert_same_network(learner, table, encode(frame))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["pseudolikelihood", "bethe", "exact"])
+def test_weights(client, frame, loss):
+    table, whole = distribute(cut(frame, 4), client), encode(frame)
+    rng = np.random.default_rng(2)
+    learner = EdgeGrafting(lam_ratio=0.2, loss=loss, batch=True, tol=1e-6, show_progress=False)
+    real = rng.exponential(size=900)
+    real[:300] = 0  # a part without weight
+    assert_same_network(learner, table, whole, real)
+    assert_same_network(learner, table, whole, rng.integers(0, 4, 900), rel=1e-9 if loss == "pseudolikelihood" else 0)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:selection=:UserWarning")
+def test_options(client, frame):
+    table, whole = distribute(cut(frame, 4), client), encode(frame)
+    names = list(frame)
+    known = {"required_edges": [(names[0], names[6])], "forbidden_edges": [(names[0], names[1])]}
+    for learner in (
+        EdgeGrafting(lam_ratio=0.2, refit=True, penalize_nodes=True, **known, **FINE),
+        GroupLassoMarkovNetwork(lam_ratio=0.1, selection="ebic", n_lams=4, refit=True, **FINE),
+        GroupLassoMarkovNetwork(lam_ratio=0.1, selection="held_out", held_out=frame[:100], n_lams=4, **FINE),
+        BestChoiceEdgeGrafting(lam=0.01, max_edges=3, true_graph=[(names[0], names[2])], held_out=frame[:50], **FINE),
+    ):
+        assert_same_network(learner, table, whole)
+    start = EdgeGrafting(lam_ratio=0.3, **FINE).fit(whole).model_
+    assert isinstance(start, PairwiseMarkovNetwork)
+    assert_same_network(EdgeGrafting(lam_ratio=0.2, start=start, **FINE), table, whole)
+    stopped = EdgeGrafting(lam_ratio=0.1, max_time=0.0, show_progress=False)
+    with pytest.warns(UserWarning, match="max_time"):
+        assert stopped.fit(table).stopped_by_ == "max_time"
+    seen = []
+    learner = EdgeGrafting(lam_ratio=0.1, callback=lambda at: seen.append(at) or len(seen) > 2, show_progress=False)
+    assert learner.fit(table).stopped_by_ == "callback"
+    assert len(seen) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pgmx.data.IncompleteRowsWarning")
+def test_late_states_and_missing_cells(client):
+    frame = draw_frame(700).drop(columns=["constant"])
+    late = frame.assign(number=np.where(np.arange(700) < 690, 0, frame["number"] + 5), word=sorted(frame["word"]))
+    learner = EdgeGrafting(lam_ratio=0.2, **FINE)
+    assert_same_network(learner, distribute(cut(late, 5), client), encode(late))
+    holes = frame.astype({"number": "Int64"})
+    holes.loc[::9, "number"] = pd.NA
+    for missing in ("drop", "category"):
+        table = distribute(cut(holes, 4), client, missing=missing)
+        assert_same_network(learner, table, encode(holes, missing=missing))
+
+
+@pytest.mark.slow
+def test_what_needs_the_rows_is_refused(client, frame):
+    table = distribute(frame, client)
+    with pytest.raises(TypeError, match=r"partial_fit needs rows one by one.*start=model_"):
+        OnlineEdgeGrafting(show_progress=False).partial_fit(table)
+    with pytest.raises(TypeError, match="give some rows in memory"):
+        EdgeGrafting(held_out=table, show_progress=False).fit(frame)
+    for selection in ("stars", "held_out"):
+        with pytest.raises(TypeError, match=f"selection='{selection}' needs rows"):
+            GroupLassoMarkovNetwork(selection=selection, show_progress=False).fit(table)
+
+
+# ---- faults and checkpoints ----
+
+
+class Killer:
+    """A callback that kills a worker after some rounds."""
+
+    def __init__(self, client, after):
+        self.pids = list(client.run(os.getpid).values())
+        self.after, self.killed = after, False
+
+    def __call__(self, progress):
+        if not self.killed and progress.n_iter >= self.after:
+            self.killed = True
+            os.kill(self.pids[0], signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tol", [1e-4, 1e-8])
+def test_worker_killed_in_the_middle(client, frame, tmp_path, tol):
+    paths = [tmp_path / f"{k}.parquet" for k in range(6)]
+    for path, part in zip(paths, cut(frame, 6), strict=True):
+        part.to_parquet(path)
+    table = distribute(paths, client)
+    killer = Killer(client, after=3)
+    learner = EdgeGrafting(lam_ratio=0.1, tol=tol, callback=killer, show_progress=False)
+    assert_same_network(learner, table, encode(frame), rel=1e-9 if tol < 1e-5 else 1e-6)
+    assert killer.killed
+    client.wait_for_workers(2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", [EdgeGrafting, OnlineEdgeGrafting, FeatureGrafting, GroupLassoMarkovNetwork])
+def test_checkpoint_goes_on_with_other_parts(client, frame, tmp_path, learner):
+    path = tmp_path / "graft.ckpt"
+    options = {"lam_ratio": 0.1, "checkpoint": path, "checkpoint_every": 0.0, **FINE}
+    begun = learner(callback=lambda at: at.n_iter >= 2, **options).fit(distribute(cut(frame, 3), client))
+    assert path.exists() and begun.stopped_by_ == "callback"
+    table = distribute(frame, client, n_parts=2)
+    with pytest.raises(ValueError, match="of another search"):
+        learner(**options).fit(distribute(frame[:800], client))
+    again = learner(**options).fit(table)
+    whole = learner(lam_ratio=0.1, **FINE).fit(frame)
+    assert again.n_iter_ > 2 and again.converged_
+    np.testing.assert_array_equal(again.edges_, whole.edges_)
+    assert again.objective_ == pytest.approx(whole.objective_, rel=1e-9)
