@@ -80,6 +80,12 @@ cdef inline const Memo *find_memo(const Workspace *work, Row *row) noexcept nogi
     return fewer
 
 
+cdef inline const Memo *find_wider(const Workspace *work, Row *row) noexcept nogil:
+    # The last memo with one parent more, row.changed_parent: cells and tables follow from it.
+    cdef const Memo *memo = find_memo(work, row)
+    return memo if memo != NULL and row.how == AFTER_DELETING else NULL
+
+
 cdef inline Py_ssize_t choose_inheritance(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
     # Looks for a memo; candidates whose tables follow from it come first, their number is returned. The pair counts
     # serve as the memo of a child without parents.

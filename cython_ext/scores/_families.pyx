@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, find_memo, pair_counts, sum_tables
+from _candidates cimport choose_inheritance, count_tables, find_wider, pair_counts, sum_tables
 from _cell_scores cimport score_without, sum_configs
 from _cells cimport build_cells, choose_limits, count_table_configs, free_cells, has_planes
 from _merge cimport free_merge
@@ -35,7 +35,7 @@ from _workspace cimport (
 )
 
 from pgmx._ext._remote_counts cimport RemoteCounts
-from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
+from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Family, Scorer, insert_parent
 
 cdef int SIMD = select_simd_level()
 
@@ -124,14 +124,13 @@ cdef class FamilyScorer(Scorer):
         self.least_gain = -INFINITY
         self.work.n = self.n
         self.remote = None if ask is None else RemoteCounts(ask, self.n)
+        self.is_far = ask is not None
         self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         self.work.table.n_words = planes.shape[1]
-        if codes.shape[1] == 0:  # no rows here: they are asked for
-            pass
-        elif codes.dtype == np.uint8:
+        if codes.shape[1] > 0 and codes.dtype == np.uint8:
             narrow = codes
             self.work.table.codes8 = &narrow[0, 0]
-        else:
+        elif codes.shape[1] > 0:    # else there are no rows here
             wide = codes
             self.work.table.codes16 = &wide[0, 0]
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
@@ -239,7 +238,7 @@ cdef class FamilyScorer(Scorer):
                 marginals_of(&self.work, row.parents[0])
             )
         else:
-            self.remote.fill_cells(&self.work, row.parents, row.k, row.child)
+            self.remote.fill_cells(&self.work, row)
         row.n_cells = self.work.cells.nodes[self.work.cells.current].size
         row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
         row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
@@ -300,12 +299,13 @@ cdef class FamilyScorer(Scorer):
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
         cdef Py_ssize_t u
+        cdef Family family = Family(child, k, parents)
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
         self.open_row(&row, child, parents, k)
-        if self.remote is not None and k < self.max_indegree:
-            self.request_row(&row)
+        if self.remote is not None:
+            self.expect(&family, 1, 1)
         self.fill_row(&row)
         for u in range(self.n):
             gains[u] = -INFINITY
@@ -320,22 +320,33 @@ cdef class FamilyScorer(Scorer):
         self.score_untabled(&row, gains)
         return row.score
 
-    cdef int request_row(self, Row *row) except -1 nogil:
-        # Asks for the cells with the tables of all candidates, unless these follow from a row with one parent more.
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
+        # One message for all families that do not follow from others, with the tables of all candidates while these are
+        # not too large; none where only families are missing that are not needed now.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
-        cdef Py_ssize_t u, n = 0
-        cdef double size = 0.0
+        cdef Py_ssize_t i, u, m
+        cdef double size = 0.0, more
+        cdef Row row
         self.headroom = INFINITY
-        if find_memo(&self.work, row) != NULL and row.how == AFTER_DELETING:
-            return 0
-        for u in range(self.n):
-            if has_planes(&self.work.table, u) and self.can_add(row, u):
-                candidates[n] = <int>u
-                n += 1
-                size += min(row.q * row.r, <double>self.n_rows) * self.work.table.cards[u] * sizeof(uint32_t)
-        if size < MESSAGE_MEMORY:
-            self.remote.request(row.child, row.parents, row.k, candidates, n, self.work.table.cards)
-        return 0
+        for i in range(n):
+            if i >= n_needed and self.remote.n_asked == 0:
+                break
+            self.open_row(&row, families[i].child, families[i].parents, families[i].k)
+            if row.k == 0 or self.remote.has(&row) or find_wider(&self.work, &row) != NULL:
+                continue
+            m, more = 0, 0.0
+            for u in range(self.n if row.k < self.max_indegree else 0):
+                if has_planes(&self.work.table, u) and self.can_add(&row, u):
+                    candidates[m] = <int>u
+                    m += 1
+                    more += min(row.q * row.r, <double>self.n_rows) * self.work.table.cards[u] * sizeof(uint32_t)
+            if size + more > MESSAGE_MEMORY:
+                if i >= n_needed:
+                    break
+                m, more = 0, 0.0
+            size += more
+            self.remote.add(&row, candidates, m)
+        return self.remote.send()
 
     cdef bint can_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
         cdef Py_ssize_t i

@@ -15,7 +15,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from pgmx._ext._scorer cimport Scorer
+from pgmx._ext._scorer cimport Family, Scorer
 
 
 cdef class RowStore:
@@ -68,6 +68,14 @@ cdef class RowStore:
         if i >= 0:
             memcpy(row, self.entries[i].row, self.n * sizeof(double))
             score[0] = self.entries[i].row[self.n]
+        PyThread_release_lock(self.lock)
+        return i >= 0
+
+    cdef bint has(self, const Family *family) noexcept nogil:
+        cdef uint64_t hash = hash_of(family.child, family.parents, family.k)
+        cdef Py_ssize_t i
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        i = self.place(hash, family.child, family.parents, family.k)
         PyThread_release_lock(self.lock)
         return i >= 0
 
@@ -190,6 +198,7 @@ cdef class CachedScorer(Scorer):
     def __cinit__(self, Scorer source not None, RowStore store not None):
         self.set_up(source.n, None, source.max_indegree, None)
         self.source, self.store = source, store
+        self.is_far = source.is_far
 
     def start(self, double[:, ::1] gains, double[::1] scores):
         """Fill the gains and scores of the graph without arcs."""
@@ -203,6 +212,23 @@ cdef class CachedScorer(Scorer):
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         return self.source.score_family(child, parents, k)
+
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
+        # Passes on the families whose rows are not kept.
+        cdef Family *unknown = <Family *>malloc((n + 1) * sizeof(Family))
+        cdef Py_ssize_t i, m = 0, m_needed = 0
+        if unknown == NULL:
+            return 0            # nothing is lost but speed
+        for i in range(n):
+            if not self.store.has(&families[i]):
+                unknown[m] = families[i]
+                m += 1
+                m_needed += i < n_needed
+        try:
+            self.source.expect(unknown, m_needed, m)
+        finally:
+            free(unknown)
+        return 0
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score = 0.0

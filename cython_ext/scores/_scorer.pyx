@@ -105,6 +105,10 @@ cdef class Scorer:
         with gil:
             raise NotImplementedError("a compiled scorer defines compute_row")
 
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
+        # Called where `is_far` before the rows of the first n_needed families are computed; the others may be next.
+        return 0
+
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
         # Called before the pairs of which a is the first.
         return 0

@@ -4,22 +4,28 @@ Problem: a search that changes a graph, climbs and goes back makes thousands of 
 had before, so that what is done for each move counts for more than the scores.
 Algorithm: the rows of gains that a search had stand in a table by child and parents, which is asked before the source.
 From ``mark`` on, the moves and the rows that they replaced are kept, so that ``undo`` scores nothing.
+A source whose counts come in messages gets all rows that a move touches in one, and with them, in a climb, the rows
+after the next best additions: a child keeps its best addition until it is touched, so that most of them are used.
 Cost: a look-up and O(n) to copy a row and list its additions per child that a move changes, beside the choice of the
 move (``_dag_moves``).
 Thread-safety: an object serves one thread; over a compiled source it releases the GIL while it climbs and scores.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from _additions cimport Additions
+from _additions cimport Addition, Additions
 from _dag cimport bit
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
 from pgmx._ext._row_cache cimport CachedScorer
-from pgmx._ext._scorer cimport Scorer
+from pgmx._ext._scorer cimport Family, Scorer, insert_parent
+
+cdef enum:
+    AHEAD = 4                   # rows that a climb asks a far source for before it needs them: 1 to 8 % go unused
 
 
 cdef struct Replaced:           # what a child had at the last mark
@@ -41,6 +47,8 @@ cdef class ScoredMoves(DagMoves):
     cdef double[::1] scores
     cdef Replaced *replaced         # by child, row NULL where it is as it was; NULL without a mark
     cdef Move *log                  # the moves since the mark
+    cdef Family *ahead              # families to ask a far source for, and the parents of those that are not there yet
+    cdef int *parents_ahead
     cdef Py_ssize_t n_logged, room
 
     def follow(self, source, gains, double[::1] scores, dict rows=None):
@@ -52,17 +60,25 @@ cdef class ScoredMoves(DagMoves):
         self.source, self.gain_array, self.scores, self.rows = source, gains, scores, rows
         self.scorer = source if isinstance(source, Scorer) else None
         self.cached = source if isinstance(source, CachedScorer) else None
+        free(self.ahead)
+        free(self.parents_ahead)
+        self.ahead = <Family *>malloc((self.n + AHEAD) * sizeof(Family))
+        self.parents_ahead = <int *>malloc(AHEAD * self.n * sizeof(int))
+        if self.ahead == NULL or self.parents_ahead == NULL:
+            raise MemoryError(f"cannot follow the gains of {self.n} variables")
 
     def __dealloc__(self):
         self.forget_mark()
         free(self.log)
+        free(self.ahead)
+        free(self.parents_ahead)
 
     # ---- what changes the graph ----
 
     def make(self, int op, Py_ssize_t tail, Py_ssize_t head):
         """Make a legal move and bring gains and scores up to date."""
         with nogil:
-            self.make_scored(op, tail, head)
+            self.make_scored(op, tail, head, INFINITY)
 
     def insert_unscored(self, Py_ssize_t tail, Py_ssize_t head):
         """Add an arc as ``insert_edge`` does; the caller then calls ``rescore`` for its head."""
@@ -74,10 +90,13 @@ cdef class ScoredMoves(DagMoves):
         self.delete_edge(tail, head)
         self.log_move(C_DELETE, tail, head)
 
-    def rescore(self, Py_ssize_t child):
-        """Bring the gains and the score of ``child`` up to date."""
+    def rescore(self, const int64_t[::1] children):
+        """Bring the gains and the scores of ``children`` up to date."""
+        cdef Py_ssize_t i, n = 0
         with nogil:
-            self.rescore_child(child)
+            for i in range(children.shape[0]):
+                n = self.expect_child(n, children[i])
+            self.rescore_expected(n)
 
     def climb(
         self, double least_gain, Py_ssize_t most_moves, Py_ssize_t most_rows=1, double[:, ::1] trace=None
@@ -99,7 +118,7 @@ cdef class ScoredMoves(DagMoves):
                     break
                 if made == most_moves or rows >= most_rows:
                     break
-                rows += self.make_scored(move.op, move.tail, move.head)
+                rows += self.make_scored(move.op, move.tail, move.head, least_gain)
                 if trace is not None:
                     memcpy(&trace[made, 0], &self.scores[0], self.n * sizeof(double))
                     trace[made, self.n] = <double>self.dag.n_edges
@@ -156,13 +175,13 @@ cdef class ScoredMoves(DagMoves):
         self.find_best(&move, least_gain)
         if move.op < 0 or move.gain < least_gain:
             return not self.allow_all()
-        rows[0] += self.make_scored(move.op, move.tail, move.head)
+        rows[0] += self.make_scored(move.op, move.tail, move.head, INFINITY)
         n_moves[0] += 1
         return False
 
     cdef Py_ssize_t cut_block(self, const int *block, Py_ssize_t size, Py_ssize_t *rows) except -1 nogil:
         # Deletes the arcs at some nodes, but required ones; returns how many.
-        cdef Py_ssize_t v, i, j, n_cut = 0, n_of_v, k
+        cdef Py_ssize_t v, i, j, n_cut = 0, n_of_v, k, n_touched = 0
         cdef bint is_in, is_cut
         for v in range(self.n):
             is_in = False
@@ -181,8 +200,9 @@ cdef class ScoredMoves(DagMoves):
                 else:
                     i += 1
             if n_of_v > 0:
-                rows[0] += self.rescore_child(v)
+                n_touched = self.expect_child(n_touched, v)
                 n_cut += n_of_v
+        rows[0] += self.rescore_expected(n_touched)
         return n_cut
 
     # ---- the way back ----
@@ -284,15 +304,73 @@ cdef class ScoredMoves(DagMoves):
 
     # ---- gains and scores ----
 
-    cdef int make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
-        # Returns how often the source was asked.
+    cdef int make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head, double least_gain) except -1 nogil:
+        # Returns how often the source was asked. Additions that gain less than `least_gain` are not expected next.
         cdef int n_asked
+        cdef Py_ssize_t n
         self.make_move(op, tail, head)
         self.log_move(op, tail, head)
+        if self.scorer is not None and self.scorer.is_far:
+            n = self.expect_child(0, head)
+            if op == C_REVERSE:
+                n = self.expect_child(n, tail)
+            self.scorer.expect(self.ahead, n, self.expect_additions(n, least_gain))
         n_asked = self.rescore_child(head)
         if op == C_REVERSE:
             n_asked += self.rescore_child(tail)
         return n_asked
+
+    cdef int rescore_expected(self, Py_ssize_t n) except -1 nogil:
+        # Rescores the children of the first n families to ask for; returns how often the source was asked.
+        cdef Py_ssize_t i
+        cdef int n_asked = 0
+        if self.scorer is not None and self.scorer.is_far:
+            self.scorer.expect(self.ahead, n, n)
+        for i in range(n):
+            n_asked += self.rescore_child(self.ahead[i].child)
+        return n_asked
+
+    cdef Py_ssize_t expect_child(self, Py_ssize_t n, Py_ssize_t child) noexcept nogil:
+        # Puts the family of a child behind the first n to ask for; returns how many there are then.
+        self.ahead[n].child, self.ahead[n].k = child, self.dag.n_parents[child]
+        self.ahead[n].parents = self.dag.parents[child]
+        return n + 1
+
+    cdef Py_ssize_t expect_additions(self, Py_ssize_t n, double least_gain) noexcept nogil:
+        # Adds the families after the best additions to other children, best first; of two that are each other's
+        # inverse the first. Returns how many families there are then.
+        cdef Py_ssize_t i, v
+        cdef int *wider
+        cdef Addition *addition
+        cdef Move best
+        for i in range(AHEAD if least_gain < INFINITY else 0):
+            best.op, best.tail, best.head, best.gain = -1, -1, -1, -INFINITY
+            for v in range(self.n):
+                addition = self.best_addition(v)
+                if addition == NULL or addition.gain + self.bonus[C_ADD] < least_gain:
+                    continue
+                if self.wins(&best, addition.gain, C_ADD, addition.parent, v) \
+                        and not self.is_expected(n, addition.parent, v):
+                    best.op, best.tail, best.head, best.gain = C_ADD, addition.parent, <int>v, addition.gain
+            if best.op < 0:
+                break
+            wider = self.parents_ahead + i * self.n
+            insert_parent(wider, self.dag.parents[best.head], self.dag.n_parents[best.head], best.tail)
+            self.ahead[n].child, self.ahead[n].k = best.head, self.dag.n_parents[best.head] + 1
+            self.ahead[n].parents = wider
+            n += 1
+        return n
+
+    cdef bint is_expected(self, Py_ssize_t n, int tail, Py_ssize_t head) noexcept nogil:
+        # Whether the first n families to ask for are of head, or have it as a parent of tail.
+        cdef Py_ssize_t i, j
+        for i in range(n):
+            if self.ahead[i].child == head:
+                return True
+            for j in range(self.ahead[i].k if self.ahead[i].child == tail else 0):
+                if self.ahead[i].parents[j] == head:
+                    return True
+        return False
 
     cdef int rescore_child(self, Py_ssize_t child) except -1 nogil:
         # Returns whether the source was asked.

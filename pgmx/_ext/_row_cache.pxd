@@ -3,7 +3,7 @@
 from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport uint64_t
 
-from pgmx._ext._scorer cimport Scorer
+from pgmx._ext._scorer cimport Family, Scorer
 
 
 cdef struct Entry:
@@ -23,6 +23,7 @@ cdef class RowStore:
 
     cdef void drop_all(self) noexcept nogil
     cdef bint find(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *row, double *score) noexcept nogil
+    cdef bint has(self, const Family *family) noexcept nogil
     cdef void keep(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, const double *row, double score
     ) noexcept nogil

@@ -21,6 +21,11 @@ cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_
         wider[i] = parents[i]
 
 
+cdef struct Family:
+    Py_ssize_t child, k
+    const int *parents          # k of them, ascending
+
+
 cdef class Scorer:
     cdef readonly Py_ssize_t n
     cdef public Py_ssize_t max_indegree     # may be set between calls
@@ -28,6 +33,7 @@ cdef class Scorer:
     cdef const uint8_t *allowed             # (n, n), NULL where all arcs are
     cdef double unit                        # rounded gains are multiples of 1 / unit
     cdef object names, owners, mask         # names for messages; the other two keep borrowed arrays alive
+    cdef bint is_far                        # whether counts come in messages, so that `expect` pays
 
     cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1
     cdef void choose_unit(self, double finest) noexcept
@@ -37,6 +43,7 @@ cdef class Scorer:
     # what a scorer defines
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil
 

@@ -46,7 +46,7 @@ ORDER = {
     "pgmx/data/bins": ["edges hartemink labels", "discretizer"],
     "pgmx/data/columns": ["objects", "kinds", "declared missing"],
     "pgmx/data/distributed": [
-        "row_answers sources",
+        "part_sums row_answers sources",
         "numeric_parts parts",
         "remote_parts",
         "numeric_table placement table",

@@ -11,7 +11,7 @@ from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
 from pgmx.statistics import marginal_counts, pair_counts
-from pgmx.statistics.families import add_families, count_family
+from pgmx.statistics.families import add_families, count_families
 
 CARDS = [3, 2, 4, 300, 2, 5]
 
@@ -46,8 +46,9 @@ def test_parts_add_up_to_the_whole(rng, n_rows, child, parents, wanted):
     table = make_table(rng, n_rows)
     request = child, np.array(parents, dtype=np.int32), np.array(wanted, dtype=np.int32)
     parts = cut(table, [1, n_rows // 3, n_rows // 2])
-    added = add_families([count_family(part, *request) for part in parts])
-    for counted in (count_family(Part(table), *request), added):
+    first = 2, np.array([0], dtype=np.int32), np.array([], dtype=np.int32)
+    added = add_families([count_families(part, [first, request]) for part in parts])[1]
+    for counted in (count_families(Part(table), [request])[0], added):
         for found, expected in zip(counted, count_slowly(table, child, parents, wanted), strict=True):
             assert np.array_equal(found, expected)
     assert added.counts.dtype.itemsize <= 2
@@ -61,7 +62,7 @@ def test_tables_that_follow_from_earlier_ones(rng):
         wanted = [u for u in (1, 2, 4, 5) if u not in parents]
         request = np.array(parents, dtype=np.int32), np.array(wanted, dtype=np.int32)
         for found, expected in zip(
-            count_family(part, 0, *request), count_slowly(table, 0, parents, wanted), strict=True
+            count_families(part, [(0, *request)])[0], count_slowly(table, 0, parents, wanted), strict=True
         ):
             assert np.array_equal(found, expected), parents
 
@@ -73,9 +74,9 @@ class Elsewhere:
         self.parts = parts
         self.n_asked = 0
 
-    def __call__(self, child, parents, wanted):
+    def __call__(self, requests):
         self.n_asked += 1
-        return add_families([count_family(part, child, parents, wanted) for part in self.parts])
+        return add_families([count_families(part, requests) for part in self.parts])
 
 
 @pytest.mark.parametrize("terms", [ScoreTerms(penalty=2.0), ScoreTerms(dirichlet=True, per_cell=True, prior=5.0)])

@@ -43,7 +43,7 @@ class DistributedNumericTable(NumericTable):
 
     Notes
     -----
-    A worker keeps 8 bytes a cell. Sums are added in the order of the parts, in a tree of fours: they depend on the
+    A worker keeps 8 bytes a cell. Sums are added in the order of the parts, in a tree of twos: they depend on the
     rows of the parts alone, to the bit, for any number of workers. A table that was pickled, or whose :meth:`release`
     was called, has no rows any more.
 
@@ -124,7 +124,7 @@ class DistributedNumericTable(NumericTable):
         *arguments
             Sent to every part.
         add : callable
-            From a list of results to their sum; the order of the list is that of the parts.
+            From a list of two results to their sum, the one of the earlier parts first.
         values : array_like of shape (n_rows,), optional
             A value for each row, in the order of the parts; every part gets its own.
 
@@ -142,8 +142,9 @@ class DistributedNumericTable(NumericTable):
 
         Notes
         -----
-        A message to each part that has rows, and sums added four at a time by the workers until the driver can fetch
-        the last of them: the order of the additions depends on the parts alone, and so does the sum, to the bit.
+        A message to each worker that has rows, which computes its parts on its threads and adds what it can; then sums
+        are added by the workers until the driver can fetch the last of them. Which two sums are added depends on the
+        parts alone, and so does the sum, to the bit.
         """
         slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
         return self._parts.reduce(function, *arguments, add=add, slices=slices)

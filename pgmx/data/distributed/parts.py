@@ -7,7 +7,7 @@ lost.
 """
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -171,11 +171,6 @@ def weigh_part(part: Part, weights: np.ndarray) -> Part:
 def pack_part(part: Part) -> int:
     """Make the bit planes of a part, and return the bytes of its codes and planes."""
     return part.table.codes.nbytes + part.table.planes.nbytes
-
-
-def call_on_part(function: Callable, part: Part, arguments: tuple) -> Any:
-    """Call a function of a part where the part is."""
-    return function(part, *arguments)
 
 
 def read_versions() -> tuple[str, str]:

@@ -1,27 +1,32 @@
 """The parts of a table at the workers of a dask cluster: requests to them, and sums of their answers.
 
 A part is a future of dask, made from its source by functions without side effects: dask makes it again when its worker
-is lost.
+is lost. A request is one task for each worker, which calls a function with all parts that the worker has; parts are not
+moved for it. Where a worker is lost meanwhile, the request goes anew to where the parts are then.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from itertools import repeat
+from asyncio import run_coroutine_threadsafe
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future as Pending
+from concurrent.futures import wait
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from pgmx.data.distributed.parts import call_on_part
+from pgmx.data.distributed.part_sums import Request, Summation, add_sums, answer_request
 from pgmx.data.distributed.row_answers import RowQuestion, map_parts
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Sums that one task adds, and that the driver fetches.
+#: Answers that one task adds, and that the driver fetches.
 FAN_IN = 4
 
-#: Seconds after which a part that is still being counted is named in the log.
-SLOW = 60.0
+#: Seconds after which workers that still count are named in the log; and between two looks for lost workers.
+SLOW, LOOK = 60.0, 0.5
 
 _LOG = logging.getLogger("pgmx.data.distributed")
 
@@ -48,32 +53,20 @@ class RemoteParts:
         return self._client is None
 
     def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any], slices: Sequence = ()) -> Any:
-        """Return the sum of a function over the parts that have rows, `add` of lists in the order of the parts.
+        """Return the sum of a function over the parts that have rows, or what it returns of a single one.
 
-        The function is called with a part, the part's own of `slices` where there are some, and the arguments. A
-        message to each part, and sums added `FAN_IN` at a time by the workers until the driver can fetch the last.
+        The function is called with a part, the part's own of `slices` where there are some, and the arguments. `add`
+        gets two neighbours at a time, always the same ones whatever the workers (`part_sums`). A worker adds what it
+        can of its parts; workers go on `FAN_IN` answers at a time, until the driver can fetch the last.
         """
-        client = self._open()
-        options = {"pure": False, "allow_other_workers": True}
-        homes = [home for home, n_rows in zip(self.homes, self.rows_of, strict=True) if n_rows]
-        arguments_of = [(part, *arguments) for part in slices] or repeat(arguments, len(self.rows_of))
-        futures = [
-            client.submit(call_on_part, function, part, arguments_of_part, workers=home, **options)
-            for part, home, n_rows, arguments_of_part in zip(
-                self._futures, self.homes, self.rows_of, arguments_of, strict=True
-            )
-            if n_rows
-        ]
-        while len(futures) > FAN_IN:
-            heads = range(0, len(futures), FAN_IN)
-            # sums go before parts that wait, so that few results are in memory at a time
-            futures = [
-                client.submit(add, futures[i : i + FAN_IN], workers=homes[i], priority=1, **options) for i in heads
-            ]
-            homes = [homes[i] for i in heads]
-        self._wait(futures)
-        sums = client.gather(futures)
-        return sums[0] if len(sums) == 1 else add(sums)
+        self._open()
+        numbered = [k for k, n_rows in enumerate(self.rows_of) if n_rows]
+        summation = Summation(add, len(numbered))
+        request = Request(function, arguments, summation)
+        while (answers := self._ask_workers(request, numbered, slices)) is None:
+            _LOG.warning("a worker is lost; others make its parts again")
+            self._locate_parts()
+        return add_sums(answers, summation)[summation.root]
 
     def replace_parts(self, function: Callable, slices: Sequence, rows_of: Sequence[int]) -> RemoteParts:
         """Return the parts that a function makes, where they are, of each part and its slice; with `rows_of` rows."""
@@ -97,6 +90,8 @@ class RemoteParts:
     def __reduce__(self):
         return RemoteParts, (self.rows_of,)
 
+    # ---- inside ----
+
     def _open(self) -> Any:
         if self._client is None:
             raise ValueError(
@@ -105,14 +100,69 @@ class RemoteParts:
             )
         return self._client
 
-    def _wait(self, futures: list) -> None:
-        from distributed import wait
+    def _ask_workers(self, request: Request, numbered: list[int], slices: Sequence) -> list | None:
+        """Return the answers, `FAN_IN` at most, to a request to the parts `numbered`; None where a worker is lost."""
+        shares: dict[str, list[int]] = {}  # by worker: the numbers of its parts
+        for number, part in enumerate(numbered):
+            shares.setdefault(self.homes[part], []).append(number)
+        numbers, homes = list(shares.values()), list(shares)
+        parts = [[self._futures[numbered[number]] for number in share] for share in numbers]
+        of_parts = [[slices[numbered[number]] for number in share] if len(slices) else [] for share in numbers]
+        name, answers = getattr(request.function, "__name__", "request"), []
+        try:
+            answers = self._submit(name, homes, answer_request, numbers, parts, of_parts, request=request)
+            while len(answers) > FAN_IN:
+                heads = range(0, len(answers), FAN_IN)
+                groups, homes = [answers[i : i + FAN_IN] for i in heads], [homes[i] for i in heads]
+                answers = self._submit(f"add-{name}", homes, add_sums, groups, summation=request.summation)
+            gathering = self._start(lambda: self._client.gather(answers, asynchronous=True))
+            for _ in self._wait(gathering, "counting"):
+                if not self._client.nthreads().keys() >= shares.keys():
+                    self._client.cancel(answers)  # which ends the gathering too
+                    return None
+            return gathering.result()
+        except BaseException:
+            self._client.cancel(answers)  # a traceback would keep them
+            raise
 
-        while True:
-            try:
-                wait(futures, timeout=SLOW)
-            except TimeoutError:
-                running = {address: len(tasks) for address, tasks in self._client.processing().items() if tasks}
-                _LOG.warning("still counting after %g s, tasks by worker: %s", SLOW, running)
-            else:
-                return
+    def _submit(self, name: str, homes: list[str], function: Callable, *arguments: list, **options: Any) -> list:
+        """Have a function called once at each of some workers, and nowhere else: one message to the scheduler."""
+        import dask
+
+        keys = [f"{name}-{uuid4().hex}" for _ in homes]
+        with dask.annotate(workers=dict(zip(keys, homes, strict=True)).__getitem__):
+            return self._client.map(function, *arguments, key=keys, pure=False, **options)
+
+    def _locate_parts(self) -> None:
+        """Wait until the parts of lost workers are made again, and learn where all parts are."""
+        from distributed import wait as wait_for
+
+        for _ in self._wait(self._start(lambda: wait_for(self._futures)), "reading parts again"):
+            if any(future.status == "error" for future in self._futures):
+                break
+        places = self._client.who_has(self._futures)
+        for k, future in enumerate(self._futures):
+            if future.status != "finished":
+                future.result()  # raises
+            holders = places[future.key]
+            if holders and self.homes[k] not in holders:
+                self.homes[k] = holders[0]
+
+    def _start(self, function: Callable[[], Any]) -> Pending:
+        """Have what a function of dask returns awaited on the thread of the client."""
+
+        async def call() -> Any:
+            return await function()
+
+        return run_coroutine_threadsafe(call(), self._client.loop.asyncio_loop)
+
+    def _wait(self, pending: Pending, doing: str) -> Iterator[None]:
+        """Yield now and then until something is done; workers that take long are named in the log."""
+        began = said = perf_counter()
+        while not wait([pending], timeout=min(LOOK, SLOW)).done:
+            yield
+            now = perf_counter()
+            if now - said >= SLOW:
+                said, tasks = now, self._client.processing()
+                slow = ", ".join(address for address in tasks if tasks[address])
+                _LOG.warning("still %s after %.3g s at %s", doing, now - began, slow or "no worker")

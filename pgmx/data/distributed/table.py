@@ -197,7 +197,7 @@ class DistributedTable(DiscreteTable):
         *arguments
             Sent to every part.
         add : callable
-            From a list of results to their sum; the order of the list is that of the parts.
+            From a list of two results to their sum, the one of the earlier parts first.
 
         Returns
         -------
@@ -213,8 +213,9 @@ class DistributedTable(DiscreteTable):
 
         Notes
         -----
-        A message to each part that has rows, and sums added four at a time by the workers until the driver can fetch
-        the last of them.
+        A message to each worker that has rows, which counts its parts on its threads and adds what it can; then sums
+        are added by the workers, four at a time, until the driver can fetch the last of them. Which two sums are added
+        depends on the parts alone.
         """
         return self._parts.reduce(function, *arguments, add=add)
 

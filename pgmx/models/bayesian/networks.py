@@ -4,7 +4,7 @@ Every graph made here holds all variables in column order and its edges ordered 
 hash seed nor the order of discovery shows. Parameters are counted on the coded table, not on a frame.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, prod
 from typing import TypeVar
 
@@ -173,7 +173,11 @@ def fit_discrete(
     for child, family in enumerate(parents):
         _check_size(names, cards, child, family)
     states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
-    counts = (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
+    counts = (
+        _sum_families(table, cards, parents)
+        if isinstance(table, DistributedTable)
+        else (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
+    )
     return make_network(
         names, states, parents, counts, equivalent_sample_size=equivalent_sample_size, pseudo_counts=pseudo_counts
     )
@@ -357,8 +361,6 @@ def _count_family(
 ) -> np.ndarray:
     """Count one family, float64 (states, configurations); the last parent varies fastest along the columns."""
     n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
-    if isinstance(table, DistributedTable):
-        return _sum_family(table, child, parents).reshape(n_configurations, n_states).T.astype(np.float64)
     cell = table.codes[child].astype(np.int64)
     for parent in parents:
         cell *= cards[parent]
@@ -371,16 +373,18 @@ def _count_family(
     return counts.astype(np.float64)
 
 
-def _sum_family(table: DistributedTable, child: int, parents: list[int]) -> np.ndarray:
-    """Return the counts of all cells of a family, the child fastest, from its workers."""
-    first = np.concatenate(([0], np.cumsum(table.cardinalities)))
-    if not parents:
-        return marginal_counts(table)[first[child] : first[child + 1]]
-    none = np.empty(0, dtype=np.int32)
-    cells = DistributedFamilies(table)(child, np.array(parents, dtype=np.int32), none)
-    counts = np.zeros(int(np.prod(table.cardinalities[[child, *parents]])), dtype=np.int64)
-    counts[cells.keys.astype(np.int64)] = cells.counts
-    return counts
+def _sum_families(table: DistributedTable, cards: list[int], parents: list[list[int]]) -> Iterator[np.ndarray]:
+    """Yield the counts of each family as `_count_family` does, from the workers of a table."""
+    marginals = np.split(marginal_counts(table), np.cumsum(table.cardinalities)[:-1])
+    families = [(child, family) for child, family in enumerate(parents) if family]
+    counted = DistributedFamilies(table).count_cells(families)
+    for child, family in enumerate(parents):
+        counts = marginals[child]
+        if family:
+            cells = next(counted)
+            counts = np.zeros(cards[child] * prod(cards[p] for p in family))
+            counts[cells.keys.astype(np.int64)] = cells.counts
+        yield counts.reshape(-1, cards[child]).T.astype(np.float64)
 
 
 def _make_cpd(

@@ -229,8 +229,7 @@ class DagState:
             self.moves.delete_unscored(tail, head)
         for tail, head in come:
             self.moves.insert_unscored(tail, head)
-        for child in sorted({head for _, head in gone + come}):
-            self.moves.rescore(child)
+        self.moves.rescore(np.array(sorted({head for _, head in gone + come}), dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)

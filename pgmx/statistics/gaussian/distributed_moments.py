@@ -10,7 +10,7 @@ from pgmx.statistics.moments import Moments
 
 
 def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = None) -> Moments:
-    """Return the moments of all rows: those of the parts, merged in the order of the parts in a tree of fours."""
+    """Return the moments of all rows: those of the parts, merged in the order of the parts in a tree of twos."""
     if weights is None:
         return table.reduce(compute_part_moments, add=merge_moments)
     return table.reduce(compute_part_moments, add=merge_moments, values=_narrow_weights(weights))
