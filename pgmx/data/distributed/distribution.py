@@ -94,7 +94,8 @@ def distribute(
         learn from the whole, to the bit; the learners of Markov networks to the bit or to rounding.
     DistributedNumericTable
         The table of numbers, where some columns hold floats, and the others integers or floats. `GraphicalLasso`,
-        `NeighborhoodLasso` and `CLIME` learn from it what they learn from the whole, but for rounding.
+        `NeighborhoodLasso`, `CLIME`, and the searches for Bayesian networks under Gaussian scores learn from it what
+        they learn from the whole, but for rounding.
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pgmx.checks import check_same_names, join_names
 from pgmx.data.distributed.numeric_parts import order_columns, read_numbers, survey_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
@@ -22,11 +24,13 @@ def distribute_numbers(placement: Placement, missing: str, floats: Sequence) -> 
     surveys = placement.ask_parts(survey_numbers, futures)
     names = surveys[0].faults.names
     faults, positions = CellFaults(names), []
+    integers = np.ones(len(names), dtype=bool)
     for survey, source in zip(surveys, placement.sources, strict=True):
         check_same_names(names, survey.faults.names, "the first part", source.name, "columns")
         place = {name: v for v, name in enumerate(survey.faults.names)}
         positions.append([place[name] for name in names])
         faults.merge(survey.faults, positions[-1])
+        integers &= survey.integers[positions[-1]]
     if faults.kinds:
         states = join_names([name for name in names if name in faults.kinds])
         contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
@@ -41,4 +45,4 @@ def distribute_numbers(placement: Placement, missing: str, floats: Sequence) -> 
     check_rows(rows_seen, len(names))
     check_rows_left(sum(rows_of), rows_seen, lambda: select_names(names, faults.incomplete))
     parts = placement.keep_parts(order_columns, futures, positions, rows_of, names)
-    return DistributedNumericTable._from_remote_parts(names, parts)
+    return DistributedNumericTable._from_remote_parts(names, select_names(names, integers), parts)

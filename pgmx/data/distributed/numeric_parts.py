@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgmx.data.columns.kinds import column_kind
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import Frame
@@ -22,9 +23,13 @@ from pgmx.data.table import DiscreteTable
 
 
 class NumericSurvey(NamedTuple):
-    """What the driver learns of a part: its columns with their faults, its rows, and those of them that are kept."""
+    """What the driver learns of a part: its columns with their faults, its rows, and those of them that are kept.
+
+    `integers` marks the columns that hold integers in all of its rows.
+    """
 
     faults: CellFaults
+    integers: np.ndarray
     rows_seen: int
     n_rows: int
 
@@ -67,20 +72,23 @@ def read_numbers(rows: Any, drops: bool) -> NumericBlocks:
     if isinstance(rows, DiscreteTable):
         faults = CellFaults(rows.columns)
         faults.kinds = dict.fromkeys(rows.columns, "coded states")
-        return NumericBlocks([], NumericSurvey(faults, rows.n_rows, 0))
+        return NumericBlocks([], NumericSurvey(faults, np.zeros(rows.n_variables, dtype=bool), rows.n_rows, 0))
     frames = open_number_chunks(rows, fewest=0) if isinstance(rows, Path) else iter([open_piece(rows)])
     read, blocks, rows_seen = None, [], 0
+    integers = np.ones(1, dtype=bool)
     for frame in frames:
         read = read or CellFaults(frame.names)
         block = read.read_rows(frame)
         rows_seen += frame.n_rows
+        # a piece without rows says nothing of the types of others
+        integers = integers & [not frame.n_rows or column_kind(values) == "integer" for values in frame.columns]
         if drops:
             known = ~np.isnan(block).any(axis=1)
             block = block if known.all() else block[known]
         if len(block):
             blocks.append(block)
     assert read is not None  # a file gives a piece at least
-    return NumericBlocks(blocks, NumericSurvey(read, rows_seen, sum(map(len, blocks))))
+    return NumericBlocks(blocks, NumericSurvey(read, integers, rows_seen, sum(map(len, blocks))))
 
 
 def survey_numbers(numbers: NumericBlocks) -> NumericSurvey:

@@ -36,6 +36,9 @@ class DistributedNumericTable(NumericTable):
         "error": no cell of the kept rows is missing.
     in_memory : bool
         False.
+    integer_columns : tuple
+        Names of the columns that hold integers in all parts: numbers for Gaussian learners, states beside floats for
+        those that are told nothing else.
     n_rows : int
         Number of rows of all parts, without those that ``missing="drop"`` has left out.
     n_parts : int
@@ -59,16 +62,20 @@ class DistributedNumericTable(NumericTable):
     (('x0', 'x1'), 4, 2)
     """
 
+    integer_columns: tuple
     _parts: RemoteParts
 
     def __init__(self, *args: Any, **options: Any):
         raise TypeError("a DistributedNumericTable is made by pgmx.data.distribute(source, client)")
 
     @classmethod
-    def _from_remote_parts(cls, names: Iterable[Hashable], parts: RemoteParts) -> DistributedNumericTable:
+    def _from_remote_parts(
+        cls, names: Iterable[Hashable], integer_columns: Iterable[Hashable], parts: RemoteParts
+    ) -> DistributedNumericTable:
         """Make a table of the parts that workers keep."""
         table = cls.__new__(cls)
         NumericTable.__init__(table, names, "error")
+        table.integer_columns = tuple(integer_columns)
         table._parts = parts
         return table
 
@@ -217,13 +224,13 @@ class DistributedNumericTable(NumericTable):
         return f"DistributedNumericTable({text}, {by_worker})"
 
     def __reduce__(self):
-        return DistributedNumericTable._from_remote_parts, (self.names, self._parts)
+        return DistributedNumericTable._from_remote_parts, (self.names, self.integer_columns, self._parts)
 
     # ---- inside ----
 
     def _refuse(self, what: str) -> NoReturn:
         raise TypeError(
             f"{what} of a DistributedNumericTable: the rows stay with the workers, and this would need them one by "
-            "one. GraphicalLasso, NeighborhoodLasso and CLIME learn from it by means and cross-products; for all else "
-            "give the rows in memory"
+            "one. GraphicalLasso, NeighborhoodLasso, CLIME, and the searches for Bayesian networks under 'bic-g', "
+            "'aic-g', 'll-g' and 'bge' learn from it by means and cross-products; for all else give the rows in memory"
         )

@@ -12,9 +12,9 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.estimators.bayesian.dag_learner import DagLearner, Opened
 from pgmx.estimators.cost import LearningCost, estimate_forest, estimate_numbers
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -239,13 +239,15 @@ class ChowLiuForest(DagLearner):
             Bytes by part and their sum, at most three times the peak where that is some megabytes, and CPU seconds.
         """
         opened = self._open(X)
+        if isinstance(opened, DistributedNumericTable):
+            return estimate_numbers(opened.n_rows, opened.n_columns)
         if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
             return estimate_numbers(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing
         table = encode(opened, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
         return estimate_forest(table.n_rows, table.cardinalities)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._find_forest(opened, sample_weight, run)
@@ -257,7 +259,7 @@ class ChowLiuForest(DagLearner):
             self._warn_of_time("the forest has no edges")
         return run
 
-    def _find_forest(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, run: Run) -> None:
+    def _find_forest(self, opened: Opened, sample_weight: ArrayLike | None, run: Run) -> None:
         if self.missing == "em":
             raise ValueError(
                 "missing='em' is not for ChowLiuForest, which makes no search that EM could repeat: take "

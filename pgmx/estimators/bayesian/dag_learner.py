@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -34,6 +34,10 @@ LEAST_SHARE = 0.1
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
 
+#: Data as learners of graphs open them.
+Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
+
+
 class NetworkResults(BaseStructureLearner, StructureEstimator):
     """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
 
@@ -45,6 +49,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
     _names: list
     _scoring: StoredScoring
     _prior: dict[str, float]
+
+    def _open(self, X: Any) -> Any:
+        return X if isinstance(X, DistributedNumericTable) else super()._open(X)
 
     @property
     def dag_(self) -> DAG:
@@ -196,12 +203,12 @@ class DagLearner(NetworkResults):
         if self.return_type.lower() not in ("dag", "pdag"):
             raise ValueError(f"the option 'return_type' must be 'dag' or 'pdag', got {self.return_type!r}")
 
-    def _read_prior(self, opened: Frame | DiscreteTable) -> None:
+    def _read_prior(self, opened: Opened) -> None:
         """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
         self._prior = read_parameter_prior(self)
         if not self._prior or isinstance(opened, DiscreteTable):
             return
-        floats = opened.float_columns
+        floats = opened.names if isinstance(opened, DistributedNumericTable) else opened.float_columns
         if floats and len(floats) == opened.n_columns:
             option, value = next(iter(self._prior.items()))
             raise ValueError(

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.data.errors import MissingCellsError
 from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
@@ -193,6 +193,8 @@ class SearchLearner(DagLearner):
     def _count_states(self, X: Any) -> tuple[int, list[int], int]:
         """Return the rows of data, the numbers of states of the columns of states, and how many hold floats."""
         opened = self._open(X)
+        if isinstance(opened, DistributedNumericTable):
+            return opened.n_rows, [], opened.n_columns
         if not isinstance(opened, DiscreteTable):
             floats = opened.list_known_floats()
             if floats and self._holds_numbers(opened):
@@ -202,7 +204,7 @@ class SearchLearner(DagLearner):
         table = encode(opened, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
         return table.n_rows, table.cardinalities.tolist(), 0
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
             self._check_return_type()

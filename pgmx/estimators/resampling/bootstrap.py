@@ -14,9 +14,9 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, Frame
+from pgmx.data import DiscreteTable, DistributedNumericTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import NetworkResults, read_parameter_prior
+from pgmx.estimators.bayesian.dag_learner import NetworkResults, Opened, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost, repeat_cost
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
@@ -29,6 +29,7 @@ from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.scores.binding.scoring import StoredScoring
+from pgmx.statistics.gaussian.distributed_moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,7 +234,7 @@ class BootstrapStructure(NetworkResults):
     def _holds_numbers(self, opened: Any) -> bool:
         return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)
 
-    def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
         run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
@@ -263,24 +264,26 @@ class BootstrapStructure(NetworkResults):
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
-    def _open_checkpoint(self, resampler: Resampler, data: Frame | DiscreteTable) -> Checkpoint:
+    def _open_checkpoint(self, resampler: Resampler, data: Opened) -> Checkpoint:
         """Return the checkpoint; a resample depends on its number, not on how many there are to be."""
         options = resampler.learner.get_params(deep=False).items()
         decisive = {name: value for name, value in options if name not in RUN_OPTIONS}
-        rows = [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
+        rows = _summarise_rows(data)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
         estimator = [type(resampler.learner).__name__, decisive]
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
-    def _resample(self, resampler: Resampler, data: Frame | DiscreteTable, run: Run) -> list[Graph]:
+    def _resample(self, resampler: Resampler, data: Opened, run: Run) -> list[Graph]:
         """Return the kind of graph and the edges of each resample, by number."""
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
         done = {} if snapshot is None else read_graphs(snapshot, n)
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
-        results = spread(task, data, len(due), n_jobs=self.n_jobs, deadline=run.wall_deadline)
+        # rows that lie with the workers of a cluster cannot be sent, and all of these count for each resample
+        n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
+        results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline)
         with closing(results):
             try:
                 for k, result in results:
@@ -373,6 +376,14 @@ class BootstrapStructure(NetworkResults):
         return make_direction_matrix(self._names, self._counts)
 
 
-def _run_numbered(resampler: Resampler, numbers: list[int], data: Frame | DiscreteTable, k: int) -> Graph:
+def _summarise_rows(data: Opened) -> Any:
+    """Return what tells the rows of one table from those of another."""
+    if isinstance(data, DistributedNumericTable):
+        sums = sum_moments(data)
+        return [sums.n, sums.mean, sums.cross]
+    return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
+
+
+def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> Graph:
     """Run the k-th of some resamples; the task of a worker."""
     return resampler(data, numbers[k])

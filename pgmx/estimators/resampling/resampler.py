@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.frame import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner
-from pgmx.estimators.bayesian.dag_learner import DagLearner
+from pgmx.estimators.bayesian.dag_learner import DagLearner, Opened
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
 from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
@@ -49,7 +49,7 @@ class Resampler:
         quiet.set_params(**{option: value for option, value in _QUIET.items() if option in options})
         return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
 
-    def __call__(self, data: DiscreteTable | Frame, b: int) -> tuple[str, Marks]:
+    def __call__(self, data: Opened, b: int) -> tuple[str, Marks]:
         """Return the kind of the graph of resample b, and its edges."""
         rng = np.random.default_rng([self.seed, b])
         counts = self.draw(rng)
@@ -57,7 +57,8 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(rng.integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        if bound or _is_mixed(data) or counts.sum() > MOST_REPETITIONS * self.n_rows:
+        stays = bound or isinstance(data, DistributedNumericTable) or _is_mixed(data)
+        if stays or counts.sum() > MOST_REPETITIONS * self.n_rows:
             learner.fit(data, sample_weight=counts)
         else:
             learner.fit(_repeat_rows(data, counts))
@@ -79,8 +80,8 @@ class Resampler:
 
 
 def make_shared_table(
-    learner: BaseStructureLearner, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None, n_jobs: int | None
-) -> tuple[DiscreteTable | Frame, np.ndarray | None]:
+    learner: BaseStructureLearner, opened: Opened, sample_weight: ArrayLike | None, n_jobs: int | None
+) -> tuple[Opened, np.ndarray | None]:
     """Return the data that all resamples share, coded once where the learner works on states, and the row weights."""
     weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
     method = getattr(learner, "scoring_method", None)
@@ -89,7 +90,7 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score of pgmpy that is bound to its rows and cannot be "
             "resampled: give its name, or one of pgmx's scores"
         )
-    if isinstance(opened, DiscreteTable):
+    if isinstance(opened, DiscreteTable | DistributedNumericTable):
         return opened, weights
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():
@@ -116,14 +117,12 @@ def _works_on_states(method: Any, frame: Frame) -> bool:
     return not of_numbers and not frame.float_columns
 
 
-def _is_mixed(data: DiscreteTable | Frame) -> bool:
+def _is_mixed(data: Opened) -> bool:
     """Return whether floats stand beside states: a resample of weighted rows has all states of the table."""
     return isinstance(data, Frame) and 0 < len(data.float_columns) < data.n_columns
 
 
-def bind_score(
-    learner: BaseStructureLearner, data: DiscreteTable | Frame, weights: np.ndarray | None, n_jobs: int | None
-) -> Scoring:
+def bind_score(learner: BaseStructureLearner, data: Opened, weights: np.ndarray | None, n_jobs: int | None) -> Scoring:
     """Return the score on all rows, from which parameters come."""
     method = getattr(learner, "scoring_method", None)
     return resolve_scoring(
@@ -137,7 +136,7 @@ def bind_score(
     )
 
 
-def _repeat_rows(data: DiscreteTable | Frame, counts: np.ndarray) -> DiscreteTable | Frame:
+def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
     if isinstance(data, DiscreteTable):
         return data.repeat_rows(counts)
     rows = np.repeat(np.arange(data.n_rows), counts)

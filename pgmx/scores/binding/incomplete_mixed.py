@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from pgmx.scores.mixed.degenerate import make_block_scorer
 from pgmx.scores.mixed.source import MixedTerms
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import Moments
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class JointGaussianScoring(PriorMixin):
@@ -183,8 +186,7 @@ def take_rows(scoring: Any) -> Frame | DiscreteTable:
     if isinstance(scoring, MixedScoring):
         return make_frame(scoring.mixed)
     if isinstance(scoring, GaussianScoring):
-        assert scoring.frame is not None
-        return Frame.from_pandas(scoring.frame)
+        return Frame.from_pandas(cast("DataFrame", scoring.rows))
     return scoring.table
 
 

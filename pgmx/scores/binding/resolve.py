@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
@@ -30,7 +30,7 @@ from pgmx.scores.discrete.k2 import K2
 from pgmx.scores.discrete.log_likelihood import LogLikelihood
 from pgmx.scores.discrete.node_average import NodeAverage
 from pgmx.scores.gaussian.aic import AICGauss
-from pgmx.scores.gaussian.base import GaussianScore, read_numbers
+from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
 from pgmx.scores.gaussian.bge import BGe
 from pgmx.scores.gaussian.bic import BICGauss
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
@@ -43,7 +43,7 @@ from pgmx.scores.mixed.conditional_linear import (
 )
 from pgmx.scores.mixed.degenerate import BICDegenerateGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
-from pgmx.statistics import Moments, moments
+from pgmx.statistics import Moments
 
 #: Names of pgmx's own scores of states: pgmpy's and short ones.
 DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
@@ -83,7 +83,7 @@ PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "
 
 def resolve_scoring(
     scoring_method: str | BaseStructureScore | None,
-    data: Frame | DiscreteTable,
+    data: Frame | DiscreteTable | DistributedNumericTable,
     *,
     state_names: Mapping[Hashable, Sequence] | None,
     missing: str,
@@ -103,21 +103,25 @@ def resolve_scoring(
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
-    if missing == "em":
+    if isinstance(data, DistributedNumericTable):
+        _check_sums_suffice(scoring_method, data, missing)
+        options["missing"] = missing = "error"  # rows with missing cells were left out when they were distributed
+    elif missing == "em":
         return _bind_incomplete(scoring_method, data, options, weights, structure_prior, discrete_children)
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
     _check_pairwise(name, data, missing)
-    if weights is not None and missing == "drop":
+    if weights is not None and missing == "drop" and not isinstance(data, DistributedNumericTable):
         weights = weights_of_complete_rows(weights, data)
     if name in DISCRETE_SCORES:
         return _bind_discrete(name, encode(data, **options), weights, structure_prior)
     if name in GAUSSIAN_SCORES:
-        frame = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
-        score = GAUSSIAN_SCORES[name].from_moments(moments(frame, weights), list(frame.columns))
+        rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
+        score = GAUSSIAN_SCORES[name].from_moments(compute_moments(rows, weights), list_names(rows))
         score.warn_of_copies()
-        return GaussianScoring(score, frame, structure_prior, weights=weights, sample_moments=score.moments)
+        return GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+    assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
     if isinstance(score_of_table, BICCondLinearGauss):
@@ -156,7 +160,42 @@ def check_score_name(name: str) -> str:
     return name.lower()
 
 
+def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: str) -> None:
+    """Refuse what cannot be had from means and cross-products of numbers."""
+    if missing not in ("error", "drop"):
+        raise ValueError(
+            f"missing={missing!r} looks at rows one by one, and those of a distributed table stay with the workers: "
+            "distribute it with missing='drop', or give the rows in memory"
+        )
+    if isinstance(method, BaseStructureScore):
+        name, suffices = type(method).__name__, isinstance(method, GaussianScore) and method.is_compiled()
+    elif method is None:
+        refuse_integers(table)
+        return
+    else:
+        name = check_score_name(method)
+        suffices = name in GAUSSIAN_SCORES
+    if not suffices:
+        counts = name in DISCRETE_SCORES or isinstance(method, DiscreteScore)
+        reason = "counts states" if counts else "takes moments in each configuration of states, or the rows themselves"
+        raise TypeError(
+            f"scoring_method={name!r} {reason}, and {table!r} holds numbers: choose one of "
+            f"{', '.join(GAUSSIAN_SCORES)}, or give rows in memory"
+        )
+
+
+def refuse_integers(table: DistributedNumericTable) -> None:
+    """Refuse integers in a table of which nobody said that they are numbers: beside floats they would be states."""
+    if table.integer_columns:
+        raise ValueError(
+            f"column(s) {join_names(table.integer_columns)} hold integers, which are states beside floats, and scores "
+            "of both need the rows: choose a score of numbers ('bic-g', ...), make them floats, or give rows in memory"
+        )
+
+
 def _default_name(data) -> str:
+    if isinstance(data, DistributedNumericTable):
+        return "bic-g"
     if isinstance(data, DiscreteTable) or not data.float_columns:
         return "bic"
     return "bic-g" if len(data.float_columns) == data.n_columns else "bic-clg"
@@ -256,10 +295,10 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
         formula = partial(_ignore_rows, score.formula(table))
         return FormulaScoring(score, formula, table, structure_prior, weights=weights, equivalent=True)
     if isinstance(score, GaussianScore) and score.is_compiled():
-        frame = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
-        _check_same_moments(score, list(frame.columns), moments(frame))
+        rows = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
+        _check_same_moments(score, list_names(rows), compute_moments(rows))
         score.warn_of_copies()
-        return GaussianScoring(score, frame, structure_prior, weights=weights)
+        return GaussianScoring(score, rows, structure_prior, weights=weights)
     if isinstance(score, MixedScore) and score.is_compiled():
         mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))
         _check_same_mixed(score, mixed)

@@ -15,7 +15,7 @@ class AICGauss(GaussianScore):
 
     Parameters
     ----------
-    data : DataFrame or array
+    data : DataFrame, array or DistributedNumericTable
         One column of finite numbers per variable, none constant.
     state_names : dict, optional
         Not used; pgmpy's scores have it.

@@ -9,10 +9,11 @@ import numpy as np
 
 from pgmx._ext import _gaussian
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, open_frame
+from pgmx.data import DiscreteTable, DistributedNumericTable, open_frame
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
+from pgmx.statistics.gaussian.distributed_moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,11 +76,15 @@ def gaussian_scorer(
     )
 
 
-def read_numbers(data: Any, *, missing: str = "error", purpose: str = "a Gaussian score") -> "pd.DataFrame":
-    """Return a frame of the columns of `data`; an error names those that hold no numbers.
+def read_numbers(
+    data: Any, *, missing: str = "error", purpose: str = "a Gaussian score"
+) -> "pd.DataFrame | DistributedNumericTable":
+    """Return a frame of the columns of `data`, or a distributed table itself; an error names those of no numbers.
 
     Numbers are floats and integers; missing and infinite cells are an error unless `missing` drops rows.
     """
+    if isinstance(data, DistributedNumericTable):
+        return data
     frame = data.to_pandas() if isinstance(data, DiscreteTable) else open_frame(data).to_pandas(missing=missing)
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
     if states:
@@ -87,6 +92,16 @@ def read_numbers(data: Any, *, missing: str = "error", purpose: str = "a Gaussia
             f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg' or 'bic-cg', or drop them"
         )
     return frame
+
+
+def list_names(rows: "pd.DataFrame | DistributedNumericTable") -> list:
+    """Return the names of the columns."""
+    return list(rows.names if isinstance(rows, DistributedNumericTable) else rows.columns)
+
+
+def compute_moments(rows: "pd.DataFrame | DistributedNumericTable", weights: np.ndarray | None = None) -> Moments:
+    """Return the moments of all columns, those of a distributed table summed by its workers."""
+    return sum_moments(rows, weights) if isinstance(rows, DistributedNumericTable) else moments(rows, weights)
 
 
 def refuse_constant(sample_moments: Moments, names: list) -> None:
@@ -128,7 +143,7 @@ class GaussianScore(CompiledScore):
 
     Parameters
     ----------
-    data : DataFrame or array
+    data : DataFrame, array or DistributedNumericTable
         One column of finite numbers per variable, none constant. It is kept as it is and never changed.
     state_names : dict, optional
         Not used; pgmpy's scores have it.
@@ -149,9 +164,9 @@ class GaussianScore(CompiledScore):
     def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
         self.data = data
         self.state_names = state_names
-        frame = read_numbers(data, purpose=type(self).__name__)
-        self.variables = list(frame.columns)
-        self.moments: Moments = moments(frame)
+        rows = read_numbers(data, purpose=type(self).__name__)
+        self.variables = list_names(rows)
+        self.moments: Moments = compute_moments(rows)
         self.check_moments(self.moments, self.variables)
 
     @classmethod

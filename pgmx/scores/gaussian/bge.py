@@ -33,7 +33,7 @@ class BGe(GaussianScore):
 
     Parameters
     ----------
-    data : DataFrame or array
+    data : DataFrame, array or DistributedNumericTable
         One column of finite numbers per variable.
     mean_sample_size : float, default=1.0
         :math:`\alpha_\mu > 0`, the rows that the prior of the means counts for; bnlearn's ``iss.mu``.

@@ -13,7 +13,7 @@ class LogLikelihoodGauss(GaussianScore):
 
     Parameters
     ----------
-    data : DataFrame or array
+    data : DataFrame, array or DistributedNumericTable
         One column of finite numbers per variable, none constant.
     state_names : dict, optional
         Not used; pgmpy's scores have it.

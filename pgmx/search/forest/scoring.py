@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx import scores
-from pgmx.data import DiscreteTable, DistributedTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
 from pgmx.scores.binding.discrete import DiscreteScoring
-from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.binding.resolve import refuse_integers, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.search.forest.distributed_weights import DistributedWeights
 from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, StoredWeights, can_be_counted
@@ -36,7 +36,7 @@ class PairScores(NamedTuple):
 
 def bind_forest_score(
     weight: str,
-    opened: Frame | DiscreteTable,
+    opened: Frame | DiscreteTable | DistributedNumericTable,
     *,
     equivalent_sample_size: float,
     prior_network,
@@ -45,10 +45,7 @@ def bind_forest_score(
 ) -> Scoring:
     """Return the score that `weight` means for the data; `options` are those of ``resolve_scoring``."""
     if weight in SCORE_OF_WEIGHT:
-        n_floats, n_columns = (
-            (0, 1) if isinstance(opened, DiscreteTable) else (len(opened.float_columns), opened.n_columns)
-        )
-        kind = 0 if n_floats == 0 else 1 if n_floats == n_columns else 2
+        kind = _find_kind(opened)
         return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], opened, sample_weight=sample_weight, **options)
     table = encode(opened, **options)
     if weight == "bdeu":
@@ -56,6 +53,17 @@ def bind_forest_score(
     else:
         score = scores.BDe(table, prior_network, equivalent_sample_size)
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
+
+
+def _find_kind(opened: Frame | DiscreteTable | DistributedNumericTable) -> int:
+    """Return 0 for columns of states, 1 for columns of floats, 2 for both."""
+    if isinstance(opened, DiscreteTable):
+        return 0
+    if isinstance(opened, DistributedNumericTable):
+        refuse_integers(opened)
+        return 1
+    n_floats = len(opened.float_columns)
+    return 0 if n_floats == 0 else 1 if n_floats == opened.n_columns else 2
 
 
 def score_pairs(
