@@ -2,6 +2,7 @@
 
 - `counts`: marginal and pairwise counts of a coded table
 - `families`: counts of families of a distributed table
+- `segments`: counts of pairs within segments of the rows
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse
@@ -13,14 +14,19 @@
 - `pairs`: joint distributions of pairs of discrete variables
 """
 
+from typing import TYPE_CHECKING
+
+from pgmx.lookup import import_on_demand
 from pgmx.statistics.counts import marginal_counts, pair_counts
-from pgmx.statistics.gaussian.covariance import sample_of_covariance
-from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
-from pgmx.statistics.gaussian.sample import GaussianSample, gaussian_sample
 from pgmx.statistics.moments import Moments, moments
-from pgmx.statistics.pairs.tables import PairTables
-from pgmx.statistics.ranks.correlation import kendall_tau_matrix, latent_correlation, spearman
-from pgmx.statistics.ranks.transforms import MarginalTransforms
+
+if TYPE_CHECKING:  # workers of a cluster import the counts alone
+    from pgmx.statistics.gaussian.covariance import sample_of_covariance
+    from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
+    from pgmx.statistics.gaussian.sample import GaussianSample, gaussian_sample
+    from pgmx.statistics.pairs.tables import PairTables
+    from pgmx.statistics.ranks.correlation import kendall_tau_matrix, latent_correlation, spearman
+    from pgmx.statistics.ranks.transforms import MarginalTransforms
 
 __all__ = [
     "GaussianSample",
@@ -37,3 +43,16 @@ __all__ = [
     "sample_of_covariance",
     "spearman",
 ]
+
+_HOMES = {
+    "GaussianSample": "gaussian.sample",
+    "MarginalTransforms": "ranks.transforms",
+    "PairTables": "pairs.tables",
+    "gaussian_sample": "gaussian.sample",
+    "kendall_tau_matrix": "ranks.correlation",
+    "latent_correlation": "ranks.correlation",
+    "nearest_correlation": "gaussian.nearest_correlation",
+    "sample_of_covariance": "gaussian.covariance",
+    "spearman": "ranks.correlation",
+}
+__getattr__, __dir__ = import_on_demand(__name__, _HOMES)

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import assert_same, count_late, cut, draw_frame, same_table
+from helpers.distributed_tables import assert_same, cut, draw_frame, same_table
 from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write_table
 from pgmx.data.distributed import parts as part_functions
-from pgmx.data.distributed import remote_parts
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     BestFirstSearch,
@@ -267,15 +266,6 @@ def test_likelihood_of_rows_in_parts(client, frame):
 
 
 # ---- faults ----
-
-
-@pytest.mark.slow
-def test_parts_that_take_long_are_logged(client, frame, monkeypatch, caplog):
-    table = distribute(frame, client)
-    monkeypatch.setattr(remote_parts, "SLOW", 0.05)
-    with caplog.at_level("WARNING", logger="pgmx.data.distributed"):
-        assert table.reduce(count_late, add=sum) == 700
-    assert "still counting after 0.0" in caplog.text and "at tcp://" in caplog.text
 
 
 class Killer:

@@ -242,7 +242,7 @@ ORDER = {
     "pgmx/streaming/subspace": ["cells predictions", "online", "learner"],
     "pgmx/statistics": [
         "cholmod components counts lagged ranks symmetric",
-        "cholesky families moments",
+        "cholesky families moments segments",
         "gaussian pairs",
     ],
     "pgmx/statistics/gaussian": [

@@ -4,25 +4,22 @@ import numpy as np
 import pytest
 
 from helpers.coded_tables import random_codes
+from helpers.far_tables import Elsewhere, cut, far_scorer
 from pgmx._ext import _spanning
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.data.distributed.parts import Part
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.scores import ScoreTerms, family_scorer
-from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
-from pgmx.statistics import marginal_counts, pair_counts
+from pgmx.search.forest.pair_weights import make_pair_kernel
+from pgmx.statistics import pair_counts
 from pgmx.statistics.families import add_families, count_families
+from pgmx.statistics.segments import arrange_planes
 
 CARDS = [3, 2, 4, 300, 2, 5]
 
 
 def make_table(rng, n_rows):
     return DiscreteTable("abcdef", [range(card) for card in CARDS], random_codes(rng, CARDS, n_rows))
-
-
-def cut(table, bounds):
-    pieces = np.split(table.codes, bounds, axis=1)
-    return [Part(DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece))) for piece in pieces]
 
 
 def count_slowly(table, child, parents, wanted):
@@ -67,49 +64,23 @@ def test_tables_that_follow_from_earlier_ones(rng):
             assert np.array_equal(found, expected), parents
 
 
-class Elsewhere:
-    """A table whose rows a scorer cannot see, but asks for."""
-
-    def __init__(self, parts):
-        self.parts = parts
-        self.n_asked = 0
-
-    def __call__(self, requests):
-        self.n_asked += 1
-        return add_families([count_families(part, requests) for part in self.parts])
-
-
 @pytest.mark.parametrize("terms", [ScoreTerms(penalty=2.0), ScoreTerms(dirichlet=True, per_cell=True, prior=5.0)])
 def test_scorer_that_asks_for_counts(rng, terms):
     table = make_table(rng, 900)
     near = family_scorer(table, terms, max_indegree=3)
     ask = Elsewhere(cut(table, [200, 201]))
-    far = type(near)(
-        np.empty((6, 0), dtype=np.uint8),
-        table.cardinalities,
-        np.empty((0, 0), dtype=np.uint64),
-        table.plane_offsets,
-        marginal_counts(table),
-        dirichlet=terms.dirichlet,
-        per_cell=terms.per_cell,
-        prior=terms.prior,
-        penalty=terms.penalty,
-        pairs=pair_counts(table),
-        max_indegree=3,
-        ask=ask,
-        n_rows=900,
-    )
+    far = far_scorer(table, terms, ask, max_indegree=3)
     gains = [np.zeros((6, 6)), np.zeros((6, 6))]
     scores = [np.zeros(6), np.zeros(6)]
     near.start(gains[0], scores[0])
     far.start(gains[1], scores[1])
     assert np.array_equal(*gains) and np.array_equal(*scores)
-    asked = ask.n_asked
+    asked = len(ask.messages)
     for parents in ([1], [1, 2], [1, 2, 5], [2, 5], [5], [3, 5], []):
         family = np.array(parents, dtype=np.int32)
         assert near.rescore(0, family, gains[0]) == far.rescore(0, family, gains[1])
         assert np.array_equal(*gains)
-    assert ask.n_asked - asked <= 12  # about one message a row; the column without bit planes is asked for alone
+    assert len(ask.messages) - asked <= 12  # about one message a row; the column without bit planes is asked for alone
 
 
 def test_too_many_pairs_for_messages():

@@ -82,9 +82,9 @@ class RemoteParts:
         return map_parts(self._open(), self._futures, self.rows_of, RowQuestion(function, arguments, meta))
 
     def release(self) -> None:
-        """Free the memory of the workers."""
-        if self._client is not None:
-            self._client.cancel(self._futures)
+        """Free the memory of the workers, but for what other tables were made from these parts and are not yet."""
+        for future in self._futures:
+            future.release()
         self._client, self._futures = None, []
 
     def __reduce__(self):

@@ -6,8 +6,9 @@ import numpy as np
 
 from pgmx.data import DistributedTable
 from pgmx.scores import ScoreTerms
-from pgmx.search.forest.pair_weights import arrange_planes, make_pair_kernel
-from pgmx.statistics.counts import add_counts, narrow_counts
+from pgmx.search.forest.pair_weights import make_pair_kernel
+from pgmx.statistics.counts import add_counts
+from pgmx.statistics.segments import count_block, count_segments
 
 #: Bytes of counts that are asked for at once.
 _BLOCK_BYTES = 1 << 22
@@ -26,7 +27,7 @@ class DistributedWeights:
         self._share = (variables.tolist(), class_node)
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
-        marginals = np.ascontiguousarray(table.reduce(_count_marginals, self._share, add=add_counts), dtype=np.uint32)
+        marginals = np.ascontiguousarray(table.reduce(count_segments, self._share, add=add_counts), dtype=np.uint32)
         offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
         n_planes = max(int(offsets[-1]) - self.n, 1)
         states = n_planes / self.n
@@ -40,27 +41,6 @@ class DistributedWeights:
         block, others = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (block, others))
         weights = np.empty((len(block), len(others)))
         if weights.size:
-            counts = self._table.reduce(_count_block, self._share, block, others, add=add_counts)
+            counts = self._table.reduce(count_block, self._share, block, others, add=add_counts)
             self._kernel.weigh_block(block, others, np.ascontiguousarray(counts, dtype=np.uint32), weights)
         return weights
-
-
-def _count_marginals(part, share) -> np.ndarray:
-    """Return the rows in each state within each segment, and keep the kernel of the part for the blocks to come."""
-    kernel, marginals = _arrange(part, share)
-    with part.lock:
-        part.kept["pairs"] = share, kernel
-    return narrow_counts(marginals)
-
-
-def _count_block(part, share, block: np.ndarray, others: np.ndarray) -> np.ndarray:
-    with part.lock:
-        if part.kept.get("pairs", (None,))[0] != share:  # the part was made again after a worker was lost
-            part.kept["pairs"] = share, _arrange(part, share)[0]
-        return narrow_counts(part.kept["pairs"][1].count_block(block, others))
-
-
-def _arrange(part, share):
-    variables, class_node = share
-    planes, offsets, bounds, marginals = arrange_planes(part.table, np.array(variables), class_node)
-    return make_pair_kernel(planes, offsets, bounds, marginals, ScoreTerms()), marginals

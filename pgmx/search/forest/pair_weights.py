@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from pgmx._ext import _counts, _spanning
+from pgmx._ext import _spanning
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.scores import ScoreTerms
-from pgmx.statistics import marginal_counts
+from pgmx.statistics.segments import arrange_planes
 
 #: Planes of a block: they fill about half of a first-level cache at 10,000 rows.
 _BLOCK_PLANES = 32
@@ -89,21 +89,6 @@ class CountedWeights:
         return weights
 
 
-def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int | None):
-    """Return planes and offsets of `variables`, the bounds of their segments in words, and counts within these.
-
-    There is one segment, or one for each state of `class_node`, by which the rows are sorted.
-    """
-    planes, bounds, marginals = _make_one_segment(table) if class_node is None else _sort_by_class(table, class_node)
-    offsets = table.plane_offsets
-    if len(variables) < table.n_variables:
-        first = offsets.tolist()
-        rows = np.concatenate([np.arange(first[v], first[v + 1]) for v in variables])
-        planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
-        offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
-    return planes, offsets, bounds, marginals
-
-
 def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _spanning.PairWeights:
     """Return the kernel that counts and weighs pairs, for one thread."""
     return _spanning.PairWeights(
@@ -121,29 +106,3 @@ def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _
 def can_be_counted(table: DiscreteTable) -> bool:
     """Return whether every variable has bit planes: with too many states it has none."""
     return int(table.plane_offsets[-1]) == int(table.cardinalities.sum())
-
-
-def _make_one_segment(table: DiscreteTable):
-    """Return the planes of the table, the bounds of its one segment, and its marginal counts."""
-    return table.planes, np.array([0, table.planes.shape[1]], dtype=np.int64), marginal_counts(table)[None]
-
-
-def _sort_by_class(table: DiscreteTable, class_node: int):
-    """Return planes with the rows sorted by the class, the bounds in words of each of its states, and marginals."""
-    rows_of = [np.flatnonzero(table.codes[class_node] == state) for state in range(table.cardinalities[class_node])]
-    bounds = np.cumsum([0, *((len(rows) + 511) // 512 * 8 for rows in rows_of)]).astype(np.int64)
-    n_states = int(table.cardinalities.sum())
-    planes = _counts.aligned_words(n_states, int(bounds[-1]))
-    marginals = np.zeros((len(rows_of), n_states), dtype=np.uint32)
-    for state, rows in enumerate(rows_of):
-        if len(rows):
-            part, _ = _counts.pack_planes(np.ascontiguousarray(table.codes[:, rows]), table.cardinalities)
-            planes[:, bounds[state] : bounds[state + 1]] = part
-            marginals[state] = _counts.count_planes(part)
-    return planes, bounds, marginals
-
-
-def _align_words(planes: np.ndarray) -> np.ndarray:
-    copy = _counts.aligned_words(*planes.shape)
-    copy[:] = planes
-    return copy

@@ -1,0 +1,123 @@
+"""A driver that dies, is interrupted, or lets a distributed table go; workers that leave."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from helpers.distributed_tables import count_late, cut, draw_frame
+from pgmx.data import distribute, encode
+from pgmx.data.distributed import distribution, remote_parts, table
+from pgmx.datasets import load_network, sample
+from pgmx.estimators import HillClimbSearch
+
+DRIVER = """
+import os, signal, sys
+from distributed import Client, LocalCluster
+from pgmx.data import distribute
+from pgmx.estimators import HillClimbSearch
+
+def die(progress):
+    if progress.n_iter >= 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        table = distribute(sys.argv[2:], client)
+        HillClimbSearch(checkpoint=sys.argv[1], checkpoint_every=0, callback=die, show_progress=False).fit(table)
+"""
+
+
+def keys_at_workers(client):
+    return [key for keys in client.has_what().values() for key in keys]
+
+
+def wait_until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_too_many_rows(client, monkeypatch):
+    frame = draw_frame(100)
+    monkeypatch.setattr(distribution, "check_number_of_rows", lambda n: table.check_number_of_rows(n * 2**26))
+    with pytest.raises(ValueError, match=r"6710886400 rows, but counts are 32 bits wide: fewer than 4294967296"):
+        distribute(frame, client)
+    wait_until(lambda: not keys_at_workers(client))
+
+
+def test_workers_are_free_after_release_and_after_the_table_is_gone(client):
+    frame = draw_frame(300)
+    far = distribute(frame, client).persist()
+    wait_until(lambda: len(keys_at_workers(client)) == 2)
+    kept = far.repeat_rows(np.ones(300, dtype=int))
+    far.release()
+    kept.persist()
+    del far, kept
+    gc.collect()
+    wait_until(lambda: not keys_at_workers(client))
+
+
+@pytest.mark.slow
+def test_interrupted_count_leaves_no_tasks(client):
+    far = distribute(draw_frame(300), client, n_parts=2)
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            far.reduce(count_late, add=sum)
+    timer.join()
+    wait_until(lambda: not any(client.processing().values()) and len(keys_at_workers(client)) == 2)
+    assert far.reduce(count_late, add=sum) == 300
+
+
+@pytest.mark.slow
+def test_parts_go_where_their_worker_sends_them(client, monkeypatch, caplog):
+    """A worker that retires hands its parts over: nothing is read again, and the next request goes where they are."""
+    from distributed import Client, LocalCluster
+
+    frame = draw_frame(500)
+    options = {"n_workers": 3, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(**options) as cluster, Client(cluster) as other:
+        far = distribute(frame, other)
+        learner = HillClimbSearch(show_progress=False)
+        before = learner.fit(far).score_
+        gone = far._parts.homes[0]
+        other.retire_workers([gone])
+        assert learner.fit(far).score_ == before
+        assert gone not in far._parts.homes and gone not in far.bytes_by_worker()
+        assert caplog.text.count("a worker is lost") == 1
+
+
+@pytest.mark.slow
+def test_killed_driver_goes_on_with_other_parts(client, tmp_path):
+    alarm = sample(load_network("alarm"), 2000, random_state=0)
+    paths = [tmp_path / f"{k}.parquet" for k in range(3)]
+    for path, part in zip(paths, cut(alarm, 3), strict=True):
+        part.to_parquet(path)
+    script, checkpoint = tmp_path / "driver.py", tmp_path / "climb.ckpt"
+    script.write_text(DRIVER)
+    ended = subprocess.run([sys.executable, script, checkpoint, *paths], check=False, timeout=300)
+    assert ended.returncode == -signal.SIGKILL and checkpoint.exists()
+    seen = []
+    options = {"callback": lambda progress: seen.append(progress.n_iter), "show_progress": False}
+    learner = HillClimbSearch(checkpoint=checkpoint, **options).fit(distribute(cut(alarm, 5, seed=2), client))
+    whole = HillClimbSearch(show_progress=False).fit(encode(alarm))
+    assert np.array_equal(learner.edges_, whole.edges_) and learner.score_ == whole.score_
+    assert min(seen) > 1  # not from the beginning
+
+
+def test_stragglers_are_named(client, monkeypatch, caplog):
+    far = distribute(draw_frame(200), client)
+    monkeypatch.setattr(remote_parts, "SLOW", 0.05)
+    with caplog.at_level("WARNING", logger="pgmx.data.distributed"):
+        assert far.reduce(count_late, add=sum) == 200
+    assert all(home in caplog.text for home in far.bytes_by_worker())

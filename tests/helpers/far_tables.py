@@ -1,0 +1,47 @@
+"""Tables in parts, without a cluster, and scorers that do not see their rows but ask for counts."""
+
+import numpy as np
+
+from pgmx._ext._families import FamilyScorer
+from pgmx.data import DiscreteTable
+from pgmx.data.distributed.parts import Part
+from pgmx.statistics import marginal_counts, pair_counts
+from pgmx.statistics.families import add_families, count_families
+
+
+def cut(table, bounds):
+    """Return the parts of a table."""
+    pieces = np.split(table.codes, bounds, axis=1)
+    return [Part(DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece))) for piece in pieces]
+
+
+class Elsewhere:
+    """What a scorer asks for counts; `messages` lists the families that each message asked for."""
+
+    def __init__(self, parts):
+        self.parts = parts
+        self.messages = []
+
+    def __call__(self, requests):
+        self.messages.append([(child, *parents.tolist()) for child, parents, _ in requests])
+        return add_families([count_families(part, requests) for part in self.parts])
+
+
+def far_scorer(table, terms, ask, **options):
+    """Return the scorer of a table that asks for its counts."""
+    return FamilyScorer(
+        np.empty((table.n_variables, 0), dtype=np.uint8),
+        table.cardinalities,
+        np.empty((0, 0), dtype=np.uint64),
+        table.plane_offsets,
+        marginal_counts(table),
+        dirichlet=terms.dirichlet,
+        per_cell=terms.per_cell,
+        prior=terms.prior,
+        penalty=terms.penalty,
+        equivalent=terms.equivalent,
+        pairs=pair_counts(table),
+        ask=ask,
+        n_rows=table.n_rows,
+        **options,
+    )
