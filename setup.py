@@ -32,6 +32,7 @@ KERNELS = {
         "_grams",
         "_mixed",
         "_remote_counts",
+        "_remote_weights",
         "_row_cache",
         "_weighted",
     ],

@@ -23,6 +23,7 @@ from _buffers cimport Buffer, release, reserve
 from _cells cimport compare_u64
 from _merge cimport Merge, free_merge, merge_cells
 
+from pgmx._ext._remote_weights cimport RemoteWeights
 from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
 
 
@@ -34,7 +35,8 @@ cdef extern from "_special.h" nogil:
 cdef enum:
     TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
     COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
-    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, N_SCRATCH
+    MESSAGE_MEMORY = 1 << 24    # bytes of tables that are asked for together with the cells of a family elsewhere
+    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, WANTED, N_SCRATCH
 
 
 def dirichlet_terms(const double[::1] a, const double[::1] n) -> float:
@@ -97,9 +99,12 @@ cdef class WeightedFamilyScorer(Scorer):
         A child with that many parents gets no gains of additions.
     names : sequence, optional
         Names of the variables, for messages.
+    ask, n_rows : callable and int, optional
+        Where weights of rows are summed elsewhere, see ``_remote_weights.pyx``; codes and weights have no rows then.
     """
 
     cdef Py_ssize_t n_rows
+    cdef RemoteWeights remote           # None where the rows are here
     cdef const uint8_t *codes8          # one of the two is NULL
     cdef const uint16_t *codes16
     cdef const int64_t *cards
@@ -125,13 +130,18 @@ cdef class WeightedFamilyScorer(Scorer):
         const uint8_t[:, ::1] allowed=None,
         Py_ssize_t max_indegree=1 << 30,
         names=None,
+        ask=None,
+        Py_ssize_t n_rows=0,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
         cdef Py_ssize_t v
         self.set_up(codes.shape[0], allowed, max_indegree, names)
-        self.n_rows = codes.shape[1]
-        if codes.dtype == np.uint8:
+        self.remote = None if ask is None else RemoteWeights(ask, self.n)
+        self.n_rows = codes.shape[1] if ask is None else n_rows
+        if ask is not None:
+            pass
+        elif codes.dtype == np.uint8:
             narrow = codes
             self.codes8 = &narrow[0, 0]
         else:
@@ -139,7 +149,8 @@ cdef class WeightedFamilyScorer(Scorer):
             self.codes16 = &wide[0, 0]
         self.owners = (codes, cardinalities, weights)
         self.cards = &cardinalities[0]
-        self.weights = &weights[0]
+        if ask is None:
+            self.weights = &weights[0]
         self.dirichlet, self.per_cell, self.observed = dirichlet, per_cell, observed
         self.prior, self.penalty, self.equivalent = prior, penalty, equivalent
         for v in range(self.n):
@@ -161,10 +172,27 @@ cdef class WeightedFamilyScorer(Scorer):
 
         A key is the mixed radix number of the states of (parents..., child), the child fastest.
         """
-        self.find_cells(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
-        keys = np.array(<const uint64_t[:self.n_cells]><const uint64_t *>self.scratch[KEYS].data)
-        weights = np.array(<const double[:self.n_cells]><const double *>self.scratch[WEIGHTS].data)
+        keys, weights, _ = self.count(child, parents, np.empty(0, dtype=np.int32))
         return keys[weights > 0], weights[weights > 0]
+
+    def count(self, int child, const int[::1] parents, const int[::1] wanted):
+        """Return ``(keys, weights, tables)`` of ``child`` with ``parents`` and the candidates ``wanted``.
+
+        The cells that occur, ascending: their numbers, uint64, and the weights of their rows, float64. Then float64
+        (states of all wanted, cells): these weights by the state of a candidate, in the order of the candidates.
+        """
+        cdef Py_ssize_t i, u, at = 0
+        cdef double[:, ::1] out
+        self.find_cells(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
+        tables = np.empty((sum([self.cards[wanted[i]] for i in range(wanted.shape[0])]), self.n_cells))
+        out = tables
+        with nogil:
+            for i in range(wanted.shape[0]):
+                u = wanted[i]
+                memcpy(&out[at, 0], self.count_table(u), self.cards[u] * self.n_cells * sizeof(double))
+                at += self.cards[u]
+        keys = np.array(<const uint64_t[:self.n_cells]><const uint64_t *>self.scratch[KEYS].data)
+        return keys, np.array(<const double[:self.n_cells]><const double *>self.scratch[WEIGHTS].data), tables
 
     # ---- formulas ----
 
@@ -215,22 +243,36 @@ cdef class WeightedFamilyScorer(Scorer):
         return self.codes16[v * self.n_rows + row]
 
     cdef int number_cells(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
-        # Gives every row the number of its cell; KEYS has the cells ascending, ENDS the end of each configuration.
-        cdef int32_t *cell = <int32_t *>reserve(&self.scratch[CELL_OF_ROW], self.n_rows * sizeof(int32_t))
-        cdef uint64_t *keys = <uint64_t *>reserve(&self.scratch[KEYS], (self.n_rows + 1) * sizeof(uint64_t))
-        cdef int64_t *ends = <int64_t *>reserve(&self.scratch[ENDS], (self.n_rows + 1) * sizeof(int64_t))
+        # Finds the cells: KEYS has them ascending, ENDS the end of each configuration; those elsewhere are weighed too.
         cdef uint64_t r = <uint64_t>self.cards[child]
-        cdef Py_ssize_t i, level
-        memset(cell, 0, self.n_rows * sizeof(int32_t))
-        keys[0] = 0
-        self.n_cells = 1
-        for level in range(k + 1):
-            self.split_cells(parents[level] if level < k else child, cell, keys)
+        cdef Py_ssize_t i
+        cdef const uint64_t *keys
+        cdef int64_t *ends
+        if self.remote is None:
+            self.number_rows(parents, k, child)
+        else:
+            self.n_cells = self.remote.fill_cells(
+                child, parents, k, self.cards, &self.scratch[KEYS], &self.scratch[WEIGHTS]
+            )
+        keys = <const uint64_t *>self.scratch[KEYS].data
+        ends = <int64_t *>reserve(&self.scratch[ENDS], (self.n_cells + 1) * sizeof(int64_t))
         self.n_configs = 0
         for i in range(self.n_cells):
             if i + 1 == self.n_cells or keys[i + 1] // r != keys[i] // r:
                 ends[self.n_configs] = i + 1
                 self.n_configs += 1
+        return 0
+
+    cdef int number_rows(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
+        # Gives every row the number of its cell.
+        cdef int32_t *cell = <int32_t *>reserve(&self.scratch[CELL_OF_ROW], self.n_rows * sizeof(int32_t))
+        cdef uint64_t *keys = <uint64_t *>reserve(&self.scratch[KEYS], (self.n_rows + 1) * sizeof(uint64_t))
+        cdef Py_ssize_t level
+        memset(cell, 0, self.n_rows * sizeof(int32_t))
+        keys[0] = 0
+        self.n_cells = 1
+        for level in range(k + 1):
+            self.split_cells(parents[level] if level < k else child, cell, keys)
         return 0
 
     cdef int split_cells(self, Py_ssize_t v, int32_t *cell, uint64_t *keys) except -1 nogil:
@@ -276,21 +318,27 @@ cdef class WeightedFamilyScorer(Scorer):
         cdef double *weights = <double *>reserve(&self.scratch[WEIGHTS], (self.n_cells + 1) * sizeof(double))
         cdef double total = 0.0
         cdef Py_ssize_t i
-        memset(weights, 0, self.n_cells * sizeof(double))
-        for i in range(self.n_rows):
-            weights[cell[i]] += self.weights[i]
+        if self.remote is None:
+            memset(weights, 0, self.n_cells * sizeof(double))
+            for i in range(self.n_rows):
+                weights[cell[i]] += self.weights[i]
         for i in range(self.n_cells):
             total += weights[i]
         return total
 
-    cdef double find_cells(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        # Numbers and weighs the cells of a family; returns q.
+    cdef double count_configs(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        # Returns q; refuses a family whose cells have no numbers.
         cdef double q = 1.0
         cdef Py_ssize_t i
         for i in range(k):
             q *= self.cards[parents[i]]
         if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             self.refuse_cells(child, k, q)
+        return q
+
+    cdef double find_cells(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        # Numbers and weighs the cells of a family; returns q.
+        cdef double q = self.count_configs(child, parents, k)
         self.number_cells(parents, k, child)
         self.weigh_cells()
         return q
@@ -305,7 +353,9 @@ cdef class WeightedFamilyScorer(Scorer):
             &self.scratch[TABLE], (size if size > COPIED_CELLS else 4 * size) * sizeof(double)
         )
         cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
-        if self.codes8 != NULL:
+        if self.remote is not None:
+            self.remote.fill_table(u, self.cards, table)
+        elif self.codes8 != NULL:
             add_weights(self.codes8 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
         else:
             add_weights(self.codes16 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
@@ -314,13 +364,32 @@ cdef class WeightedFamilyScorer(Scorer):
     # ---- gains ----
 
     cdef bint can_add(self, Py_ssize_t child, Py_ssize_t u) noexcept nogil:
-        return (
-            u != child and self.cards[u] > 1 and self.cards[child] > 1
-            and self.is_allowed(child, u)
-        )
+        return u != child and self.cards[u] > 1 and self.cards[child] > 1 and self.is_allowed(child, u)
 
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
+        if self.remote is not None:
+            self.request_tables(a, NULL, 0, 1.0, a + 1)
         return self.number_cells(NULL, 0, a)
+
+    cdef int request_tables(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, double q, Py_ssize_t first
+    ) except -1 nogil:
+        # Asks for the cells of a family with the tables of all candidates from `first` on, where they are not too many.
+        cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        # All states of a variable without parents have cells.
+        cdef double most_cells = min(q * self.cards[child], <double>self.n_rows if k > 0 else INFINITY), size = 0.0
+        cdef Py_ssize_t u, i = 0, n = 0
+        for u in range(first, self.n):
+            while i < k and parents[i] < u:
+                i += 1
+            if (i < k and parents[i] == u) or most_cells * self.cards[u] > TABLE_MEMORY // 8:
+                continue
+            if self.can_add(child, u) or (k == 0 and self.can_add(u, child)):
+                wanted[n], size = <int>u, size + most_cells * self.cards[u] * sizeof(double)
+                n += 1
+        if k == 0 or size < MESSAGE_MEMORY:
+            self.remote.request(child, parents, k, wanted, n, self.cards)
+        return 0
 
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
@@ -404,6 +473,8 @@ cdef class WeightedFamilyScorer(Scorer):
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
+        if self.remote is not None and k < self.max_indegree:
+            self.request_tables(child, parents, k, self.count_configs(child, parents, k), 0)
         q = self.find_cells(child, parents, k)
         score = self.score_cells(q, child)
         i = 0

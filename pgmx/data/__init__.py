@@ -1,5 +1,6 @@
 """Data: coded tables and tables of numbers, and the one entry for every kind of table.
 
+- `draws`: draws with replacement, each a function of a seed and its number
 - `errors`: words shared by the error messages about data
 - `table`: the coded table: what every discrete learner and score works on
 - `recode`: rows in given states: the codes that cells get when the caller states the states

@@ -51,3 +51,9 @@ def to_repetitions(weights: np.ndarray) -> np.ndarray | None:
     if weights.dtype.kind == "f" and not ((weights == np.floor(weights)) & (weights < 2**53)).all():
         return None
     return weights.astype(np.int64)
+
+
+def narrow_weights(weights: np.ndarray) -> np.ndarray:
+    """Return weights in the smallest type that holds them: they are sent."""
+    whole = to_repetitions(weights)
+    return weights if whole is None else whole.astype(np.min_scalar_type(int(whole.max(initial=0))))

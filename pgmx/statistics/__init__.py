@@ -3,6 +3,7 @@
 - `counts`: marginal and pairwise counts of a coded table
 - `families`: counts of families of a distributed table
 - `segments`: counts of pairs within segments of the rows
+- `weighted_families`: weights of families of a distributed table with row weights
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse

@@ -87,10 +87,10 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
     )
 
 
-def marginal_weights(table: DiscreteTable, weights: np.ndarray) -> np.ndarray:
+def marginal_weights(table: DiscreteTable, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the float64 sums of the weights of the rows in each state, variable after variable.
 
-    A distributed table has its weights from ``_weigh_rows``; they are summed by the workers.
+    A distributed table has its weights from ``weigh_rows``; they are summed by the workers.
     """
     if isinstance(table, DistributedTable):
         return table.reduce(_weigh_states_of_part, add=partial(np.sum, axis=0))

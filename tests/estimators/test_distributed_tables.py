@@ -16,7 +16,6 @@ from pgmx.data.distributed import parts as part_functions
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     BestFirstSearch,
-    BootstrapStructure,
     ChowLiuForest,
     GraphicalLasso,
     GreedyEquivalenceSearch,
@@ -223,14 +222,6 @@ def test_whole_weights(client, frame):
 
 
 @pytest.mark.slow
-def test_resamples(client, frame):
-    learner = BootstrapStructure(HillClimbSearch(show_progress=False), n_resamples=4, show_progress=False)
-    far = learner.fit(distribute(frame, client)).pair_counts_
-    near = learner.fit(encode(frame)).pair_counts_
-    assert np.array_equal(far, near)
-
-
-@pytest.mark.slow
 def test_what_needs_the_rows_is_refused(client, frame):
     table = distribute(frame, client)
     for learner in (
@@ -240,8 +231,6 @@ def test_what_needs_the_rows_is_refused(client, frame):
     ):
         with pytest.raises(TypeError, match="DistributedTable"):
             learner.fit(table)
-    with pytest.raises(TypeError, match="whole sample_weight"):
-        HillClimbSearch(show_progress=False).fit(table, sample_weight=np.full(700, 1.5))
     learner = HillClimbSearch(show_progress=False).fit(table)
     again = pickle.loads(pickle.dumps(learner))
     assert np.array_equal(again.edges_, learner.edges_)

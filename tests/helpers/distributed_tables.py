@@ -72,3 +72,16 @@ def assert_same(learner, table, whole, weights=None):
     assert far[1] == near[1]
     assert all(map(np.array_equal, far[2], near[2]))
     assert len(near[0])
+
+
+def assert_close(learner, table, whole, weights):
+    """Compare what a learner gets from weighted rows of a distributed table with what it gets from the whole."""
+    learner.fit(table, sample_weight=weights)
+    far = learner.edges_, learner.score_, [cpd.values for cpd in learner.model_.get_cpds()]
+    learner.fit(whole, sample_weight=weights)
+    near = learner.edges_, learner.score_, [cpd.values for cpd in learner.model_.get_cpds()]
+    assert np.array_equal(far[0], near[0])
+    assert abs(far[1] - near[1]) <= 1e-9 * abs(near[1])
+    for ours, theirs in zip(far[2], near[2], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11)
+    assert len(near[0])

@@ -32,7 +32,7 @@ ORDER = {
     "pgmx/cli/inputs": ["knowledge paths", "networks tables", "sources"],
     "pgmx/cli/learn": ["query", "bayesian gaussian markov series", "command"],
     "pgmx/data": [
-        "errors table",
+        "draws errors table",
         "recode",
         "columns files memory",
         "frame",
@@ -244,6 +244,7 @@ ORDER = {
         "cholmod components counts lagged ranks symmetric",
         "cholesky families moments segments",
         "gaussian pairs",
+        "weighted_families",
     ],
     "pgmx/statistics/gaussian": [
         "correlations distributed_moments nearest_correlation pairwise_moments thin_factor",

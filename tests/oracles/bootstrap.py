@@ -9,9 +9,14 @@ def resampled_frames(frame, n_resamples, seed):
     """Return the frames of resamples, the rows in their first order."""
     frames = []
     for b in range(n_resamples):
-        drawn = np.random.default_rng([seed, b]).integers(len(frame), size=len(frame))
-        frames.append(frame.iloc[np.sort(drawn)].reset_index(drop=True))
+        frames.append(frame.iloc[np.sort(draw_rows(len(frame), seed, b))].reset_index(drop=True))
     return frames
+
+
+def draw_rows(n_rows, seed, resample):
+    """Return the rows of all draws of a resample, in the order of the draws."""
+    numbers = np.random.Philox(key=[seed, resample]).random_raw(n_rows)
+    return np.array([int((int(number) >> 11) / 2**53 * n_rows) for number in numbers])
 
 
 def shares(names, graphs):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pgmx.data.distributed.part_sums import Request, Summation, add_sums, answer_request
+from pgmx.data.distributed.parts import count_part_rows
 from pgmx.data.distributed.row_answers import RowQuestion, map_parts
 
 if TYPE_CHECKING:
@@ -68,13 +69,24 @@ class RemoteParts:
             self._locate_parts()
         return add_sums(answers, summation)[summation.root]
 
-    def replace_parts(self, function: Callable, slices: Sequence, rows_of: Sequence[int]) -> RemoteParts:
-        """Return the parts that a function makes, where they are, of each part and its slice; with `rows_of` rows."""
+    def replace_parts(
+        self, function: Callable, slices: Sequence, *arguments: Any, rows_of: Sequence[int] | None = None
+    ) -> RemoteParts:
+        """Return the parts that a function makes, where they are, of each part, its slice and the arguments.
+
+        `rows_of` are their rows; the new parts are asked where it is None.
+        """
         client = self._open()
+        options = {"pure": False, "allow_other_workers": True}
         futures = [
-            client.submit(function, part, of_part, pure=False, workers=home, allow_other_workers=True)
+            client.submit(function, part, of_part, *arguments, workers=home, **options)
             for part, of_part, home in zip(self._futures, slices, self.homes, strict=True)
         ]
+        if rows_of is None:
+            pairs = zip(futures, self.homes, strict=True)
+            rows_of = client.gather(
+                [client.submit(count_part_rows, part, workers=home, **options) for part, home in pairs]
+            )
         return RemoteParts(rows_of, client, futures, self.homes)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:

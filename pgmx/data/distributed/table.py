@@ -18,14 +18,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data.distributed.parts import pack_part, repeat_part, weigh_part
+from pgmx.checks import check_weights
+from pgmx.data.distributed.parts import DrawnSpan, draw_part, pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.weights import narrow_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,6 +95,10 @@ class DistributedTable(DiscreteTable):
         table._weights = weights
         return table
 
+    def _with_parts(self, parts: RemoteParts, weights: np.ndarray | None = None) -> DistributedTable:
+        """Return a table of other parts with the same variables."""
+        return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts, weights)
+
     # ---- the table ----
 
     @property
@@ -103,6 +110,11 @@ class DistributedTable(DiscreteTable):
     def n_parts(self) -> int:
         """Number of parts that are counted one by one."""
         return len(self._parts.rows_of)
+
+    @property
+    def row_weights(self) -> np.ndarray | None:
+        """The weights that the workers keep of their rows, float64 of shape (n_rows,), read-only; None without."""
+        return self._weights
 
     @property
     def codes(self) -> np.ndarray:
@@ -164,25 +176,71 @@ class DistributedTable(DiscreteTable):
             raise ValueError("no row is left: at least one weight must be positive")
         check_number_of_rows(sum(rows_of))
         slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
-        parts = self._parts.replace_parts(repeat_part, slices, rows_of)
-        return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts)
+        return self._with_parts(self._parts.replace_parts(repeat_part, slices, rows_of=rows_of))
 
-    def _weigh_rows(self, weights: np.ndarray | None) -> DistributedTable:
-        """Return the table whose parts have these weights of their rows, None for none, and share the codes.
+    def weigh_rows(self, weights: ArrayLike | None) -> DistributedTable:
+        """Return the table whose workers keep the weights of their rows beside them.
 
-        It is the table itself where it has these weights. The driver sends 8 bytes a row, and the workers keep them.
+        Parameters
+        ----------
+        weights : array_like of float, shape (n_rows,), or None
+            In the order of the parts, finite, none negative, not all zero; None for none. They replace those of the
+            table.
+
+        Returns
+        -------
+        DistributedTable
+            A table with the same rows; the table itself where it has these weights. A function given to :meth:`reduce`
+            finds the weights of its rows as `weights` of the part, and :meth:`draw_rows` draws in proportion to them;
+            nothing else reads them.
+
+        Raises
+        ------
+        ValueError
+            If there is not one weight per row, one is negative, infinite or NaN, or all are zero.
+
+        Notes
+        -----
+        One message to each part: 8 bytes a row, fewer where the weights are whole. A worker keeps 8 bytes a row.
         """
-        fields, rows_of = (self._columns, self._states, self._missing_codes), self._parts.rows_of
+        rows_of = self._parts.rows_of
         if weights is None:
             if self._weights is None:
                 return self
-            parts = self._parts.replace_parts(weigh_part, [None] * len(rows_of), rows_of)
-            return DistributedTable._from_remote_parts(*fields, parts)
-        if self._weights is not None and np.array_equal(weights, self._weights):
+            return self._with_parts(self._parts.replace_parts(weigh_part, [None] * len(rows_of), rows_of=rows_of))
+        if weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights)):
             return self
-        slices = np.split(weights, np.cumsum(rows_of)[:-1])
-        parts = self._parts.replace_parts(weigh_part, slices, rows_of)
-        return DistributedTable._from_remote_parts(*fields, parts, weights)
+        checked = check_weights(weights, "weights", self.n_rows)
+        checked.setflags(write=False)
+        slices = [narrow_weights(of_part) for of_part in np.split(checked, np.cumsum(rows_of)[:-1])]
+        return self._with_parts(self._parts.replace_parts(weigh_part, slices, rows_of=rows_of), checked)
+
+    def draw_rows(self, seed: int, resample: int) -> DistributedTable:
+        """Return a resample: rows drawn with replacement, by every worker from its own rows.
+
+        Parameters
+        ----------
+        seed, resample : int
+            Not negative, below 2**64: what the draws are functions of, with their numbers.
+
+        Returns
+        -------
+        DistributedTable
+            As many rows as the table has, or as the weights of :meth:`weigh_rows` add up to, in the order of the table.
+            They are those that a resample of the whole table has, for any parts.
+
+        Notes
+        -----
+        Two messages to each part, of some hundred bytes. A worker makes all draws for each of its parts and keeps those
+        of its rows: about 10 ns a draw, and memory in proportion to its rows.
+        """
+        bounds = np.cumsum([0, *self._parts.rows_of])
+        if self._weights is not None:
+            bounds = np.concatenate(([0.0], np.cumsum(self._weights)))[bounds]
+        total = bounds[-1].item()
+        check_number_of_rows(round(total))
+        spans = [DrawnSpan(begin, end, total) for begin, end in pairwise(bounds.tolist())]
+        return self._with_parts(self._parts.replace_parts(draw_part, spans, seed, resample))
 
     # ---- what is asked of the workers ----
 
@@ -272,7 +330,7 @@ class DistributedTable(DiscreteTable):
             If the table was released.
         """
         rows_of = self._parts.rows_of
-        return self._parts.replace_parts(function, [setup] * len(rows_of), rows_of)
+        return self._parts.replace_parts(function, [setup] * len(rows_of), rows_of=rows_of)
 
     def persist(self) -> DistributedTable:
         """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.
@@ -318,7 +376,7 @@ class DistributedTable(DiscreteTable):
         return id(self)
 
     def __reduce__(self):
-        fields = self._columns, self._states, self._missing_codes, self._parts
+        fields = self._columns, self._states, self._missing_codes, self._parts, self._weights
         return DistributedTable._from_remote_parts, fields
 
     # ---- inside ----
@@ -327,8 +385,8 @@ class DistributedTable(DiscreteTable):
         raise TypeError(
             f"{what} of a DistributedTable: the rows stay with the workers, and this would need them one by one. "
             "ChowLiuForest, HillClimbSearch and the other searches for Bayesian networks learn from it with scores of "
-            "states, missing='error' and whole sample_weight, and the learners of Markov networks with any "
-            "sample_weight; for all else give the rows in memory, or a plane file"
+            "states and missing='error', and so do the learners of Markov networks; for all else give the rows in "
+            "memory, or a plane file"
         )
 
 

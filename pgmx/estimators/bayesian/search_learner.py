@@ -28,6 +28,7 @@ from pgmx.parallel.threads import count_threads
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
+from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
@@ -336,7 +337,7 @@ class SearchLearner(DagLearner):
             problem = replace(problem, start=start)
         state = problem.make_state()
         if self.checkpoint is not None and resumable:
-            run.checkpoint = self._open_checkpoint(problem, state, seed)
+            run.checkpoint = self._open_checkpoint(scoring, problem, state, seed)
         if self.start_dag == "tree" and start is None:
             grow_tree(state)
         elif self.start_dag == "random" and start is None:
@@ -378,11 +379,12 @@ class SearchLearner(DagLearner):
             edges = forest.edges[forest.weights >= course.least_gain()]
             course.adopt(edges, state.score_graph(edges))
 
-    def _open_checkpoint(self, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
+    def _open_checkpoint(self, scoring: Scoring, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""
         resolved = self._resolve_options(problem.start, seed, problem.permutation)
         # a forbidden arc has a gain of -inf
-        return open_checkpoint(self, state.gains, state.scores, problem.required, problem.bonus, **resolved)
+        facts = list_facts(scoring, state.gains, state.scores)
+        return open_checkpoint(self, *facts, problem.required, problem.bonus, **resolved)
 
     def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
         """Return the options that a fingerprint takes in another form; what is known of edges enters as arrays."""

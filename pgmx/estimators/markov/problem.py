@@ -157,8 +157,8 @@ def code_rows(
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
     table, weights = (table, None) if weights is None else combine_weights(table, None, weights)
     if isinstance(table, DistributedTable):  # the parts get the weights of their rows, once for all that is counted
-        table = table._weigh_rows(weights)
-        weights = table._weights
+        table = table.weigh_rows(weights)
+        weights = table.row_weights
     return table, weights
 
 

@@ -57,8 +57,8 @@ class BlockBootstrap(BaseStructureLearner):
     n_jobs : int, default=None
         Workers, as in joblib; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
-        Resample b draws its blocks from ``numpy.random.default_rng([random_state, b])``; of a generator, a seed is
-        drawn first.
+        Draw k of resample b is a function of (random_state, b, k), as those of :class:`BootstrapStructure`; of a
+        generator, a seed is drawn first.
 
     Attributes
     ----------

@@ -14,11 +14,12 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, DistributedNumericTable
+from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults, Opened, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost, repeat_cost
+from pgmx.estimators.markov.problem import summarise_rows
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import average_edges, count_pairs, estimate_threshold, extend_to_dag
@@ -69,7 +70,7 @@ class BootstrapStructure(NetworkResults):
     n_jobs : int, default=None
         Resamples that run at the same time, through joblib; the result is the same for any number and backend.
     random_state : int, RandomState, Generator or None, default=0
-        Resample b draws its rows from ``numpy.random.default_rng([random_state, b])``; of a generator, a seed is drawn
+        Draw k of resample b is a function of (random_state, b, k), see the Notes. Of a generator, a seed is drawn
         first.
 
     Attributes
@@ -115,6 +116,13 @@ class BootstrapStructure(NetworkResults):
     -----
     The table is coded once; a resample costs about one run of the learner. With `sample_weight` the rows are drawn in
     proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
+
+    Draws are counter-based: with u_k the k-th number of ``numpy.random.Philox(key=[random_state, b])``, cut to 53 bits
+    and divided by 2⁵³, draw k of resample b is the row ⌊u_k N⌋, or the one whose share of the weights holds u_k times
+    their sum. So the workers of a :class:`~pgmx.data.DistributedTable` draw their own rows, and the resamples are those
+    of the whole table for any parts. Weights that add up to more than four times the rows are drawn at once, from the
+    multinomial distribution; for a distributed table the driver then sends the counts of all rows, as it does for a
+    score that is bound to its rows.
 
     Without a backend of your own (``joblib.parallel_config``), large problems run in threads, and very many short ones
     in processes. On a cluster (``parallel_config(backend="dask")``, the extra ``[cluster]``) a worker that dies is
@@ -381,6 +389,8 @@ def _summarise_rows(data: Opened) -> Any:
     if isinstance(data, DistributedNumericTable):
         sums = sum_moments(data)
         return [sums.n, sums.mean, sums.cross]
+    if isinstance(data, DistributedTable):
+        return [data.states, *summarise_rows(data)]
     return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
+from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.frame import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner
@@ -31,8 +32,8 @@ _QUIET = {"show_progress": False, "checkpoint": None}
 class Resampler:
     """Draws the rows of resample b and learns from them with a clone of `learner`; the work of one task.
 
-    `weights` are those of the rows, of shape (n_rows,), None where all are 1; resample b draws from
-    ``default_rng([seed, b])``. `seeds_learner` says whether the learner gets a seed from there too, having none itself.
+    `weights` are those of the rows, of shape (n_rows,), None where all are 1; the draws are functions of (seed, b), see
+    `data.draws`. `seeds_learner` says whether the learner gets a seed of each resample, having none itself.
     """
 
     learner: BaseStructureLearner
@@ -51,32 +52,31 @@ class Resampler:
 
     def __call__(self, data: Opened, b: int) -> tuple[str, Marks]:
         """Return the kind of the graph of resample b, and its edges."""
-        rng = np.random.default_rng([self.seed, b])
-        counts = self.draw(rng)
         learner: Any = clone(self.learner)
         if self.seeds_learner:
-            learner.random_state = int(rng.integers(2**31))
+            learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
         stays = bound or isinstance(data, DistributedNumericTable) or _is_mixed(data)
-        if stays or counts.sum() > MOST_REPETITIONS * self.n_rows:
-            learner.fit(data, sample_weight=counts)
+        if stays or self.n_draws > MOST_REPETITIONS * self.n_rows:
+            learner.fit(data, sample_weight=self.count_draws(b))
+        elif isinstance(data, DistributedTable):
+            learner.fit(data.draw_rows(self.seed, b))
         else:
-            learner.fit(_repeat_rows(data, counts))
+            learner.fit(_repeat_rows(data, self.count_draws(b)))
         return _read_edges(learner)
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
+    @property
+    def n_draws(self) -> int:
+        """Rows of a resample: as many as there are, or as their weights add up to."""
+        return self.n_rows if self.weights is None else round(float(self.weights.sum()))
+
+    def count_draws(self, b: int) -> np.ndarray:
         """Draw rows with replacement in proportion to their weights; return how often each was drawn, int64."""
         if self.weights is None:
-            return np.bincount(rng.integers(self.n_rows, size=self.n_rows), minlength=self.n_rows)
-        sums = np.cumsum(self.weights)
-        total = sums[-1]
-        size = round(float(total))
-        if size > MOST_REPETITIONS * self.n_rows:
-            return rng.multinomial(size, self.weights / total)
-        places = rng.integers(total, size=size) if self.weights.dtype.kind in "iu" else rng.random(size) * total
-        rows = np.searchsorted(sums, places, side="right")
-        # a place may be rounded up to the total itself
-        return np.bincount(np.minimum(rows, np.flatnonzero(self.weights)[-1]), minlength=self.n_rows)
+            return count_draws(self.seed, b, self.n_rows)
+        if self.n_draws > MOST_REPETITIONS * self.n_rows:
+            return count_many_draws(self.seed, b, self.weights)
+        return count_weighted_draws(self.seed, b, np.cumsum(self.weights, dtype=np.float64))
 
 
 def make_shared_table(
@@ -90,6 +90,8 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score of pgmpy that is bound to its rows and cannot be "
             "resampled: give its name, or one of pgmx's scores"
         )
+    if isinstance(opened, DistributedTable) and weights is not None:
+        return opened.weigh_rows(weights), weights
     if isinstance(opened, DiscreteTable | DistributedNumericTable):
         return opened, weights
     missing = getattr(learner, "missing", "error")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import issparse
 
+from pgmx.data.draws import count_draws
 from pgmx.estimators.base import clone_learner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
@@ -53,7 +54,7 @@ class LinearResamples:
             arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
         )
         numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
-        counts = np.array([draw_counts(self._seed, resample, len(blocks.sizes)) for resample in numbers])
+        counts = np.array([count_draws(self._seed, resample, len(blocks.sizes)) for resample in numbers])
         shape = (problem.lags, problem.n_series, problem.n_series)
         tally = Tally.of_zeros(shape, len(numbers))
         for moments in blocks.sum(counts):
@@ -78,13 +79,7 @@ class StructuralResamples:
         lags, n = self._resampler.learner.lags, rows.targets.shape[1]
         tally = Tally.of_zeros((lags + 1, n, n), len(numbers))
         for resample in numbers:
-            counts = draw_counts(self._seed, resample, len(self._sizes))
+            counts = count_draws(self._seed, resample, len(self._sizes))
             edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
             tally.add(slice(None), edges, values * edges)
         return tally
-
-
-def draw_counts(seed: int, resample: int, n_blocks: int) -> np.ndarray:
-    """Return how often a resample holds each block."""
-    blocks = np.random.default_rng([seed, resample]).integers(n_blocks, size=n_blocks)
-    return np.bincount(blocks, minlength=n_blocks)

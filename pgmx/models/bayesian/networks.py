@@ -18,7 +18,9 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
 from pgmx.statistics import Moments, marginal_counts
+from pgmx.statistics.counts import marginal_weights
 from pgmx.statistics.families import DistributedFamilies
+from pgmx.statistics.weighted_families import WeightedFamilies
 
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27
@@ -174,7 +176,7 @@ def fit_discrete(
         _check_size(names, cards, child, family)
     states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
     counts = (
-        _sum_families(table, cards, parents)
+        _sum_families(table, cards, parents, weights)
         if isinstance(table, DistributedTable)
         else (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
     )
@@ -373,11 +375,18 @@ def _count_family(
     return counts.astype(np.float64)
 
 
-def _sum_families(table: DistributedTable, cards: list[int], parents: list[list[int]]) -> Iterator[np.ndarray]:
+def _sum_families(
+    table: DistributedTable, cards: list[int], parents: list[list[int]], weights: np.ndarray | None
+) -> Iterator[np.ndarray]:
     """Yield the counts of each family as `_count_family` does, from the workers of a table."""
-    marginals = np.split(marginal_counts(table), np.cumsum(table.cardinalities)[:-1])
+    if weights is None:
+        ask, sums = DistributedFamilies(table), marginal_counts(table)
+    else:
+        ask = WeightedFamilies(table.weigh_rows(weights))
+        sums = marginal_weights(ask.table, weights)
+    marginals = np.split(sums, np.cumsum(table.cardinalities)[:-1])
     families = [(child, family) for child, family in enumerate(parents) if family]
-    counted = DistributedFamilies(table).count_cells(families)
+    counted = ask.count_cells(families)
     for child, family in enumerate(parents):
         counts = marginals[child]
         if family:

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.data import DiscreteTable, estimate_memory
+from pgmx.data import DiscreteTable, DistributedTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
@@ -23,6 +23,15 @@ from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
 from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts
+from pgmx.statistics.weighted_families import WeightedFamilies
+
+
+def keep_weights(table: DiscreteTable, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
+    """Return a table and the weights of its rows; workers keep those of the rows that lie with them."""
+    if weights is None or not isinstance(table, DistributedTable):
+        return table, weights
+    table = table.weigh_rows(weights)
+    return table, table.row_weights
 
 
 class TableMixin:
@@ -88,11 +97,13 @@ class DiscreteScoring(TableMixin, PriorMixin):
 
     def __getstate__(self) -> dict[str, Any]:
         # the table is sent, the data of the score need not be
-        return {**self.__dict__, "score": strip_data(self.score), "_pairs": None}
+        return {**self.__dict__, "score": strip_data(self.score), "_pairs": None, "_sums": None}
 
 
 class WeightedScoring(DiscreteScoring):
     """The same with row weights that cannot be replaced by repeated rows."""
+
+    _sums: Callable[[], WeightedFamilies | None] | None = None  # of a distributed table, for all sources in use
 
     def __init__(
         self,
@@ -101,8 +112,8 @@ class WeightedScoring(DiscreteScoring):
         weights: np.ndarray,
         structure_prior: StructurePrior | None = None,
     ):
+        table, self.weights = keep_weights(table, weights)
         super().__init__(score, table, structure_prior)
-        self.weights = weights
 
     @property
     def bounds(self) -> FamilyBounds:
@@ -113,7 +124,18 @@ class WeightedScoring(DiscreteScoring):
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer of weighted rows; `n_jobs` does not apply."""
-        return family_scorer(self.table, self.terms, weights=self.weights, allowed=allowed, max_indegree=max_indegree)
+        families = None if self._sums is None else self._sums()
+        if families is None and isinstance(self.table, DistributedTable):
+            families = WeightedFamilies(self.table)
+            self._sums = ref(families)
+        return family_scorer(
+            self.table,
+            self.terms,
+            weights=self.weights,
+            allowed=allowed,
+            max_indegree=max_indegree,
+            families=families,
+        )
 
 
 class FormulaScoring(TableMixin, FunctionMixin):
@@ -134,8 +156,7 @@ class FormulaScoring(TableMixin, FunctionMixin):
     ):
         self.score = score
         self.make_formula = make_formula
-        self.table = table
-        self.weights = weights
+        self.table, self.weights = keep_weights(table, weights)
         self.names = list(table.columns)
         self.equivalent = equivalent
         self._families: CountedFamilies | None = None
@@ -160,3 +181,24 @@ class FormulaScoring(TableMixin, FunctionMixin):
     def __getstate__(self) -> dict[str, Any]:
         # compiled scorers cannot be pickled
         return {**self.__dict__, "_families": None, "score": strip_data(self.score)}
+
+
+# ---- in the fingerprint of a checkpoint ----
+
+
+def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
+    """Return arrays that a score and its data are known by: the gains and scores of the first graph.
+
+    Sums of real weights over other parts of the same table have other last bits, and are rounded.
+    """
+    is_weighted = isinstance(scoring, TableMixin) and scoring.weights is not None
+    if is_weighted and isinstance(scoring.table, DistributedTable):
+        return [scoring.weights, _round_largest(gains), _round_largest(scores)]
+    return [gains, scores]
+
+
+def _round_largest(values: np.ndarray, n_digits: int = 6) -> np.ndarray:
+    """Return numbers rounded to so many digits of the largest, as multiples of the unit of the last digit."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    unit = 10.0 ** (n_digits - np.ceil(np.log10(largest))) if largest else 1.0
+    return np.rint(values * unit) + 0.0

@@ -15,6 +15,7 @@ from pgmx.data.columns.missing import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.statistics import marginal_counts
 from pgmx.statistics.families import DistributedFamilies
+from pgmx.statistics.weighted_families import WeightedFamilies
 
 #: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
 SMALLEST_SIZE = 1e-100
@@ -72,6 +73,7 @@ def family_scorer(
     allowed: np.ndarray | None = None,
     max_indegree: int | None = None,
     memory: int = 1 << 26,
+    families: WeightedFamilies | None = None,
 ) -> "_families.FamilyScorer | _weighted.WeightedFamilyScorer":
     """Return the compiled scorer of the families of a table.
 
@@ -93,6 +95,8 @@ def family_scorer(
         A child with that many parents gets no gains of additions.
     memory : int, default=2**26
         Bytes of counts that the scorer may keep between calls.
+    families : WeightedFamilies, optional
+        The sums of the weights of a distributed table, where several scorers share them.
 
     Returns
     -------
@@ -120,13 +124,17 @@ def family_scorer(
         "max_indegree": table.n_variables if max_indegree is None else max_indegree,
         "names": table.columns,
     }
-    if weights is not None:
+    if isinstance(table, DistributedTable):
+        codes, planes = np.empty((table.n_variables, 0), dtype=np.uint8), np.empty((0, 0), dtype=np.uint64)
+        if weights is not None and families is None:
+            families = WeightedFamilies(table.weigh_rows(weights))
+        options |= {"ask": DistributedFamilies(table) if families is None else families, "n_rows": table.n_rows}
+        if families is not None:
+            return _weighted.WeightedFamilyScorer(codes, table.cardinalities, np.empty(0), **options)
+    elif weights is not None:
         return _weighted.WeightedFamilyScorer(
             table.codes, table.cardinalities, np.ascontiguousarray(weights, dtype=np.float64), **options
         )
-    if isinstance(table, DistributedTable):
-        codes, planes = np.empty((table.n_variables, 0), dtype=np.uint8), np.empty((0, 0), dtype=np.uint64)
-        options |= {"ask": DistributedFamilies(table), "n_rows": table.n_rows}
     else:
         codes, planes = table.codes, table.planes
     return _families.FamilyScorer(

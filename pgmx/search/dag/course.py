@@ -77,13 +77,13 @@ class Course:
 
     def recall(self) -> None:
         """Take the better of the best graph and the one that was set aside."""
-        if self._aside is not None and self._aside[0] >= self.best_score:
+        if self._aside is not None and not _exceeds(self.best_score, self._aside[0]):
             self.best_score, self._best_edges = self._aside
         self._aside = None
 
     def is_better(self, score: float) -> bool:
         """Return whether a score is higher than the best one by more than rounding."""
-        return score > self.best_score + 1e-12 * abs(self.best_score)
+        return _exceeds(score, self.best_score)
 
     def least_gain(self) -> float:
         """Return the smallest gain that counts: `epsilon`, or the rounding of the score where that is more."""
@@ -150,8 +150,8 @@ class Course:
         return {} if self.member is None else {"member": self.member}
 
     def adopt(self, edges: np.ndarray, score: float) -> bool:
-        """Take a graph as the best one if it is better; return whether it is."""
-        better = score > self.best_score
+        """Take a graph as the best one if it is better, equivalent graphs being equal; return whether it is."""
+        better = _exceeds(score, self.best_score)
         if better:
             self.best_score, self._best_edges = score, edges
         return better
@@ -237,3 +237,8 @@ class Course:
         if self.memo:
             self.memo.check_names(names)
         return self.memo
+
+
+def _exceeds(score: float, best: float) -> bool:
+    """Return whether a score is higher by more than rounding."""
+    return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)

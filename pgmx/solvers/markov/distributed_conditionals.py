@@ -172,9 +172,9 @@ class DistributedConditionals(RemoteConditionals):
 
     def __init__(self, table: DistributedTable, margins, l2: float, node_penalties, is_double: bool = False):
         scale, total = None, float(table.n_rows)
-        if table._weights is not None:
-            scale = WeightScale.of(table._weights)
-            total = scale.total(table._weights, is_double)
+        if table.row_weights is not None:
+            scale = WeightScale.of(table.row_weights)
+            total = scale.total(table.row_weights, is_double)
         super().__init__(table.cardinalities, margins, total, l2, node_penalties)
         self.n_rows = table.n_rows
         self._cards = table.cardinalities

@@ -93,7 +93,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
         if isinstance(table, DistributedTable):
             self._n_jobs = 1  # the workers are those that work at the same time
-            return DistributedConditionals(table._weigh_rows(weights), *shared)
+            return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
         codes, relative = arrange_rows(table, weights, scale, self._is_double)
         return Conditionals(codes, self.cardinalities, self._observed, relative, *shared[1:])

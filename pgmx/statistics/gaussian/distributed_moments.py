@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pgmx.data import DistributedNumericTable
-from pgmx.data.weights import to_repetitions
+from pgmx.data.weights import narrow_weights
 from pgmx.statistics.moments import Moments
 
 
@@ -13,7 +13,7 @@ def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = Non
     """Return the moments of all rows: those of the parts, merged in the order of the parts in a tree of twos."""
     if weights is None:
         return table.reduce(compute_part_moments, add=merge_moments)
-    return table.reduce(compute_part_moments, add=merge_moments, values=_narrow_weights(weights))
+    return table.reduce(compute_part_moments, add=merge_moments, values=narrow_weights(weights))
 
 
 def compute_part_moments(part: Any, weights: np.ndarray | None = None) -> Moments:
@@ -33,9 +33,3 @@ def merge_moments(parts: list[Moments]) -> Moments:
         for part in parts:
             merged.merge(part)
     return merged
-
-
-def _narrow_weights(weights: np.ndarray) -> np.ndarray:
-    """Return weights in the smallest type that holds them: they are sent."""
-    whole = to_repetitions(weights)
-    return weights if whole is None else whole.astype(np.min_scalar_type(int(whole.max())))

@@ -39,7 +39,7 @@ class DistributedPairs:
             first = stop
 
     def _sum(self, function, *arguments) -> np.ndarray:
-        is_weighted = self._table._weights is not None
+        is_weighted = self._table.row_weights is not None
         add = add_weights if is_weighted else add_counts
         return self._table.reduce(function, self._n_cells, *arguments, add=add)
 

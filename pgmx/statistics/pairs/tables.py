@@ -292,7 +292,7 @@ class PairTables:
         if weights is not None:
             weights = _check_row_weights(weights, table.n_rows)
         if isinstance(table, DistributedTable):
-            table = table._weigh_rows(weights)
+            table = table.weigh_rows(weights)
             part: PairCounter | DistributedPairs = DistributedPairs(table, self._n_cells, self._store)
         else:
             part = PairCounter(table, weights, self._n_cells, self._store, self._n_jobs)

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from helpers.series_learners import SERIES_LEARNERS, frame_of_system, simulate_system
+from oracles.bootstrap import draw_rows
 from pgmx.datasets import sparse_system
 from pgmx.estimators import BlockBootstrap, DenseLDS, SparsityEnforcingLDS, SparsityInducingLDS
-from pgmx.estimators.resampling.tallies import draw_counts
 
 REASONS = {
     check: reason
@@ -35,9 +35,7 @@ def resample_rows(rows, lags, length, n_resamples, seed, intercept):
     blocks = np.split(np.arange(len(predictors)), np.arange(length, len(predictors), length))
     coefs = []
     for number in range(n_resamples):
-        counts = draw_counts(seed, number, len(blocks))
-        chosen = np.concatenate([np.tile(block, count) for block, count in zip(blocks, counts, strict=True)])
-        chosen = chosen.astype(np.int64)
+        chosen = np.concatenate([blocks[block] for block in draw_rows(len(blocks), seed, number)])
         coef = np.linalg.lstsq(predictors[chosen], rows[lags:][chosen], rcond=None)[0][: lags * n]
         coefs.append(coef.reshape(lags, n, n).transpose(0, 2, 1))
     return np.array(coefs)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from oracles import svarm as oracle
+from oracles.bootstrap import draw_rows as draw_numbers
 from pgmx.datasets import structural_series
 from pgmx.estimators import BlockBootstrap, KernelSVARM, LinearSVARM
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
@@ -17,8 +18,7 @@ def standardise(rows):
 def draw_rows(seed, resample, n_rows, length):
     """Return the predicted rows of a resample of blocks."""
     blocks = np.split(np.arange(n_rows), np.arange(length, n_rows, length))
-    chosen = np.random.default_rng([seed, resample]).integers(len(blocks), size=len(blocks))
-    return np.concatenate([blocks[block] for block in chosen])
+    return np.concatenate([blocks[block] for block in draw_numbers(len(blocks), seed, resample)])
 
 
 def centre_again(matrix, rows):
