@@ -253,6 +253,11 @@ def test_data_needs_no_pgmpy():
     assert not loaded_by("import pgmx.data, pgmx.statistics, pgmx.datasets") & {"pgmpy", "sklearn", "matplotlib"}
 
 
+def test_answers_about_rows_need_no_pgmpy_at_the_workers():
+    networks = "pgmx.models.markov.row_queries, pgmx.models.gaussian.row_queries, pgmx.models.mixed.queries"
+    assert not loaded_by(f"import {networks}, pgmx.inference.likelihood") & {"pgmpy", "networkx", "sklearn"}
+
+
 def test_gaussian_learners_need_no_pgmpy_classes():
     rows = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]]
     code = f"from pgmx.estimators import GraphicalLasso; GraphicalLasso(lam=0.5).fit({rows})"

@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from helpers.bootstraps import boot
+from pgmx.data import write_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import BestFirstSearch, ChowLiuForest, GreedyEquivalenceSearch, HillClimbSearch, SimulatedAnnealing
 from pgmx.metrics import held_out_log_likelihood
@@ -48,6 +49,21 @@ def test_one_equivalent_row_unless_a_prior_is_given(make):
     assert plain.score(FRESH) == one.score(FRESH)
     assert laplace.score(FRESH) == pytest.approx(held_out_log_likelihood(laplace.model_, FRESH).mean, rel=1e-12)
     assert {cpd.values.min() > 0 for cpd in laplace.model_.get_cpds()} == {True}
+
+
+def test_files_and_iterators_have_the_score_of_their_rows(tmp_path):
+    learner = HillClimbSearch(state_names={"asia": ["no", "yes"]}).fit(ROWS.astype(str))
+    rows = FRESH.astype(str)
+    expected = learner.score(rows)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    states = {name: sorted(rows[name].unique()) for name in rows} | {"asia": ["no", "yes"]}
+    write_table(rows, tmp_path / "rows.pgmx", state_names=states)
+    for name in ("rows.csv", "rows.parquet", "rows.pgmx"):
+        assert learner.score(tmp_path / name) == pytest.approx(expected, rel=1e-12)
+    assert learner.score(rows.iloc[k : k + 70] for k in range(0, 300, 70)) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="features"):
+        learner.score(iter([rows.drop(columns="tub")]))
 
 
 def test_maximum_likelihood_stays_the_default_of_the_network():

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data.files.readers import is_path
+from pgmx.data.pieces.chunks import is_iterator
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
 from pgmx.inference.likelihood import held_out_log_likelihood
@@ -99,9 +101,10 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
         Parameters
         ----------
-        X : DataFrame, array, DiscreteTable, distributed table or path, optional
+        X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
             Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers. With ``missing="pairwise"`` and ``"em"`` rows with missing cells are left out.
+            workers, states of a file or an iterator are coded piece by piece. With ``missing="pairwise"`` and ``"em"``
+            rows with missing cells are left out.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
@@ -150,12 +153,15 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _score_rows(self, X: Any) -> float:
         """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
-        rows = self._read_rows(X)
         prior = self._prior or {"equivalent_sample_size": 1.0}
         network = self._make_once("predictive", lambda: self._make_model(prior))
         missing = "drop" if self.missing in ("pairwise", "em") else self.missing
-        if not isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
-            rows = encode(rows, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
+        if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
+            rows = self._read_rows(X)
+        else:
+            coding: dict[str, Any] = {"state_names": self.state_names, "missing": missing, "n_jobs": self.n_jobs}
+            is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
+            rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing="error" if missing == "category" else missing)
         if likelihood.impossible:
             warnings.warn(
