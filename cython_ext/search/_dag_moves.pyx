@@ -117,12 +117,8 @@ cdef class DagMoves:
 
     def parents_of(self, Py_ssize_t child):
         """Return the parents of ``child``, int32, ascending."""
-        out = np.empty(self.dag.n_parents[child], dtype=np.int32)
-        cdef int[::1] view = out
         cdef Py_ssize_t i
-        for i in range(self.dag.n_parents[child]):
-            view[i] = self.dag.parents[child][i]
-        return out
+        return np.array([self.dag.parents[child][i] for i in range(self.dag.n_parents[child])], dtype=np.int32)
 
     def children_of(self, Py_ssize_t parent):
         """Return the children of ``parent`` as a list, ascending. Cost: a look at every arc."""
@@ -158,6 +154,15 @@ cdef class DagMoves:
         if move.op < 0:
             return None
         return move.op, move.tail, move.head, move.gain
+
+    def count_improvable(self, double least_gain):
+        """Return how many nodes have a legal addition that gains ``least_gain``."""
+        cdef Py_ssize_t head, count = 0
+        cdef Addition *addition
+        for head in range(self.n):
+            addition = self.best_addition(head)
+            count += addition != NULL and addition.gain + self.bonus[C_ADD] >= least_gain
+        return count
 
     def legal_moves(self, Py_ssize_t most_additions=1 << 30):
         """Return the legal moves on offer as ``(moves, gains)``: int64 (m, 3) of (op, tail, head), and float64 (m,).

@@ -39,6 +39,8 @@ class Run:
         #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
         self.stopped_by = ""
         self.error: BaseException | None = None
+        #: What estimates how many steps are left; None where nothing does.
+        self.estimate_left: Callable[[], float] | None = None
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
@@ -265,7 +267,8 @@ class ProgressBar:
     """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
 
     The bar appears after `DELAY` seconds, so that short runs stay silent. `unit` names a step, `figure` the field of
-    the progress that the bar shows beside the edges; `total` is the number of steps where it is known.
+    the progress that the bar shows beside the edges; `total` is the number of steps where it is known. Where it is not,
+    the bar has no end, but for a run that it follows and that estimates how many steps are left.
     """
 
     DELAY = 1.0
@@ -285,7 +288,9 @@ class ProgressBar:
         self._user = callback
         self._title, self._unit, self._figure, self._total = title, unit, figure, total
         self._bar: Any = None
+        self._first: Any = None
         self._last: Any = None
+        self._run: Run | None = None
         self._next = self.DELAY
         self.callback = self._update if show else callback
 
@@ -297,8 +302,14 @@ class ProgressBar:
             self._draw()
             self._bar.close()
 
+    def follow(self, run: Run) -> None:
+        """Ask a run how many steps are left."""
+        self._run = run
+
     def _update(self, progress: Any) -> object:
         self._last = progress
+        if self._first is None:
+            self._first = progress
         stop = self._user(progress) if self._user is not None else False
         if progress.seconds > self._next:
             self._next = progress.seconds + self.INTERVAL
@@ -306,12 +317,18 @@ class ProgressBar:
         return stop
 
     def _draw(self) -> None:
+        left = None if self._run is None or self._run.estimate_left is None else self._run.estimate_left()
         if self._bar is None:
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(
-                desc=self._title, unit=f" {self._unit}", initial=self._last.n_iter - 1, total=self._total, mininterval=0
-            )
+            options = {"initial": self._last.n_iter - 1, "total": self._total, "mininterval": 0}
+            if left is not None:  # the rate is the mean since the first step
+                options |= {"initial": self._first.n_iter, "smoothing": 0}
+            self._bar = tqdm(desc=self._title, unit=f" {self._unit}", **options)
+            if left is not None:
+                self._bar.start_t -= self._last.seconds - self._first.seconds
+        if left is not None:
+            self._bar.total = self._last.n_iter + round(left)
         self._bar.set_postfix(self._figures(self._last), refresh=False)
         self._bar.update(self._last.n_iter - self._bar.n)
 

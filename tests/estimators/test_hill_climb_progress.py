@@ -1,4 +1,6 @@
-"""The bar: only for long runs, on standard error, without a total; nothing ever on standard output."""
+"""The bar: only for long runs, on standard error, its end estimated in climbs; nothing ever on standard output."""
+
+import re
 
 import pytest
 from pgmpy import config
@@ -42,16 +44,30 @@ def test_long_runs_show_a_bar_on_standard_error(capfd, at_once):
     assert "edges=" in err
 
 
-def test_bar_has_no_total(capfd, at_once):
-    _, err = output_of(capfd)
+@pytest.mark.parametrize("options", [{"strategy": "thorough"}, {"n_restarts": 2}, {"patience": 3}])
+def test_bar_has_no_total_where_nothing_estimates_it(capfd, at_once, options):
+    _, err = output_of(capfd, **options)
     assert "%" not in err  # tqdm shows a percentage wherever it knows a total
     assert "/1000000" not in err
+
+
+def test_bar_of_a_climb_shows_how_much_is_left(capfd, at_once, monkeypatch):
+    monkeypatch.setattr(ProgressBar, "INTERVAL", 0.0)
+    learner = HillClimbSearch().fit(dependent_frame(0))
+    shown = re.findall(r"(\d+)/(\d+) \[", capfd.readouterr().err)
+    assert [int(done) for done, _ in shown][:1] == [1]
+    assert shown[-1] == (f"{learner.n_iter_}",) * 2  # nothing improves any more
+    totals = [int(total) for _, total in shown]
+    assert len(set(totals)) > 1  # it follows the additions that improve
+    assert max(totals) <= 2 * learner.n_iter_
+    HillClimbSearch(max_iter=3).fit(dependent_frame(0))
+    assert {total for _, total in re.findall(r"(\d+)/(\d+) \[", capfd.readouterr().err)} == {"3"}
 
 
 def test_bar_counts_the_moves(capfd, at_once):
     learner = HillClimbSearch().fit(dependent_frame(0))
     _, err = capfd.readouterr()
-    assert f"{learner.n_iter_} moves" in err
+    assert f"{learner.n_iter_}/{learner.n_iter_} [" in err
 
 
 def test_bar_comes_with_the_first_move_after_a_second(capfd):

@@ -34,6 +34,10 @@ def check_lists(pair):
     assert (moves.dtype, gains.dtype) == (np.int64, np.float64)
     assert len(set(tuples(moves))) == len(moves)
     assert dict(zip(tuples(moves), gains.tolist(), strict=True)) == pair.slow.offered_moves()
+    additions = {(head, gain) for (op, _, head), gain in pair.slow.offered_moves().items() if op == ADD}
+    for least in (-1.0, 0.0, 2.0):
+        heads = {head for head, gain in additions if gain >= least}
+        assert pair.fast.count_improvable(least) == len(heads)
     for most in (0, 1, 3):
         chosen, _ = pair.fast.legal_moves(most)
         assert set(tuples(chosen)) == {move for move, place in ranks(pair).items() if place < most}

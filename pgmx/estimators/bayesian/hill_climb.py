@@ -1,6 +1,7 @@
 """Hill climbing for Bayesian networks."""
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best import GREEDY, MEMBERS, search_for_best
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.exact.exact import search_exactly
-from pgmx.search.dag.hill_climb import climb
+from pgmx.search.dag.hill_climb import climb, estimate_moves_left
 from pgmx.search.dag.orders.kicks import TREE_MEMORY
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
@@ -400,6 +401,8 @@ class HillClimbSearch(SearchLearner):
         if self.strategy == "best":
             course.member = GREEDY
         if course.enter(0):
+            if self.strategy == "greedy" and not self.n_restarts and not self.patience:
+                course.run.estimate_left = partial(estimate_moves_left, state, course)
             climb(state, course, patience=self.patience)
         if self.n_restarts and course.enter(1):
             restart(
