@@ -75,10 +75,13 @@ cdef class ScoredMoves(DagMoves):
 
     # ---- what changes the graph ----
 
-    def make(self, int op, Py_ssize_t tail, Py_ssize_t head):
-        """Make a legal move and bring gains and scores up to date."""
+    def make(self, int op, Py_ssize_t tail, Py_ssize_t head, double least_gain=INFINITY):
+        """Make a legal move and bring gains and scores up to date.
+
+        Of a far source, the rows after additions that gain ``least_gain`` are asked for too: they are expected next.
+        """
         with nogil:
-            self.make_scored(op, tail, head, INFINITY)
+            self.make_scored(op, tail, head, least_gain)
 
     def insert_unscored(self, Py_ssize_t tail, Py_ssize_t head):
         """Add an arc as ``insert_edge`` does; the caller then calls ``rescore`` for its head."""

@@ -152,9 +152,9 @@ class DagState:
 
     # ---- what a search does ----
 
-    def make(self, op: int, tail: int, head: int) -> None:
-        """Make a legal move and bring gains and score up to date."""
-        self.moves.make(op, tail, head)
+    def make(self, op: int, tail: int, head: int, least_gain: float = np.inf) -> None:
+        """Make a legal move and bring gains and score up to date; additions of `least_gain` are expected to follow."""
+        self.moves.make(op, tail, head, least_gain)
 
     def reverse_ties(self) -> None:
         """Decide equal gains the other way round from now on."""
