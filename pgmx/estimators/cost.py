@@ -27,6 +27,9 @@ PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
 #: Seconds per pair that is scored by beliefs, and cells that are scored at a time.
 BELIEF_SECONDS, SCORED_CELLS = 1e-5, 1 << 20
 
+#: Bytes per variable of the edges that a thread keeps for a forest, and of the block of weights that it looks at.
+FOREST_BYTES, FOREST_BLOCK = 340, 1 << 19
+
 #: Copies of the floats that are made while they are read and scored.
 COPIES = 4
 
@@ -96,12 +99,15 @@ def estimate_numbers(n_rows: int, n_floats: int, cardinalities: ArrayLike = (), 
     return _sum_parts(parts, seconds)
 
 
-def estimate_forest(n_rows: int, cardinalities: ArrayLike) -> LearningCost:
-    """Return the cost of a forest from the counts of all pairs."""
+def estimate_forest(
+    n_rows: int, cardinalities: ArrayLike, *, n_threads: int = 1, at_once: bool = False
+) -> LearningCost:
+    """Return the cost of a forest from the counts of all pairs, `at_once` without rows that wait."""
     need = estimate_memory(n_rows, cardinalities, kept_memory=0)
     n = len(np.asarray(cardinalities))
     n_planes = float((np.asarray(cardinalities, dtype=float) - 1).sum())
-    parts = (need.codes, need.planes, 8 * n * n, 0, 0, 0, need.scratch, 0)
+    gains = 8 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
+    parts = (need.codes, need.planes, gains, 0, 0, 0, n_threads * need.scratch, 0)
     return _sum_parts(parts, n_planes**2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND)
 
 

@@ -4,7 +4,7 @@ Compiled code releases Python's lock, so that threads over one shared table are 
 and a thread is there within 0.1 ms. What the first tasks cost decides whether others are worth starting.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -215,10 +215,56 @@ def call_on_threads(calls: Iterable[Callable[[], T]], n_jobs: int | None, second
     `seconds` is an estimate of what all calls take together; without one, the first call is measured.
     """
     calls = list(calls)
-    n_threads = min(count_threads(n_jobs), len(calls), max(1, int(min(seconds / THREAD_PAYS, 1e6))))
+    n_threads = _limit_threads(count_threads(n_jobs), calls, seconds)
     if n_threads < 2:
         return [call() for call in calls]
     with one_blas_thread():
-        of_number = lambda: lambda number: calls[number]()  # noqa: E731
-        results = dict(run_on_threads(of_number, len(calls), n_threads, at_once=seconds < inf))
+        return _call_all(calls, n_threads, seconds < inf)
+
+
+def call_side_by_side(calls: Sequence[Callable[[], T]], seconds: float) -> list[T]:
+    """Return the results of calls of compiled code that make no use of BLAS, a thread for each where that pays.
+
+    `seconds` is an estimate of what all calls take. Whoever makes the calls has counted the threads: it may be one.
+    """
+    n_threads = _limit_threads(len(calls), calls, seconds)
+    return [call() for call in calls] if n_threads < 2 else _call_all(calls, n_threads, True)
+
+
+def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
+    """Return the results of two calls, the second one made on another thread; it ends early where the first one fails.
+
+    Neither may rely on BLAS to be on one thread.
+    """
+    group = TaskGroup()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with group.running(), parallel_config("sequential"):
+                results.append(other())
+        except BaseException as error:  # raised again below
+            errors.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        result = call()
+        thread.join()
+    except BaseException:
+        group.stop()
+        thread.join()
+        raise
+    if errors:
+        raise errors[0]
+    return result, results[0]
+
+
+def _limit_threads(n_threads: int, calls: Sequence[Callable], seconds: float) -> int:
+    return min(n_threads, len(calls), max(1, int(min(seconds / THREAD_PAYS, 1e6))))
+
+
+def _call_all(calls: Sequence[Callable[[], T]], n_threads: int, at_once: bool) -> list[T]:
+    results = dict(run_on_threads(lambda: lambda number: calls[number](), len(calls), n_threads, at_once=at_once))
     return [results[number] for number in range(len(calls))]

@@ -167,6 +167,12 @@ class Run:
         for name, value in figures.items():
             self._columns.setdefault(name, []).append(value)
 
+    def add_rows(self, **columns: list) -> None:
+        """Add rows at once, all of them with the time of now."""
+        columns["seconds"] = [self.seconds] * len(next(iter(columns.values())))
+        for name, values in columns.items():
+            self._columns.setdefault(name, []).extend(values)
+
     # ---- checkpoint ----
 
     def is_snapshot_due(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx._ext import _counts, _spanning
+from pgmx._ext import _counts, _pair_weights
 from pgmx.data import DiscreteTable
 from pgmx.statistics.counts import marginal_counts, narrow_counts
 
@@ -46,10 +46,10 @@ def count_block(part: Any, share: Share, block: np.ndarray, others: np.ndarray) 
         return narrow_counts(part.kept["pairs"][1].count_block(block, others))
 
 
-def _make_counter(part: Any, share: Share) -> tuple[_spanning.PairWeights, np.ndarray]:
+def _make_counter(part: Any, share: Share) -> tuple[_pair_weights.PairWeights, np.ndarray]:
     variables, class_node = share
     planes, offsets, bounds, marginals = arrange_planes(part.table, np.array(variables), class_node)
-    counter = _spanning.PairWeights(
+    counter = _pair_weights.PairWeights(
         planes, offsets, bounds, marginals, dirichlet=False, per_cell=False, prior=0.0, penalty=0.0
     )
     return counter, marginals

@@ -199,7 +199,7 @@ ORDER = {
     "pgmx/search/dag/families": ["pairs"],
     "pgmx/search/dag/orders": ["first_orders kicks", "random_starts"],
     "pgmx/search/edges": ["exhaustive iterates random_pairs", "frozen grafting hubs reservoir", "pair_queue", "stream"],
-    "pgmx/search/forest": ["pair_weights", "distributed_weights spanning_forest", "scoring"],
+    "pgmx/search/forest": ["pair_weights", "all_pairs distributed_weights", "spanning_forest", "scoring"],
     "pgmx/search/knowledge": ["constraints pairs"],
     "pgmx/solvers": ["gaussian markov time_series"],
     "pgmx/solvers/gaussian": [

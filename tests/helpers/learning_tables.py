@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from oracles.family_scores import family_score
+from pgmx.data import DiscreteTable
 
 NAMES = ("a", "b", "c", "d", "e")
 CARDS = (2, 3, 2, 2, 3)
@@ -66,3 +67,14 @@ def gain_matrix(frame, score, given=()):
                 codes, cards, child, list(given), score
             )
     return gains
+
+
+def random_dag_table(seed, n, n_rows=150):
+    """Return a table of states, each column but the first a noisy copy of an earlier one."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 3, n_rows)]
+    for v in range(1, n):
+        parent = codes[rng.integers(0, v)]
+        codes.append(np.where(rng.random(n_rows) < 0.6, parent % (2 + v % 2), rng.integers(0, 2 + v % 2, n_rows)))
+    states = [tuple(range(int(column.max()) + 1)) for column in codes]
+    return DiscreteTable([f"v{v}" for v in range(n)], states, np.array(codes))

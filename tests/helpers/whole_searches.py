@@ -12,7 +12,7 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import anneal
-from pgmx.search.dag.best import GREEDY, search_for_best
+from pgmx.search.dag.best import search_for_best
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
@@ -97,14 +97,13 @@ def restarted(problem, state, course, seed, *, n_restarts=5, n_moves=3, n_jobs=1
 
 
 def thorough(problem, state, course, seed):
-    restarted(problem, state, course, seed, n_restarts=2)
-    search_thoroughly(problem, state, course, seed=seed, first_stage=2)
+    climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
+    search_thoroughly(problem, state, course, climb_first, seed=seed, first_stage=2)
 
 
 def best(problem, state, course, seed):
-    course.member = GREEDY
-    restarted(problem, state, course, seed, n_restarts=2)
-    search_for_best(problem, state, course, seed=seed, first_stage=2)
+    climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
+    search_for_best(problem, state, course, climb_first, seed=seed, first_stage=2)
 
 
 def annealed(problem, state, course, seed, *, n_draws=400):

@@ -22,6 +22,7 @@ TESTS = [
     "tests/search/test_dag_moves.py",
     "tests/search/test_dag_moves_lists.py",
     "tests/search/test_spanning_pair_weights.py",
+    "tests/search/test_all_pairs.py",
     "tests/search/test_edge_heap.py",
     "tests/inference/test_loopy.py",
     "tests/inference/test_gibbs.py",

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.coded_tables import random_codes
 from helpers.far_tables import Elsewhere, cut, far_scorer
-from pgmx._ext import _spanning
+from pgmx._ext import _pair_weights
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.data.distributed.parts import Part
 from pgmx.data.distributed.remote_parts import RemoteParts
@@ -99,13 +99,14 @@ def test_blocks_of_pairs_add_up(rng):
         at = block if class_node is None else np.array([1, 0]), others if class_node is None else np.array([2, 0])
         whole = make_pair_kernel(*arrange_planes(table, chosen, class_node), terms)
         expected = np.empty((2, len(at[1])))
-        whole.rows(*at, expected)
+        places = np.arange(2), np.arange(len(at[1]))
+        whole.write(*at, expected, *places)
         arranged = [arrange_planes(part.table, chosen, class_node) for part in cut(table, [100, 130])]
         counts = sum(make_pair_kernel(*part, terms).count_block(*at).astype(int) for part in arranged)
         marginals = np.ascontiguousarray(sum(part[3].astype(int) for part in arranged), dtype=np.uint32)
         no_rows = np.empty((marginals.shape[1], 0), dtype=np.uint64)
         kernel = make_pair_kernel(no_rows, arranged[0][1], np.zeros_like(arranged[0][2]), marginals, terms)
-        assert isinstance(kernel, _spanning.PairWeights)
+        assert isinstance(kernel, _pair_weights.PairWeights)
         weights = np.empty_like(expected)
-        kernel.weigh_block(*at, np.ascontiguousarray(counts, dtype=np.uint32), weights)
+        kernel.weigh_block(*at, np.ascontiguousarray(counts, dtype=np.uint32), weights, *places)
         assert np.array_equal(weights, expected)

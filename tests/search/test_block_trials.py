@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgmx.data import DiscreteTable
+from helpers.learning_tables import random_dag_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 from pgmx.parallel import threads
@@ -51,28 +51,18 @@ def always_threads(monkeypatch):
     return n_states
 
 
-def random_table(seed, n):
-    rng = np.random.default_rng(seed)
-    codes = [rng.integers(0, 3, 150)]
-    for v in range(1, n):
-        parent = codes[rng.integers(0, v)]
-        codes.append(np.where(rng.random(150) < 0.6, parent % (2 + v % 2), rng.integers(0, 2 + v % 2, 150)))
-    states = [tuple(range(int(column.max()) + 1)) for column in codes]
-    return DiscreteTable([f"v{v}" for v in range(n)], states, np.array(codes))
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("score", ["bic", "bdeu", "k2"])
 def test_as_one_by_one(n_jobs, score, one_by_one, always_threads):
     for seed in range(4):
-        table, options = random_table(seed, 4 + 3 * seed), {"scoring_method": score, "random_state": seed}
+        table, options = random_dag_table(seed, 4 + 3 * seed), {"scoring_method": score, "random_state": seed}
         options |= {"tabu_length": [0, 100][seed % 2], "required_edges": [("v1", "v0")] if seed > 1 else None}
         same(learn(table, n_jobs=n_jobs, **options), one_by_one(table, **options))
     assert max(always_threads) == n_jobs
 
 
 def test_a_limit_of_moves_ends_at_the_same_move(one_by_one, always_threads):
-    table = random_table(5, 9)
+    table = random_dag_table(5, 9)
     n_moves = one_by_one(table).n_iter_
     for max_iter in np.unique(np.linspace(1, n_moves + 1, 30).astype(int)).tolist():
         expected = one_by_one(table, max_iter=max_iter)
@@ -83,7 +73,7 @@ def test_a_limit_of_moves_ends_at_the_same_move(one_by_one, always_threads):
 def test_few_rows_at_once(one_by_one, always_threads, monkeypatch):
     monkeypatch.setattr(trials, "_FIRST_ROWS", 1)
     monkeypatch.setattr(trials, "_MOST_ROWS", 3)
-    table = random_table(6, 12)
+    table = random_dag_table(6, 12)
     same(learn(table, n_jobs=2), one_by_one(table))
 
 

@@ -113,6 +113,7 @@ def test_what_fails_on_a_thread_is_raised(idents, monkeypatch):
             learn(data, n_jobs=2)
 
 
+@pytest.mark.filterwarnings("ignore:max_time=")
 def test_the_clock_ends_all_threads(idents):
     data = make_states(14, 2000, seed=3)
     whole = learn(data)

@@ -14,8 +14,9 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import DagLearner, Opened
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
 from pgmx.estimators.cost import LearningCost, estimate_forest, estimate_numbers
+from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs
@@ -77,7 +78,8 @@ class ChowLiuForest(DagLearner):
     callback : callable, default=None
         Called with the named tuple (n_iter, score, n_edges, seconds) after each variable that joins the forest; under
         directed knowledge after each block of variables whose weights are known, with a score of NaN. A true answer
-        ends the search.
+        ends the search. Without `callback` and `max_time` all pairs are counted before the first variable joins: the
+        same forest and history, faster, and in less memory.
     state_names : dict, default=None
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
@@ -245,7 +247,14 @@ class ChowLiuForest(DagLearner):
             return estimate_numbers(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing
         table = encode(opened, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
-        return estimate_forest(table.n_rows, table.cardinalities)
+        has_knowledge = any(getattr(self, option) is not None for option in KNOWLEDGE_OPTIONS)
+        at_once = self._counts_at_once() and self.weight not in ("bde", "bge", "bic-dg") and not has_knowledge
+        n_threads = count_threads(self.n_jobs)
+        return estimate_forest(table.n_rows, table.cardinalities, n_threads=n_threads, at_once=at_once)
+
+    def _counts_at_once(self) -> bool:
+        """Return whether all pairs may be counted before the first variable joins the forest."""
+        return self.callback is None and self.max_time is None
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
@@ -302,6 +311,7 @@ class ChowLiuForest(DagLearner):
                 symmetric=scoring.equivalent and scoring.arc_mask is None,
                 run=run,
                 score=fsum(scores),
+                at_once=self._counts_at_once(),
             )
             edges, weights = variables[forest.edges], forest.weights
         self._forest = variables, edges, weights

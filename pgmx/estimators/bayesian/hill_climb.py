@@ -18,7 +18,7 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
-from pgmx.search.dag.best import GREEDY, MEMBERS, search_for_best
+from pgmx.search.dag.best import MEMBERS, search_for_best
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.exact.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb, estimate_moves_left
@@ -398,23 +398,23 @@ class HillClimbSearch(SearchLearner):
         self.proven_ = self.optimality_gap_ == 0
 
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        if self.strategy == "best":
-            course.member = GREEDY
+        climb_first = partial(self._climb_first, problem, state, course, seed)
+        options: dict[str, Any] = {"seed": seed, "first_stage": 2, "n_jobs": self.n_jobs}
+        if self.strategy == "thorough":
+            search_thoroughly(problem, state, course, climb_first, **options)
+        elif self.strategy == "best":
+            search_for_best(problem, state, course, climb_first, **options)
+        else:
+            climb_first()
+            if self.strategy == "exact" and not search_exactly(problem, state, course):
+                search_thoroughly(problem, state, course, **options)
+
+    def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
+        """Climb from the first graph, and again from random moves away."""
         if course.enter(0):
             if self.strategy == "greedy" and not self.n_restarts and not self.patience:
                 course.run.estimate_left = partial(estimate_moves_left, state, course)
             climb(state, course, patience=self.patience)
         if self.n_restarts and course.enter(1):
-            restart(
-                problem,
-                state,
-                course,
-                n_restarts=self.n_restarts,
-                n_moves=self.n_restart_moves,
-                seed=seed,
-                n_jobs=self.n_jobs,
-            )
-        if self.strategy == "thorough" or (self.strategy == "exact" and not search_exactly(problem, state, course)):
-            search_thoroughly(problem, state, course, seed=seed, first_stage=2, n_jobs=self.n_jobs)
-        elif self.strategy == "best":
-            search_for_best(problem, state, course, seed=seed, first_stage=2, n_jobs=self.n_jobs)
+            n_moves, n_restarts = self.n_restart_moves, self.n_restarts
+            restart(problem, state, course, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=self.n_jobs)

@@ -1,5 +1,6 @@
 """The search for the best score: the thorough search, equivalence classes, orders with kicks, and sets of parents."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -48,20 +49,26 @@ def search_for_best(
     problem: DagProblem,
     state: DagState,
     course: Course,
+    climb_first: Callable[[], None] = lambda: None,
     *,
     seed: int,
     first_stage: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Search on from a local optimum in `N_STAGES` stages, from number `first_stage`.
+    """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has gone to a local optimum.
 
     The thorough search; equivalence classes; climbs over orders with kicks, from random orders and that of the best
     graph; both kinds of steps from the best graph of all; then all families where they are few, else pairs of parents.
     `course` never loses the best graph, so that none of them ends below.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
-    course.member = THOROUGH
-    search_thoroughly(problem, state, course, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
+
+    def climb_greedily() -> None:
+        course.member = GREEDY
+        climb_first()
+        course.member = THOROUGH
+
+    search_thoroughly(problem, state, course, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
     course.member = CLASSES
     if course.enter(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not course.memo:

@@ -1,5 +1,10 @@
-"""The course of a search: its limits, its stages, the best graph so far, and where it can be resumed."""
+"""The course of a search: its limits, its stages, the best graph so far, and where it can be resumed.
 
+A part of a search on another thread has a course of its own, which that of the whole takes over when it comes to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +59,10 @@ class Course:
         """Take the present graph as the best one."""
         self.best_score, self._best_edges = state.score, None
 
+    def begin_at(self, edges: np.ndarray, score: float) -> None:
+        """Take a graph as the best one, whatever the best one was."""
+        self.best_score, self._best_edges = score, edges
+
     def keep_best(self, state: DagState) -> None:
         """Keep a copy of the present graph if it is the best one: the next moves lead away from it."""
         if self._best_edges is None:
@@ -92,6 +101,10 @@ class Course:
 
     # ---- limits and moves ----
 
+    def remaining_limits(self) -> ClimbLimits:
+        """Return the limits with the moves that remain."""
+        return replace(self.limits, max_iter=self.limits.max_iter - self.n_iter)
+
     def is_over(self) -> bool:
         """Return whether no further move may be made."""
         if self.n_iter >= self.limits.max_iter and not self.run.stopped_by:
@@ -116,11 +129,10 @@ class Course:
 
     def record_moves(self, scores: np.ndarray, n_edges: np.ndarray) -> None:
         """Record moves, each of which led to the best graph until then; they have the time of the last one."""
-        seconds = self.run.seconds
-        for score, n in zip(scores.tolist(), n_edges.tolist(), strict=True):
-            self.n_iter += 1
-            self.best_score = score
-            self.run.add_row(seconds=seconds, score=score, n_edges=n, **self._member())
+        if len(scores):
+            self.n_iter += len(scores)
+            self.best_score = float(scores[-1])
+            self.record_rows(scores.tolist(), n_edges.tolist())
 
     def record_graph(self, state: DagState) -> bool:
         """Record a graph after moves on trial, which are counted already; return whether it is the best one."""
@@ -129,7 +141,7 @@ class Course:
         improved = self._best_edges is None or self.is_better(score)
         if improved:
             self.best_score, self._best_edges = score, None
-        self._record(score, state.moves.n_edges)
+        self.record(score, state.moves.n_edges)
         return improved
 
     def count_trial_move(self) -> None:
@@ -141,10 +153,16 @@ class Course:
         """Take a graph that another course came to by `n_moves`, if it is better."""
         self.n_iter += n_moves
         if self.adopt(edges, score):
-            self._record(score, len(edges))
+            self.record(score, len(edges))
 
-    def _record(self, score: float, n_edges: int) -> None:
+    def record(self, score: float, n_edges: int) -> None:
+        """Record a graph by its score and the number of its arcs."""
         self.run.record(n_iter=self.n_iter, score=score, n_edges=n_edges, **self._member())
+
+    def record_rows(self, scores: list[float], n_edges: list[int]) -> None:
+        """Record graphs at once, without a callback."""
+        members = {name: [value] * len(scores) for name, value in self._member().items()}
+        self.run.add_rows(score=scores, n_edges=n_edges, **members)
 
     def _member(self) -> dict[str, int]:
         return {} if self.member is None else {"member": self.member}
@@ -242,3 +260,63 @@ class Course:
 def _exceeds(score: float, best: float) -> bool:
     """Return whether a score is higher by more than rounding."""
     return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)
+
+
+class SideCourse(Course):
+    """The course of a part that begins at a graph of its own, with the limits that `course` has left.
+
+    It depends on no graph that `course` comes to, so that both may be searched at the same time.
+    """
+
+    def __init__(self, course: Course):
+        super().__init__(course.remaining_limits(), Run.from_wall_deadline(SearchProgress, course.run.wall_deadline))
+        self.is_finished = False
+        self._keeps_graphs = course.run.has_callback  # which may end the search at any of them
+        self._graphs: list[tuple[int, np.ndarray]] = []  # moves until then, arcs
+
+    def search(self, search: Callable[[], None], state: DagState) -> None:
+        """Search to the end, or until the clock or the group of this thread ends it."""
+        try:
+            search()
+            self.is_finished = True
+        except Stopped:
+            pass
+        self.keep_best(state)
+
+    def can_climb_at_once(self, state: DagState) -> bool:
+        """Return whether moves may be made before they are recorded."""
+        return not self._keeps_graphs and super().can_climb_at_once(state)
+
+    def record_graph(self, state: DagState) -> bool:
+        """Record a graph."""
+        if self._keeps_graphs:
+            self._graphs.append((self.n_iter, state.edges()))
+        return super().record_graph(state)
+
+    def is_cut_by(self, course: Course) -> bool:
+        """Return whether `course` may not make as many moves; then they have to be made again."""
+        return self.n_iter >= course.remaining_limits().max_iter
+
+    def hand_over(self, course: Course) -> None:
+        """Let `course` go on where this one ended, with its best graph.
+
+        Rows of the history and calls of the callback are those of one part after the other.
+        """
+        before = course.n_iter
+        history = self.run.history
+        if self._keeps_graphs:
+            rows = zip(self._graphs, history["score"].tolist(), strict=True)
+            for (n_moves, edges), score in rows:
+                course.n_iter = before + n_moves
+                course.begin_at(edges, score)
+                course.record(score, len(edges))
+                course.check()
+        else:
+            course.record_rows(history["score"].tolist(), history["n_edges"].tolist())
+        course.n_iter = before + self.n_iter
+        assert self._best_edges is not None
+        course.begin_at(self._best_edges, self.best_score)
+        if not self.is_finished:
+            course.check()
+            course.run.end("max_time")  # by a clock that is ahead
+            raise Stopped

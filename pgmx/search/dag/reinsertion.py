@@ -37,8 +37,8 @@ class Reinsertion:
     """Trials on one state, which holds the best graph before and after each of the two stages.
 
     `seed` draws the order of the nodes, their companions and regions; the arcs in `required`, (k, 2), are never taken
-    out. Cost: about two rows of gains for each arc of a block; most of them were computed before, so that the source of
-    gains should cache them.
+    out; `most_threads` says how many threads may try blocks now. Cost: about two rows of gains for each arc of a block;
+    most of them were computed before, so that the source of gains should cache them.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Reinsertion:
         seed: int,
         required: np.ndarray | None = None,
         make_source: Callable[[], GainSource] | None = None,
-        n_jobs: int | None = None,
+        most_threads: Callable[[], int] = lambda: 1,
     ):
         self.state = state
         self.course = course
@@ -57,7 +57,7 @@ class Reinsertion:
         self._required = set() if required is None else {(int(tail), int(head)) for tail, head in required}
         self._trials: BlockTrials | None = None
         if state.is_compiled and make_source is not None:
-            self._trials = BlockTrials(state, course, make_source, n_jobs)
+            self._trials = BlockTrials(state, course, make_source, most_threads)
         self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
         self._n_sweeps = self._position = 0
         self._size = 0  # of the sweep that is under way, as a position in BLOCK_SIZES

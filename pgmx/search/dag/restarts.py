@@ -73,7 +73,7 @@ def restart(
 
 def _remaining(course: Course) -> ClimbLimits:
     """Return the limits of a restart: the moves that remain, and no patience."""
-    return replace(course.limits, max_iter=course.limits.max_iter - course.n_iter, patience=0)
+    return replace(course.remaining_limits(), patience=0)
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash

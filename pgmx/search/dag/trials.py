@@ -7,7 +7,7 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from pgmx.parallel.threads import THREAD_PAYS, call_on_threads, count_threads
+from pgmx.parallel.threads import THREAD_PAYS, call_side_by_side
 from pgmx.scores.gains import GainSource
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
@@ -33,10 +33,10 @@ class BlockTrials:
     """
 
     def __init__(
-        self, state: DagState, course: Course, make_source: Callable[[], GainSource], n_jobs: int | None
+        self, state: DagState, course: Course, make_source: Callable[[], GainSource], most_threads: Callable[[], int]
     ) -> None:
         self.state, self.course = state, course
-        self._make_source, self._n_threads = make_source, count_threads(n_jobs)
+        self._make_source, self._most_threads = make_source, most_threads
         self._copies: list[DagState] = []
         self._seconds, self._most_rows = 1e-3, _FIRST_ROWS
 
@@ -51,7 +51,7 @@ class BlockTrials:
 
     def _count_threads(self) -> int:
         pays = self._seconds * self._n_per_thread > THREAD_PAYS
-        return self._n_threads if pays else 1
+        return self._most_threads() if pays else 1
 
     def try_blocks(self, blocks: Sequence[Sequence[int]]) -> tuple[int, End]:
         """Try blocks in order until one succeeds, whose graph stays; return how many failed before, and how it ended.
@@ -73,7 +73,7 @@ class BlockTrials:
             for first, one in enumerate(states)
         ]
         began, cpu = perf_counter(), thread_time()
-        ends = call_on_threads(calls, len(calls), self._seconds * len(blocks))
+        ends = call_side_by_side(calls, self._seconds * len(blocks))
         seconds = perf_counter() - began
         stop = min((k for end in ends for k in end if k >= 0), default=len(blocks))
         self._seconds = (thread_time() - cpu) / (stop // len(states) + 1)  # others may use the processors too

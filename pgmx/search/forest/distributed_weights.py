@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.data import DistributedTable
 from pgmx.scores import ScoreTerms
-from pgmx.search.forest.pair_weights import make_pair_kernel
+from pgmx.search.forest.pair_weights import PairWeightSource, make_pair_kernel
 from pgmx.statistics.counts import add_counts
 from pgmx.statistics.segments import count_block, count_segments
 
@@ -14,7 +14,7 @@ from pgmx.statistics.segments import count_block, count_segments
 _BLOCK_BYTES = 1 << 22
 
 
-class DistributedWeights:
+class DistributedWeights(PairWeightSource):
     """The weights of `CountedWeights`, to the bit, for a table whose rows lie with workers.
 
     A block of rows is one message to each part: the counts of the block's states with those of all other variables.
@@ -36,11 +36,11 @@ class DistributedWeights:
         bounds = np.zeros(len(marginals) + 1, dtype=np.int64)
         self._kernel = make_pair_kernel(no_rows, offsets, bounds, marginals, terms)
 
-    def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def write(
+        self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
         """Have the block counted by the workers, and weigh the sums."""
-        block, others = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (block, others))
-        weights = np.empty((len(block), len(others)))
-        if weights.size:
+        if len(block) and len(others):
             counts = self._table.reduce(count_block, self._share, block, others, add=add_counts)
-            self._kernel.weigh_block(block, others, np.ascontiguousarray(counts, dtype=np.uint32), weights)
-        return weights
+            counts = np.ascontiguousarray(counts, dtype=np.uint32)
+            self._kernel.weigh_block(block, others, counts, weights, rows, columns)

@@ -1,38 +1,54 @@
 """Where a forest search gets the weights of pairs from."""
 
-from functools import partial
-from itertools import pairwise
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import log
-from typing import Protocol
 
 import numpy as np
 
-from pgmx._ext import _spanning
+from pgmx._ext import _pair_weights
 from pgmx.data import DiscreteTable
-from pgmx.parallel.threads import call_on_threads, count_threads
+from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
 from pgmx.statistics.segments import arrange_planes
 
-#: Planes of a block: they fill about half of a first-level cache at 10,000 rows.
-_BLOCK_PLANES = 32
+#: Planes of a block per thread, and parts of the columns: a thread that other programs hold up takes fewer of them.
+_BLOCK_PLANES, _PIECES = 32, 4
 
-#: Seconds that a processor takes for a word of two planes, and their share of a weight: it decides whether threads pay.
-_WORD_PAIR_SECONDS = 1.5e-10
+#: Seconds that a processor takes for a word of two planes and for a cell of a table: they decide whether threads pay.
+_WORD_PAIR_SECONDS, _CELL_SECONDS = 7e-11, 2e-9
 
 
-class PairWeightSource(Protocol):
+#: Columns of a block that are counted before their weights are looked at: both stay in a second-level cache.
+_COLUMNS = 1 << 11
+
+Visitor = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+
+
+class PairWeightSource(ABC):
     """Weights of pairs of variables, by blocks of rows."""
 
     n: int
-    scale: float  # size of the numbers that a weight is the difference of: rounding errors are proportional to it
-    block: int  # how many rows are best asked for at once
+    #: Size of the numbers that a weight is the difference of: rounding errors are proportional to it.
+    scale: float
+    #: How many rows are best asked for at once.
+    block: int
+
+    @abstractmethod
+    def write(
+        self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
+        """Write the weight of ``block[i]``, ``others[k]`` to ``weights[rows[i], columns[k]]``, -inf for none; int64."""
 
     def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return ``weights[i, j]`` of the pair ``block[i]``, ``others[j]`` (int64 ids), -inf where it has no weight."""
-        ...
+        """Return the weights, of shape (block, others)."""
+        block, others = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (block, others))
+        weights = np.empty((len(block), len(others)))
+        self.write(block, others, weights, np.arange(len(block)), np.arange(len(others)))
+        return weights
 
 
-class StoredWeights:
+class StoredWeights(PairWeightSource):
     """Weights in a matrix that a caller has filled, ``weights[child, parent]``."""
 
     def __init__(self, weights: np.ndarray, scale: float):
@@ -41,12 +57,14 @@ class StoredWeights:
         self.scale = scale
         self.block = 1
 
-    def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return the rows of the matrix."""
-        return self.weights[np.ix_(block, others)]
+    def write(
+        self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
+        """Copy cells of the matrix."""
+        weights[np.ix_(rows, columns)] = self.weights[np.ix_(block, others)]
 
 
-class CountedWeights:
+class CountedWeights(PairWeightSource):
     r"""Weights :math:`s(j \mid i, C) - s(j \mid C)` counted from bit planes on demand, for a score-equivalent s.
 
     They are symmetric; nothing is kept. C is the variable `class_node`, or nothing; ids of the source are positions in
@@ -67,31 +85,64 @@ class CountedWeights:
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
         n_planes = max(int(offsets[-1]) - self.n, 1)  # without the last of each variable
-        self.block = max(1, _BLOCK_PLANES * self.n // n_planes)
-        #: What a thread takes for a row of all pairs.
-        self._row_seconds = _WORD_PAIR_SECONDS * (n_planes / self.n) * n_planes * planes.shape[1]
-        self._counters = [
+        states = n_planes / self.n
+        #: What a thread takes for a pair.
+        self._pair_seconds = _CELL_SECONDS * (states + 1) ** 2 + _WORD_PAIR_SECONDS * states**2 * planes.shape[1]
+        self._kernels = [
             make_pair_kernel(planes, offsets, bounds, marginals, terms)
             for _ in range(min(count_threads(n_jobs), self.n))  # one per thread
         ]
+        self.block = max(1, len(self._kernels) * _BLOCK_PLANES * self.n // n_planes)
 
-    def rows(self, block: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def write(
+        self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
         """Count the rows, the columns shared among the threads."""
-        block, others = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (block, others))
-        weights = np.empty((len(block), len(others)))
-        cuts = np.linspace(0, len(others), len(self._counters) + 1).astype(int)
-        calls = [
-            partial(counter.rows, block, others[first:last], weights[:, first:last])
-            for counter, (first, last) in zip(self._counters, pairwise(cuts), strict=True)
-        ]
-        seconds = self._row_seconds * len(block) * len(others) / self.n
-        call_on_threads(calls, len(calls), seconds)
-        return weights
+        seconds = self._pair_seconds * len(block) * len(others)
+        n_threads = min(len(self._kernels), max(1, int(seconds / THREAD_PAYS)))
+        cuts = np.linspace(0, len(others), (_PIECES * n_threads if n_threads > 1 else 1) + 1).astype(int).tolist()
+        free = self._kernels[:n_threads]
+
+        def prepare() -> Callable[[int], None]:
+            kernel = free.pop()
+            return lambda k: kernel.write(
+                block, others[cuts[k] : cuts[k + 1]], weights, rows, columns[cuts[k] : cuts[k + 1]]
+            )
+
+        for _ in run_on_threads(prepare, len(cuts) - 1, n_threads, at_once=True):
+            pass
+
+    def visit_pairs(self, make_visitor: Callable[[], Visitor]) -> None:
+        """Count all pairs, each once, and show them to visitors, one per thread.
+
+        A visitor is called with the ids of rows and columns, their weights, of at least that shape, and the first
+        column of each row that is a pair not seen before. Threads take blocks of rows, so that none waits for another.
+        """
+        ids, n_rows = np.arange(self.n), max(1, self.block // len(self._kernels))
+        seconds = self._pair_seconds * self.n**2 / 2
+        n_threads = min(len(self._kernels), max(1, int(seconds / THREAD_PAYS)))
+        free = self._kernels[:n_threads]
+
+        def prepare() -> Callable[[int], None]:
+            kernel, visit, weights = free.pop(), make_visitor(), np.empty((n_rows, _COLUMNS))
+
+            def visit_block(number: int) -> None:
+                first = number * n_rows
+                block = ids[first : first + n_rows]
+                for begin in range(first, self.n, _COLUMNS):
+                    others = ids[begin : begin + _COLUMNS]
+                    kernel.write(block, others, weights, ids[: len(block)], ids[: len(others)])
+                    visit(block, others, weights, np.minimum(np.maximum(block + 1 - begin, 0), len(others)))
+
+            return visit_block
+
+        for _ in run_on_threads(prepare, -(-self.n // n_rows), n_threads, at_once=True):
+            pass
 
 
-def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _spanning.PairWeights:
+def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _pair_weights.PairWeights:
     """Return the kernel that counts and weighs pairs, for one thread."""
-    return _spanning.PairWeights(
+    return _pair_weights.PairWeights(
         planes,
         offsets,
         bounds,

@@ -14,7 +14,8 @@ import numpy as np
 from pgmx._ext import _branching, _spanning
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.forest.pair_weights import PairWeightSource
+from pgmx.search.forest.all_pairs import grow_from_all_pairs
+from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
 _ROOT = 0  # column of a virtual root, from which an arc of weight 0 leads to every variable
@@ -39,12 +40,13 @@ def find_spanning_forest(
     symmetric: bool = True,
     run: Run | None = None,
     score: float = nan,
+    at_once: bool = False,
 ) -> Forest:
     """Find the rooted forest of largest weight; arcs of no positive weight are left out unless they are required.
 
-    `priority` (int64, a permutation) decides between equal weights, smaller first. Trees are rooted at `root`, else at
-    their variables of most neighbours: Prim's algorithm, n² / 2 weights. Where not `symmetric`, or directions are
-    constrained, it is a maximum branching: n² weights. `score` is that without edges; a `run` that is over stops it.
+    `priority` (int64, a permutation) decides between equal weights. Trees are rooted at `root`, else at variables of
+    most neighbours; where not `symmetric`, or directions are constrained, it is a maximum branching: n² weights.
+    `score` is that without edges; a `run` that is over stops it. `at_once` lets all pairs be counted before any joins.
     """
     n = source.n
     constraints = EdgeConstraints(n) if constraints is None else constraints
@@ -54,7 +56,10 @@ def find_spanning_forest(
     priority = np.ascontiguousarray(priority, dtype=np.int64)
     allowed = constraints.allowed
     if symmetric and not len(constraints.required) and (allowed is None or np.array_equal(allowed, allowed.T)):
-        pairs, weights = _grow_by_prim(source, priority, resolution, allowed, run, score)
+        if at_once and isinstance(source, CountedWeights):
+            pairs, weights = grow_from_all_pairs(source, priority, resolution, allowed, run, score)
+        else:
+            pairs, weights = _grow_by_prim(source, priority, resolution, allowed, run, score)
         return _root_trees(n, pairs, weights, priority, root)
     return _find_best_branching(source, priority, resolution, constraints, root, symmetric, run)
 
@@ -84,72 +89,85 @@ def _grow_by_prim(
     score: float,
 ):
     """Return the edges, in the order in which they joined, and weights of the best undirected forest."""
-    n = source.n
-    in_forest = np.zeros(n, dtype=np.uint8)
-    keys, best = np.zeros(n), np.zeros(n)
-    nearest = np.full(n, -1, dtype=np.int64)
-    pending: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    waiting = np.ones(n, dtype=bool)  # for their rows
-    edges: list[tuple[int, int, float]] = []
-    node = -1
+    growth = _spanning.ForestGrowth(priority, resolution, allowed)
+    rows = _PendingRows(source, growth, allowed)
+    most = 1 if run.has_callback else source.n
+    n_recorded = n_edges = 0
     with run.catch_interrupt():
-        for _ in range(n):
-            if node < 0 or allowed is not None:
-                node = _spanning.next_to_join(in_forest, priority, keys, nearest)
-            if nearest[node] >= 0:
-                edges.append((int(nearest[node]), node, best[node]))
-                score += best[node]
-            if run.record(score=score, n_edges=len(edges)):
+        while True:  # those that have joined since the last record, and the next one
+            variables = growth.order[n_recorded : growth.n_joined + (growth.next >= 0)]
+            if not len(variables):
                 break
-            in_forest[node] = 1
-            if node not in pending:
-                _fetch_rows(source, node, in_forest, keys, allowed, pending, waiting)
-            others, row = pending.pop(node)
-            mask = None if allowed is None else allowed[node]
-            node = _spanning.relax(node, others, row, mask, in_forest, priority, resolution, keys, nearest, best)
-    pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
-    return pairs, np.array([weight for *_, weight in edges])
+            has_edge = growth.nearest[variables] >= 0
+            sums = np.cumsum(np.append(score, np.where(has_edge, growth.best[variables], 0.0)))[1:].tolist()
+            counts = (n_edges + np.cumsum(has_edge)).tolist()
+            run.add_rows(score=sums[:-1], n_edges=counts[:-1])
+            score, n_edges, n_recorded = sums[-1], counts[-1], n_recorded + len(variables)
+            if run.record(score=score, n_edges=n_edges) or growth.next < 0:
+                break
+            rows.provide_next()
+            rows.release(growth.grow(rows.weights, rows.places, most))
+    members = growth.order[:n_recorded]
+    members = members[growth.nearest[members] >= 0]
+    return np.column_stack([growth.nearest[members], members]), growth.best[members]
 
 
-def _fetch_rows(source: PairWeightSource, node: int, in_forest, keys, allowed, pending, waiting) -> None:
-    """Fetch the row of `node` and those of the variables likely to join next: a block costs little more than a row."""
-    outside = np.flatnonzero(in_forest == 0)
-    block = np.array([node])
-    if source.block > 1:
-        following = outside[waiting[outside]]
-        extra = min(source.block - 1, len(following))
-        if extra < len(following):
-            following = following[np.argpartition(-keys[following], extra)[:extra]]
-        block = np.concatenate((block, following))
-    waiting[block] = False
-    if allowed is not None:
-        outside = outside[allowed[np.ix_(block, outside)].any(axis=0)]
-    rows = source.rows(block, outside)
-    for v, row in zip(block.tolist(), rows, strict=True):
-        pending[v] = outside, row
+class _PendingRows:
+    """Rows of weights that wait for their variables to join a forest, in an array that grows when it is full."""
+
+    def __init__(self, source: PairWeightSource, growth: _spanning.ForestGrowth, allowed: np.ndarray | None):
+        self._source, self._growth, self._allowed = source, growth, allowed
+        self.weights = np.empty((0, source.n))
+        #: By variable the number of its row, -1 without one.
+        self.places = np.full(source.n, -1, dtype=np.int64)
+        self._free: list[int] = []
+        self._lacks_row = np.ones(source.n, dtype=bool)
+
+    def provide_next(self) -> None:
+        """Fetch the row of the next variable and those of others likely to follow: a block costs little more."""
+        node, keys = self._growth.next, self._growth.keys
+        if self.places[node] >= 0:
+            return
+        self._lacks_row[node] = False
+        outside = np.flatnonzero(keys > -np.inf)
+        outside = outside[outside != node]
+        block = np.array([node])
+        if self._source.block > 1:
+            following = outside[self._lacks_row[outside]]
+            extra = min(self._source.block - 1, len(following))
+            if extra < len(following):
+                following = following[np.argpartition(-keys[following], extra)[:extra]]
+            block = np.concatenate((block, following))
+        self._lacks_row[block] = False
+        if self._allowed is not None:
+            outside = outside[self._allowed[np.ix_(block, outside)].any(axis=0)]
+        places = self._place(block)  # in an array that may be a new one
+        self._source.write(block, outside, self.weights, places, outside)
+
+    def release(self, n_joined: int) -> None:
+        """Take the rows of the variables that have joined last for others."""
+        order = self._growth.order[self._growth.n_joined - n_joined : self._growth.n_joined]
+        self._free += self.places[order].tolist()
+
+    def _place(self, block: np.ndarray) -> np.ndarray:
+        """Return free rows for a block."""
+        lacking = len(block) - len(self._free)
+        if lacking > 0:
+            n = len(self.weights)
+            more = min(max(lacking, n), self._source.n - n)
+            self.weights = np.concatenate((self.weights, np.empty((more, self._source.n))))
+            self._free += range(n, n + more)
+        self.places[block] = [self._free.pop() for _ in range(len(block))]
+        return self.places[block]
 
 
 def _root_trees(n: int, pairs: np.ndarray, weights: np.ndarray, priority: np.ndarray, root: int | None) -> Forest:
     """Direct the edges of a forest away from the roots of its trees."""
-    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-    for number, (a, b) in enumerate(pairs.tolist()):
-        neighbours[a].append((b, number))
-        neighbours[b].append((a, number))
-    degree = np.array([len(of_v) for of_v in neighbours])
-    order = np.lexsort((priority, -degree)).tolist()
-    tail_of = np.full(n, -1, dtype=np.int64)
-    edge_of = np.full(n, -1, dtype=np.int64)
-    visited = np.zeros(n, dtype=bool)
-    for start in order if root is None else [root, *order]:
-        if visited[start]:
-            continue
-        visited[start], stack = True, [start]
-        while stack:
-            tail = stack.pop()
-            for head, number in neighbours[tail]:
-                if not visited[head]:
-                    visited[head], tail_of[head], edge_of[head] = True, tail, number
-                    stack.append(head)
+    degree = np.bincount(pairs.ravel(), minlength=n)
+    order = np.lexsort((priority, -degree))
+    tail_of, edge_of = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    starts = order if root is None else np.append(root, order)
+    _spanning.root_trees(np.ascontiguousarray(pairs), starts, tail_of, edge_of)
     heads = np.flatnonzero(tail_of >= 0)
     return Forest(np.column_stack([tail_of[heads], heads]), weights[edge_of[heads]])
 

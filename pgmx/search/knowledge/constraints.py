@@ -85,6 +85,8 @@ class EdgeConstraints:
 
         They are the ``compelled`` edges of `pgmx.graphs.equivalence.cpdag`.
         """
+        if not len(self.required) and self.allowed is None:
+            return []
         required = set(map(tuple, self.required.tolist()))
         return [
             (tail, head)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from math import inf
 from threading import Event
@@ -73,9 +72,8 @@ class RandomStarts:
 
     def __init__(self, problem: DagProblem, orders: OrderSearch, store: RowStore, *, patience: int):
         course = orders.course
-        left = course.limits.max_iter - course.n_iter
         self.problem, self.course, self.orders, self.patience = problem, course, orders, patience
-        self._begin = replace(course.limits, max_iter=left), course.best_score, course.run.wall_deadline
+        self._begin = course.remaining_limits(), course.best_score, course.run.wall_deadline
         self._store, self._copy = store, orders.state.copy_maker(problem.make_source)
         self._most_kicks, self._is_known, self._count_first = 0.0, Event(), orders.count_kicks
 
