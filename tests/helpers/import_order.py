@@ -212,7 +212,8 @@ ORDER = {
     "pgmx/solvers/gaussian/glasso": ["certificate", "dual_ascent solution", "path"],
     "pgmx/solvers/markov": [
         "active_edges proximal stored_conditionals weighted_rows",
-        "distributed_conditionals penalised_loss",
+        "conditional_parts penalised_loss",
+        "distributed_conditionals",
         "bethe_loss exact_loss pseudolikelihood",
     ],
     "pgmx/solvers/time_series": ["least_squares sem svarm", "lagged_lasso", "screening seeds", "stochastic_gradient"],

@@ -6,7 +6,8 @@
 - `pseudolikelihood`: the penalised pseudolikelihood of a pairwise Markov network, by block descent over stored
   conditionals
 - `weighted_rows`: rows as its conditionals take them, with relative weights
-- `distributed_conditionals`: its conditionals where the rows lie with the workers of a cluster
+- `conditional_parts`: its conditionals of rows that a worker of a cluster has
+- `distributed_conditionals`: these as the driver sees them: requests to the workers, and steps by their sums
 - `stored_conditionals`: its conditionals as arrays of a checkpoint
 - `bethe_loss`: the penalised likelihood of a pairwise Markov network under Bethe's approximation
 - `exact_loss`: the penalised likelihood of a small pairwise Markov network, by enumeration of all configurations
