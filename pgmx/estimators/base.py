@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -231,7 +232,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
 
     @classmethod
     def _get_param_names(cls):
-        return [name for name in super()._get_param_names() if name != "data"]
+        return list(_list_options(cls))
 
     def __sklearn_clone__(self):
         # a score is bound to its data, a clone is not to copy them: it shares the score
@@ -338,6 +339,14 @@ class BaseStructureLearner(BaseEstimator, ABC):
         if parents:
             counts.columns.names = parents
         return counts.rename_axis(index=[variable])
+
+
+@lru_cache(maxsize=256)
+def _list_options(learner: type[BaseStructureLearner]) -> tuple[str, ...]:
+    """Return the options of a class of learners, whose signature takes a third of a millisecond to read."""
+    read: Any = BaseEstimator._get_param_names  # bound to scikit-learn's own class
+    names = read.__func__(learner)
+    return tuple(name for name in names if name != "data")
 
 
 def clone_learner(learner: T) -> T:

@@ -44,15 +44,18 @@ def cpdag(
 
     Notes
     -----
-    A worklist holds the edges directed so far. A rule can begin to apply only when one of its arrows has just been
-    drawn, so each arrow is looked at once, among the neighbours of its two ends: about the number of edges times the
-    squared degree, and no sweep over pairs of variables.
+    Without ``compelled`` edges one pass labels the edges into each variable, in a topological order, by those into its
+    last parent [4]_, in about the number of edges times the degree. With them a worklist holds the edges directed so
+    far. A rule can begin to apply only when one of its arrows has just been drawn, so each arrow is looked at once,
+    among the neighbours of its two ends: about the number of edges times the squared degree.
 
     References
     ----------
     .. [1] T. Verma, J. Pearl. Equivalence and synthesis of causal models. UAI 1990, theorem 1.
     .. [2] C. Meek. Causal inference and causal explanation with background knowledge. UAI 1995, figure 1.
     .. [3] D. M. Chickering. Learning equivalence classes of Bayesian-network structures. JMLR 2, 2002.
+    .. [4] D. M. Chickering. A transformational characterization of equivalent Bayesian network structures. UAI 1995,
+       section 5, algorithm Label-Edges.
 
     Examples
     --------
@@ -68,6 +71,8 @@ def cpdag(
     for edge in compelled:
         if tuple(edge) not in pairs:
             raise ValueError(f"compelled edge {tuple(edge)} is not an edge of the DAG")
+    if not compelled:
+        return _label_edges(n, pairs)
     graph = PartialDag.from_dag(n, pairs, compelled)
     directed = sorted((tail, head) for tail in range(n) for head in graph.children[tail])
     undirected = sorted((u, v) for u in range(n) for v in graph.neighbours[u] if u < v)
@@ -84,3 +89,30 @@ def _check_dag(n: int, edges: Iterable[tuple[int, int]]) -> set[tuple[int, int]]
     if cycle is not None:
         raise ValueError(f"the edges form the cycle {[*cycle, cycle[0]]}; a DAG is needed")
     return pairs
+
+
+def _label_edges(n: int, pairs: set[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the compelled and the reversible edges of a DAG, sorted."""
+    parents: list[set[int]] = [set() for _ in range(n)]
+    children: list[list[int]] = [[] for _ in range(n)]
+    for tail, head in pairs:
+        parents[head].add(tail)
+        children[tail].append(head)
+    n_before = [len(of_v) for of_v in parents]
+    order = [v for v in range(n) if not n_before[v]]
+    for v in order:  # which grows
+        for head in children[v]:
+            n_before[head] -= 1
+            if not n_before[head]:
+                order.append(head)
+    rank = {v: i for i, v in enumerate(order)}
+    compelled: list[set[int]] = [set() for _ in range(n)]  # by head
+    for head in order:
+        of_head = parents[head]
+        if of_head:
+            last = max(of_head, key=rank.__getitem__)
+            is_strong = not compelled[last] <= of_head or not of_head - {last} <= parents[last]
+            compelled[head] = of_head if is_strong else compelled[last]
+    directed = sorted((tail, head) for head in range(n) for tail in compelled[head])
+    undirected = sorted((min(pair), max(pair)) for pair in pairs if pair[0] not in compelled[pair[1]])
+    return directed, undirected

@@ -11,6 +11,7 @@ from pgmpy.base import DAG
 from helpers.examples import examples
 from oracles import equivalence as oracle
 from pgmx.graphs.equivalence import cpdag
+from pgmx.graphs.partial_dag import PartialDag
 
 
 @st.composite
@@ -78,6 +79,17 @@ def test_skeleton_and_v_structures_are_kept(dag):
 def test_all_edges_compelled_gives_the_dag_back(dag):
     n, edges = dag
     assert cpdag(n, edges, compelled=edges) == (sorted(edges), [])
+
+
+@pytest.mark.parametrize("n", [1, 5, 30, 120])
+def test_one_pass_is_what_the_rules_give(rng, n):
+    for density in (0.02, 0.1, 0.4):
+        order = rng.permutation(n).tolist()
+        edges = [(order[i], order[j]) for i, j in combinations(range(n), 2) if rng.random() < density]
+        rules = PartialDag.from_dag(n, edges)
+        directed = sorted((tail, head) for tail in range(n) for head in rules.children[tail])
+        undirected = sorted((u, v) for u in range(n) for v in rules.neighbours[u] if u < v)
+        assert cpdag(n, edges) == (directed, undirected)
 
 
 def test_fourth_rule_needs_knowledge():

@@ -35,7 +35,8 @@ def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
             if move is None or idle >= patience:
                 return
             course.keep_best(state)
-        state.make(*move[:3], course.least_gain())
+        op, tail, head = move[:3]
+        state.make(op, tail, head, course.least_gain())
         idle = 0 if course.record_move(state) else idle + 1
         course.mark_safe(state, idle=idle)
 
