@@ -106,7 +106,7 @@ def estimate_forest(
     need = estimate_memory(n_rows, cardinalities, kept_memory=0)
     n = len(np.asarray(cardinalities))
     n_planes = float((np.asarray(cardinalities, dtype=float) - 1).sum())
-    gains = 8 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
+    gains = 12 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
     parts = (need.codes, need.planes, gains, 0, 0, 0, n_threads * need.scratch, 0)
     return _sum_parts(parts, n_planes**2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND)
 

@@ -154,7 +154,7 @@ class _PendingRows:
         lacking = len(block) - len(self._free)
         if lacking > 0:
             n = len(self.weights)
-            more = min(max(lacking, n), self._source.n - n)
+            more = min(max(lacking, n // 4), self._source.n - n)
             self.weights = np.concatenate((self.weights, np.empty((more, self._source.n))))
             self._free += range(n, n + more)
         self.places[block] = [self._free.pop() for _ in range(len(block))]
