@@ -53,8 +53,10 @@ def user_errors(missing=()):
 
 
 def _show_warning(text):
-    click.echo(f"Warning: {text}", err=True)
-    click.get_current_context().meta.setdefault(_WARNINGS, []).append(text)
+    shown = click.get_current_context().meta.setdefault(_WARNINGS, [])
+    if text not in shown:  # a file is opened more than once
+        click.echo(f"Warning: {text}", err=True)
+        shown.append(text)
 
 
 def list_warnings():

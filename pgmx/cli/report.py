@@ -139,6 +139,8 @@ def announce_cost(learner, table, n_rows: int, n_columns: int) -> None:
     names = {"strategy": "greedy", "n_restarts": 0, "n_resamples": 0}
     options = {name: getattr(learner, name, usual) for name, usual in names.items()}
     parts = [f"--{name.replace('n_', '')} {value}" for name, value in options.items() if value != names[name]]
+    if getattr(learner, "missing", None) == "em":
+        parts.append("--missing em" + (f" --em-restarts {learner.n_em_restarts}" if learner.n_em_restarts else ""))
     why = ", ".join([f"{n_rows:,} rows x {n_columns:,} columns", *parts])
     minutes = cost.seconds / 60
     time_text = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

@@ -19,7 +19,7 @@ class FloatColumnsError(ValueError):
         super().__init__(names, hints, scores)
 
     def __str__(self):
-        choice = ", or use a Gaussian score ('bic-g', or 'bic-cg' beside discrete columns)" if self.scores else ""
+        choice = ", or use a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)" if self.scores else ""
         return (
             f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
             f"pgmx.data.discretize (pgmx learn --discretize quantile:5){choice}.{self.hints}"

@@ -62,6 +62,10 @@ class LearningCost(NamedTuple):
     total: int
     seconds: float
 
+    def add(self, *, scratch: int) -> "LearningCost":
+        """Return the cost with more working memory."""
+        return self._replace(scratch=self.scratch + scratch, total=self.total + scratch)
+
 
 def estimate_states(
     n_rows: int,

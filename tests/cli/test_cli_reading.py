@@ -75,6 +75,7 @@ def test_a_column_that_counts_rows_is_left_out_with_a_word(rows, tmp_path):
     result = pgmx("learn", path)
     assert result.exit_code == 0
     assert result.stderr.startswith("Warning: the first column of t.csv has no name and counts the rows")
+    assert result.stderr.count("counts the rows") == 1
     assert "3 variables" in result.stdout
 
 

@@ -84,6 +84,17 @@ def test_a_column_that_counts_rows_is_left_out(write):
         assert encode(states).columns == ("b, c", "d")
 
 
+@pytest.mark.parametrize("sep", ["#", ":", "~"])
+def test_unusual_separators_are_refused_with_the_remedy(write, sep):
+    path = write(f"a{sep}b\n1{sep}2\n3{sep}4\n")
+    for read in (read_table, encode, open_any, open_numeric):
+        with pytest.raises(ValueError, match=rf"^'{sep}' seems to separate the columns of .*sep='{sep}'.*--sep\)$"):
+            read(path)
+    assert read_table(path, sep=sep).to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert list(read_table(path, sep=",")) == [f"a{sep}b"]
+    assert read_table(write(f"one\n1{sep}2\n3{sep}4\n"))["one"].tolist() == [f"1{sep}2", f"3{sep}4"]
+
+
 def test_spaces_are_refused_with_the_remedy(write):
     path = write("a  b\n1 2\n3 4\n")
     for read in (read_table, encode, open_any, open_numeric):

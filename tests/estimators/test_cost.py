@@ -12,6 +12,7 @@ from helpers.command_line import pgmx
 from pgmx.cli import report
 from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
+from pgmx.data.mixed import MixedTable
 from pgmx.estimators import (
     BestChoiceEdgeGrafting,
     BootstrapStructure,
@@ -22,6 +23,7 @@ from pgmx.estimators import (
     HillClimbSearch,
     SimulatedAnnealing,
 )
+from pgmx.estimators.bayesian.em_cost import MissingCells
 from pgmx.search.dag.orders.kicks import TREE_MEMORY
 
 SCRIPT = """
@@ -131,6 +133,55 @@ def test_resamples_share_the_table():
     assert ChowLiuForest().estimate_cost(table).codes == one.codes
 
 
+def make_holes(kind, share, n_rows=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    floats = pd.DataFrame(rng.normal(size=(n_rows, 6)).cumsum(axis=1), columns=list("abcdef"))
+    states = pd.DataFrame(rng.integers(0, 3, (n_rows, 6)).astype(str), columns=list("uvwxyz"), dtype="category")
+    table = {"floats": floats, "states": states, "both": floats.join(states)}[kind]
+    return table.mask(rng.random(table.shape) < share).astype(table.dtypes.to_dict())
+
+
+@pytest.mark.parametrize("kind", ["states", "floats", "both"])
+def test_structural_em_costs_more_the_more_is_missing(kind):
+    learner, plain = HillClimbSearch(missing="em"), HillClimbSearch()
+    whole = make_holes(kind, 0.0)
+    assert learner.estimate_cost(whole) == plain.estimate_cost(whole)
+    costs = [learner.estimate_cost(make_holes(kind, share)) for share in (0.02, 0.1, 0.3)]
+    seconds = [plain.estimate_cost(whole).seconds, *(cost.seconds for cost in costs)]
+    assert (np.diff(seconds) > 0).all()
+    assert all(cost.total == sum(cost[:8]) > plain.estimate_cost(whole).total for cost in costs)
+    restarts = HillClimbSearch(missing="em", n_em_restarts=3).estimate_cost(make_holes(kind, 0.1))
+    assert 2 < restarts.seconds / costs[1].seconds <= 4
+    assert HillClimbSearch(missing="em", max_time=1e-6).estimate_cost(make_holes(kind, 0.1)).seconds == 1e-6
+
+
+@pytest.mark.parametrize("kind", ["states", "floats", "both"])
+def test_structural_em_from_a_table_and_from_numbers(kind):
+    learner = HillClimbSearch(missing="em")
+    cards = [3] * 6 if kind != "floats" else None
+    sizes = {"n_rows": 2000, "cardinalities": cards, "n_floats": 6 if kind != "states" else 0}
+    numbers = learner.estimate_cost(**sizes, missing_share=0.1)
+    table = learner.estimate_cost(make_holes(kind, 0.1))
+    assert table.seconds == pytest.approx(numbers.seconds, rel=0.5)
+    assert table.total == pytest.approx(numbers.total, rel=0.5)
+    assert learner.estimate_cost(**sizes) == HillClimbSearch().estimate_cost(**sizes)
+    for other, share in ((HillClimbSearch(), 0.1), (learner, 1.5), (learner, -0.1)):
+        with pytest.raises(ValueError, match=f"missing_share={share}"):
+            other.estimate_cost(**sizes, missing_share=share)
+
+
+def test_missing_cells_are_counted_by_unlike_rows():
+    codes = np.array([[0, 2, 0, 1, 2, 2], [1, 1, 1, 2, 1, 2]], dtype=np.uint8)  # 2 is missing
+    table = DiscreteTable._from_parts(("a", "b"), ((0, 1, None), (0, 1, None)), codes, np.array([2, 2]))
+    mixed = MixedTable(table.columns, np.zeros(2, dtype=bool), np.empty((0, 6)), table)
+    counted = MissingCells.from_table(mixed)  # (0, 1), (?, 1), (1, ?), (?, ?)
+    assert counted == MissingCells(4, 3, 1 + 2 + 2 + 4, 4, 1 + 1 + 4, 4, 1 + 1 + 8)
+    numbers = np.array([[1.0, np.nan, np.nan, 2.0]])
+    floats = MissingCells.from_table(MixedTable(("x",), np.ones(1, dtype=bool), numbers, None))
+    assert floats[:2] == (4, 2)
+    assert floats[3:] == (2, 2, 1, 1)
+
+
 def test_counts_that_are_kept_are_bounded_by_what_there_is():
     assert limit_kept_counts(0) == 1 << 20
     assert limit_kept_counts(1 << 40) == 1 << 26
@@ -145,6 +196,10 @@ def test_long_runs_are_announced(tmp_path, monkeypatch):
     told = pgmx("learn", path, "--strategy", "thorough").stderr
     assert told.startswith("This will take about 0 minutes and at most 0.")
     assert "100 rows x 3 columns, --strategy thorough; --max-time SECONDS ends it" in told
+    holes = tmp_path / "holes.csv"
+    pd.DataFrame({"a": ["x", "", "y"] * 30, "b": ["u", "v", ""] * 30}).to_csv(holes, index=False)
+    told = pgmx("learn", holes, "--missing", "em", "--em-restarts", 2).stderr
+    assert "90 rows x 2 columns, --missing em --em-restarts 2; --max-time" in told
     assert "--resamples 5;" in pgmx("bootstrap", path, "--resamples", 5).stderr
     assert "100 rows x 3 columns;" in pgmx("learn", path, "--method", "group-lasso").stderr
 

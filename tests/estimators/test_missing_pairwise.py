@@ -176,9 +176,11 @@ def test_instances_are_refused(rng):
 
 
 def test_columns_without_a_known_cell_are_named(rng):
-    data = with_holes(dependent_frame(0), rng).assign(blank=pd.array([pd.NA] * 300, dtype="Int64"))
-    with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
-        learn(data)
+    declared = pd.Categorical([None] * 300, categories=["x", "y"])
+    for blank in (pd.array([pd.NA] * 300, dtype="Int64"), declared):
+        data = with_holes(dependent_frame(0), rng).assign(blank=blank)
+        with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+            learn(data)
 
 
 def test_few_complete_rows_are_told():

@@ -292,9 +292,11 @@ def test_scores_made_from_the_data_are_refused(rng):
 
 
 def test_a_column_without_a_known_cell_is_named(rng):
-    data = with_holes(dependent_frame(0), rng).assign(blank=pd.array([pd.NA] * 300, dtype="Int64"))
-    with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
-        learn(data)
+    declared = pd.Categorical([None] * 300, categories=["x", "y"])
+    for blank in (pd.array([pd.NA] * 300, dtype="Int64"), declared):
+        data = with_holes(dependent_frame(0), rng).assign(blank=blank)
+        with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+            learn(data)
 
 
 def test_other_values_of_missing_impute_nothing(rng):

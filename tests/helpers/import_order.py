@@ -71,7 +71,8 @@ ORDER = {
     "pgmx/estimators/bayesian": [
         "pgmpy_face",
         "dag_learner",
-        "chow_liu structural_em",
+        "chow_liu em_cost structural_em",
+        "search_cost",
         "search_learner",
         "annealing best_first equivalence hill_climb",
     ],

@@ -19,6 +19,9 @@ from pgmx.checks import caller_level
 #: Separators that are recognised where the usual one of the file's suffix is not in its header.
 _OTHERS = (";", "\t", "|", ",")
 
+#: Separators that are not recognised, since names and cells may hold them, but suspected.
+_UNUSUAL = "#:^~!&%@/\\\x1f\xa6"
+
 #: Lines that are looked at.
 _SAMPLE = 200
 
@@ -62,6 +65,7 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
         if len(rows[0]) < 2 or len({len(row) for row in rows[1:]} - {len(rows[0]), len(rows[0]) + 1}) > 0:
             sep = next((other for other in _OTHERS if _is_table(_split(lines, other, is_whole))), usual)
             _refuse_spaces(path, lines)
+            _refuse_unusual(path, lines)
     rows = _split(lines, sep, is_whole)
     decimal = decimal or _find_decimal(rows, sep)
     counts_rows = _counts_rows(rows)
@@ -125,6 +129,18 @@ def _refuse_spaces(path: Any, lines: list[str]) -> None:
             f"spaces seem to separate the columns of {Path(path).name}: read it with "
             r"pgmx.data.read_table(path, sep=r'\s+') (command line: --sep ' ')"
         )
+
+
+def _refuse_unusual(path: Any, lines: list[str]) -> None:
+    """Raise where an unusual character parts all lines alike, and nothing usual parts the first one."""
+    if len(lines) < 2 or any(other in lines[0] for other in _OTHERS):
+        return
+    for sep in _UNUSUAL:
+        if len({line.count(sep) for line in lines} | {0}) == 2 and sep in lines[0]:
+            raise LayoutError(
+                f"{sep!r} seems to separate the columns of {Path(path).name}: read it with "
+                f"pgmx.data.read_table(path, sep={sep!r}), or sep=',' if it is one column (command line: --sep)"
+            )
 
 
 def _find_decimal(rows: list[list[str]], sep: str) -> str:

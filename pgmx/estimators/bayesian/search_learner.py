@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.data.errors import MissingCellsError
 from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
+from pgmx.estimators.bayesian.search_cost import SearchCost
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
-from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
 from pgmx.graphs.cycles import find_cycle
-from pgmx.parallel.threads import count_threads
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -34,7 +32,7 @@ from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_ro
 from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.gains import ROW_MEMORY, CachedSources
+from pgmx.scores.gains import CachedSources
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 LONGEST_TABU = 1_000_000
 
 
-class SearchLearner(DagLearner):
+class SearchLearner(SearchCost):
     """Base of the learners that go from graph to graph by moves of single arcs; a subclass makes them in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -113,97 +111,6 @@ class SearchLearner(DagLearner):
     def _needs_all_moves(self) -> bool:
         """Return whether moves that lower the score are made too."""
         return True
-
-    def _revisits_graphs(self) -> bool:
-        """Return whether the search comes back to earlier graphs, so that rows of gains are worth storing."""
-        return True
-
-    def _uses_workers(self) -> bool:
-        """Return whether the search sends its problem to other workers."""
-        return False
-
-    def _uses_threads(self) -> bool:
-        """Return whether `n_jobs` threads search on graphs of their own."""
-        return self._uses_workers()
-
-    def _limit_trees(self) -> int:
-        """Return how many bytes each thread keeps beside rows of gains at most."""
-        return 0
-
-    def _count_climbs(self) -> float:
-        """Return how many greedy climbs take about as long as this search."""
-        return 1.0
-
-    def estimate_cost(
-        self,
-        X: Any = None,
-        *,
-        n_rows: int | None = None,
-        cardinalities: ArrayLike | None = None,
-        n_floats: int = 0,
-        weighted: bool = False,
-    ) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
-
-        Parameters
-        ----------
-        X : DataFrame, array, DiscreteTable or path, optional
-            The data; states are coded to count them. An iterator would be used up.
-        n_rows : int, optional
-            Number of rows, in place of `X`.
-        cardinalities : array-like of int, optional
-            Number of states of each variable of states, in place of `X`.
-        n_floats : int, default=0
-            Number of columns of floats, in place of `X`.
-        weighted : bool, default=False
-            Whether rows will have weights that are not whole numbers.
-
-        Returns
-        -------
-        LearningCost
-            Bytes by part, see :func:`pgmx.data.estimate_memory` for the formula of states, their sum, and CPU seconds,
-            which are an order of magnitude. Where a search may be ended by `max_time` they are not more.
-
-        Raises
-        ------
-        ValueError
-            If neither `X` nor the numbers are given.
-
-        Notes
-        -----
-        On ten tables, from alarm (37 variables x 10,000 rows) to 100 variables x 5,000,000 rows in a plane file, the
-        bytes are between the peak that was measured and three times as much, where that is some megabytes.
-        """
-        if X is not None:
-            n_rows, cardinalities, n_floats = self._count_states(X)
-        if n_rows is None or (cardinalities is None and not n_floats):
-            raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...] or n_floats=...")
-        climbs = self._count_climbs()
-        if n_floats:
-            cost = estimate_numbers(n_rows, n_floats, () if cardinalities is None else cardinalities, climbs=climbs)
-        else:
-            assert cardinalities is not None
-            n_threads = count_threads(self.n_jobs) if self._uses_threads() else 1
-            rows = (ROW_MEMORY if self._revisits_graphs() else 0) + n_threads * self._limit_trees()
-            cost = estimate_states(
-                n_rows, cardinalities, row_memory=rows, climbs=climbs, weighted=weighted, n_threads=n_threads
-            )
-        limit = inf if self.max_time is None else self.max_time
-        return cost._replace(seconds=min(cost.seconds, limit))
-
-    def _count_states(self, X: Any) -> tuple[int, list[int], int]:
-        """Return the rows of data, the numbers of states of the columns of states, and how many hold floats."""
-        opened = self._open(X)
-        if isinstance(opened, DistributedNumericTable):
-            return opened.n_rows, [], opened.n_columns
-        if not isinstance(opened, DiscreteTable):
-            floats = opened.list_known_floats()
-            if floats and self._holds_numbers(opened):
-                part = opened.take_columns([name for name in opened.names if name not in floats])
-                cards = part.encode(missing="category").cardinalities.tolist() if part.names else []
-                return opened.n_rows, cards, len(floats)
-        table = encode(opened, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
-        return table.n_rows, table.cardinalities.tolist(), 0
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:

@@ -17,6 +17,8 @@ from pgmx.inference.exact.junction_tree import JunctionTree
 
 #: Bytes of the clique tables of one chunk of rows.
 CHUNK_BYTES = 2**25
+#: Bytes of the distributions that draws of one clique are taken from at a time.
+DRAW_BYTES = 2**23
 
 #: For each chunk: its rows, and the conditional tables (rows, states of the sepset, states of the rest) of all cliques.
 Chunk = tuple[slice, list[np.ndarray]]
@@ -171,13 +173,20 @@ class RowPosteriors:
         rows = np.flatnonzero(missing[list(rest)].any(axis=0))
         if not len(rows):
             return
+        step = max(1, DRAW_BYTES // (CELL * uniforms.shape[1] * conditional.shape[2]))
+        for first in range(0, len(rows), step):
+            self._draw_rows(clique, conditional, uniforms, rows[first : first + step], states)
+
+    def _draw_rows(
+        self, clique: int, conditional: np.ndarray, uniforms: np.ndarray, rows: np.ndarray, states: np.ndarray
+    ) -> None:
         at = np.zeros((len(rows), uniforms.shape[1]), dtype=np.int64)
         for k in self.tree.plan.sepsets[clique]:
             at = at * self.tree.cards[k] + states[k][rows]
         sums = conditional[rows[:, None], at].cumsum(axis=2)
         # u < 1, so that some cell passes u times the total
         cell = (sums <= (uniforms[rows] * sums[:, :, -1])[:, :, None]).sum(axis=2)
-        for k in reversed(rest):
+        for k in reversed(self.tree.rest(clique)):
             cell, state = np.divmod(cell, self.tree.cards[k])
             states[k][rows] = state
 

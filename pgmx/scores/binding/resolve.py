@@ -206,7 +206,8 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
     score = DISCRETE_SCORES[name](table)
     if not marked.any():
         return _bind_terms(score, table, weights, structure_prior)
-    unknown = [table.columns[v] for v in np.flatnonzero(marked & (table.cardinalities == 1))]
+    is_empty = [bool((table.codes[v] == table.missing_codes[v]).all()) for v in range(table.n_variables)]
+    unknown = [table.columns[v] for v in np.flatnonzero(marked & is_empty)]
     if unknown:
         raise ValueError(f"columns {join_names(unknown)} have no known cell: drop them")
     if weights is not None:
