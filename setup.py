@@ -37,6 +37,7 @@ KERNELS = {
         "_weighted",
     ],
     "search": [
+        "_dag_graph",
         "_dag_moves",
         "_spanning",
         "_branching",

@@ -31,21 +31,22 @@ static inline double pgmx_atanh_tail(double s) {
     return s * z * tail;
 }
 
+/* Without branches and without conversions of integers, which few processors have for vectors. */
 static inline double pgmx_log(double x) {
-    uint64_t bits;
-    double m, s;
-    int e;
+    uint64_t bits, exponent;
+    double m, s, e;
+    int is_large;
     memcpy(&bits, &x, 8);
-    e = (int)((bits >> 52) & 0x7ff) - 1023;
+    exponent = bits >> 52 | 0x4330000000000000ULL; /* 2^52 and the exponent of x, biased by 1023 */
     bits = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL;
     memcpy(&m, &bits, 8); /* x = m 2^e, 1 <= m < 2 */
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        e += 1;
-    }
-    s = (m - 1.0) / (m + 1.0); /* ln m = 2 atanh(s) */
+    memcpy(&e, &exponent, 8);
+    is_large = m > 1.4142135623730951;
+    m = is_large ? m * 0.5 : m;
+    e = e - (is_large ? 4503599627371518.0 : 4503599627371519.0); /* 2^52 + 1022 or 1023 */
+    s = (m - 1.0) / (m + 1.0);                                    /* ln m = 2 atanh(s) */
     /* ln 2 in two parts: the first is ln 2 rounded to 40 bits, so that e times it is exact */
-    return (double)e * 0.6931471805601177 + (2.0 * s + (pgmx_atanh_tail(s) + (double)e * -1.7239444525614835e-13));
+    return e * 0.6931471805601177 + (2.0 * s + (pgmx_atanh_tail(s) + e * -1.7239444525614835e-13));
 }
 
 /* ln Gamma(z) less Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi), z >= 10; error below 1e-15. */

@@ -32,6 +32,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from _buffers cimport Buffer, release, reserve
+from _simd cimport select_simd_level
 
 from pgmx._ext._scorer cimport Scorer
 
@@ -39,6 +40,23 @@ from pgmx._ext._scorer cimport Scorer
 cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
+cdef extern from "_gaussian_rows.h" nogil:
+    ctypedef struct pgmx_gaussian_family:
+        double residual, smallest, unit, factor, constant, log_child
+    void pgmx_subtract_row(double factor, const double *row, Py_ssize_t n, double *target)
+    void pgmx_take_parent(double factor, const double *row, Py_ssize_t n, double *covariances, double *residual)
+    void pgmx_likelihood_gains(
+        const pgmx_gaussian_family *family, const double *covariances, const double *residual, Py_ssize_t n,
+        double *gains
+    )
+    void pgmx_evidence_gains(
+        const pgmx_gaussian_family *family, const double *covariances, const double *residual,
+        const double *log_variances, Py_ssize_t n, double *gains
+    )
+    void pgmx_gaussian_rows_select(int level)
+
+
+pgmx_gaussian_rows_select(select_simd_level())
 
 cdef double SMALLEST = 1e-10            # least part of a variance that parents may leave
 cdef double LOG_2_PI = 1.8378770664093453
@@ -243,9 +261,7 @@ cdef class GaussianScorer(Scorer):
             row = rows + i * n
             memcpy(row, self.correlation + parents[i] * n, n * sizeof(double))
             for j in range(i):
-                factor = rows[j * n + parents[i]]
-                for u in range(n):
-                    row[u] -= factor * rows[j * n + u]
+                pgmx_subtract_row(rows[j * n + parents[i]], rows + j * n, n, row)
             if not row[parents[i]] >= SMALLEST:
                 self.refuse(child, parents, k, parents[i])
             factor = sqrt(row[parents[i]])
@@ -285,26 +301,44 @@ cdef class GaussianScorer(Scorer):
         cdef double *covariances = <double *>self.scratch[COVARIANCES].data     # c: covariances with the child
         cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v
         cdef double *rows = NULL
-        cdef double factor, log_determinant = 0.0
+        cdef double log_determinant = 0.0
         memcpy(covariances, self.correlation + child * n, n * sizeof(double))
         for u in range(n):
             residual[u] = 1.0
         if k > 0:
             rows = self.find_rows(child, parents, k)
         for i in range(k):
-            factor = rows[i * n + child]
-            for u in range(n):
-                covariances[u] -= factor * rows[i * n + u]
-                residual[u] -= rows[i * n + u] * rows[i * n + u]
+            pgmx_take_parent(rows[i * n + child], rows + i * n, n, covariances, residual)
             log_determinant += self.log_pivot(parents[i], rows[i * n + parents[i]])
         if not residual[child] >= SMALLEST:
             self.refuse(child, parents, k, child)
-        for u in range(n):
-            gains[u] = -INFINITY
-            if self.can_add(child, u, k):
-                gains[u] = self.gain_of_adding(child, u, k, covariances[u], residual[child], residual[u])
+        self.fill_additions(child, k, covariances, residual, gains)
         self.fill_deletions(rows, child, parents, k, residual[child], gains)
         return self.combine_score(child, k, residual[child], log_determinant)
+
+    cdef void fill_additions(
+        self, Py_ssize_t child, Py_ssize_t k, const double *covariances, const double *residual, double *gains
+    ) noexcept nogil:
+        # By the operations of `gain_of_adding`; those of parents are written over by `fill_deletions`.
+        cdef pgmx_gaussian_family family
+        cdef Py_ssize_t u
+        if k >= self.max_indegree or k + 1 >= self.n:
+            for u in range(self.n):
+                gains[u] = -INFINITY
+            return
+        family.residual, family.smallest, family.unit = residual[child], SMALLEST, self.unit
+        if self.constants != NULL:
+            family.factor, family.constant = -self.weights[k + 1], self.constants[k + 1] - self.constants[k]
+            family.log_child = self.log_variances[child] + pgmx_log(residual[child])
+            pgmx_evidence_gains(&family, covariances, residual, self.log_variances, self.n, gains)
+        else:
+            family.factor, family.constant, family.log_child = -self.half_rows, -self.cost, 0.0
+            pgmx_likelihood_gains(&family, covariances, residual, self.n, gains)
+        gains[child] = -INFINITY
+        if self.allowed != NULL:
+            for u in range(self.n):
+                if not self.is_allowed(child, u):
+                    gains[u] = -INFINITY
 
     cdef int fill_deletions(
         self, const double *rows, Py_ssize_t child, const int *parents, Py_ssize_t k, double residual, double *gains

@@ -4,7 +4,8 @@ Problem: a search over conditional Gaussian families asks for the moments of the
 for other pairs of floats; all pairs are summed at once where the floats are few. A family by itself needs its own.
 Algorithm: `sum_grams` transposes blocks of rows, so that a row is contiguous; the rows of a block are sorted by cell,
 and the outer products of the rows of a cell are added to its matrix in tiles that stay in registers. `sum_few` compares
-the cells of the rows with each cell and adds the products of the columns under the mask.
+the cells of the rows with each cell and adds the products of the columns under the mask, of up to three columns from
+registers.
 
 Cost: sum_grams: p^2 / 2 multiplications per row and column of codes, about four per cycle, and a copy of the row;
 sum_few: an addition per cell, product and eight rows.
@@ -26,8 +27,13 @@ from _simd cimport select_simd_level
 cdef extern from "_masked.h" nogil:
     enum:
         PGMX_MASKED_ROWS
+        PGMX_MASKED_COLUMNS
     void pgmx_masked_add(
         const double *products, Py_ssize_t n_products, const uint16_t *cell, Py_ssize_t n_cells, double *counts,
+        double *sums
+    )
+    void pgmx_masked_moments(
+        const double *const *columns, Py_ssize_t m, const uint16_t *cell, Py_ssize_t n_cells, double *counts,
         double *sums
     )
     void pgmx_masked_multiply(const double *left, const double *right, Py_ssize_t n, double *target)
@@ -224,7 +230,10 @@ def sum_few(
     cdef Py_ssize_t n_rows = states.shape[1], m = floats.shape[0], q = 1, row = 0, n, k, c, t, i
     cdef Py_ssize_t n_sums = m + m * (m + 1) // 2, n_products
     cdef bint weighted = weights is not None
-    cdef uint16_t[PGMX_MASKED_ROWS] cell
+    cdef uint16_t[PGMX_MASKED_ROWS] numbers
+    cdef const uint16_t *cell
+    cdef const double *column[PGMX_MASKED_COLUMNS]
+    cdef bint is_few = weights is None and 0 < m <= PGMX_MASKED_COLUMNS
     cdef Buffer block, totals
     cdef double *products
     cdef double *sums
@@ -246,9 +255,19 @@ def sum_few(
             memset(sums, 0, q * n_products * 8 * sizeof(double))
             while row < n_rows:
                 n = min(PGMX_MASKED_ROWS, n_rows - row)
-                number_rows(states, members, cards, row, n, cell)
-                fill_products(columns, weights, floats, row, n, products)
-                pgmx_masked_add(products, n_products, cell, q, &count[0], sums)
+                if members.shape[0] == 1 and n == PGMX_MASKED_ROWS:
+                    cell = &states[members[0], row]
+                else:
+                    number_rows(states, members, cards, row, n, numbers)
+                    cell = numbers
+                if is_few and n == PGMX_MASKED_ROWS:
+                    for i in range(m):
+                        column[i] = &columns[floats[i], row]
+                        prefetch(columns, floats[i], row + n)
+                    pgmx_masked_moments(column, m, cell, q, &count[0], sums)
+                else:
+                    fill_products(columns, weights, floats, row, n, products)
+                    pgmx_masked_add(products, n_products, cell, q, &count[0], sums)
                 row += n
             for c in range(q):
                 for t in range(n_products):
@@ -279,19 +298,23 @@ cdef void number_rows(
         cell[i] = 65535
 
 
+cdef inline void prefetch(const double[:, ::1] columns, Py_ssize_t column, Py_ssize_t row) noexcept nogil:
+    cdef Py_ssize_t n = min(PGMX_MASKED_ROWS, columns.shape[1] - row)
+    if n > 0:
+        pgmx_masked_prefetch(&columns[column, row], n * sizeof(double))
+
+
 cdef void fill_products(
     const double[:, ::1] columns, const double[::1] weights, const int64_t[::1] floats, Py_ssize_t row, Py_ssize_t n,
     double *products
 ) noexcept nogil:
-    cdef Py_ssize_t m = floats.shape[0], i, j, ahead, _
+    cdef Py_ssize_t m = floats.shape[0], i, j, _
     cdef double *target = products
     if weights is not None:
         memcpy(target, &weights[row], n * sizeof(double))
         target += PGMX_MASKED_ROWS
-    ahead = min(PGMX_MASKED_ROWS, columns.shape[1] - row - n)
     for i in range(m):
-        if ahead > 0:
-            pgmx_masked_prefetch(&columns[floats[i], row + n], ahead * sizeof(double))
+        prefetch(columns, floats[i], row + n)
         memcpy(target, &columns[floats[i], row], n * sizeof(double))
         target += PGMX_MASKED_ROWS
     for i in range(m):

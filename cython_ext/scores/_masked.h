@@ -1,6 +1,7 @@
 /* Moments of a few columns within a few cells, chosen once at run time.
  *
  *   pgmx_masked_add        adds the products of a block of rows to the sums of their cells
+ *   pgmx_masked_moments    the same from at most three columns themselves, their products made in registers
  *   pgmx_masked_multiply   target[i] = left[i] * right[i] for i < n
  *
  * The numbers of the cells of 256 rows are compared with each cell, which gives a mask of its rows; vectors of products
@@ -12,7 +13,7 @@
 
 #include "_simd.h"
 
-enum { PGMX_MASKED_ROWS = 256, PGMX_MASKED_LANES = 8 };
+enum { PGMX_MASKED_ROWS = 256, PGMX_MASKED_LANES = 8, PGMX_MASKED_COLUMNS = 3 };
 
 /* products: (n_products, 256), 64-byte aligned; cell: (256,), 65535 for a row that does not count;
  * counts: (n_cells,); sums: (n_cells, n_products, 8), 64-byte aligned. */
@@ -24,6 +25,21 @@ static void pgmx_masked_add_plain(const double *products, ptrdiff_t n_products, 
         for (ptrdiff_t t = 0; t < n_products; t++)
             sums[(cell[i] * n_products + t) * PGMX_MASKED_LANES + i % PGMX_MASKED_LANES] +=
                 products[t * PGMX_MASKED_ROWS + i];
+    }
+}
+
+/* columns: m of them, 1 to 3, 256 rows of each; the products are the columns, then those of the pairs (0, 0), (0, 1), ...,
+ * (m - 1, m - 1). The rest is as above, and no row is left out. */
+static void pgmx_masked_moments_plain(const double *const *columns, ptrdiff_t m, const uint16_t *cell,
+                                      ptrdiff_t n_cells, double *counts, double *sums) {
+    const ptrdiff_t n_products = m + m * (m + 1) / 2;
+    for (ptrdiff_t i = 0; i < PGMX_MASKED_ROWS; i++) {
+        if (cell[i] >= n_cells) continue;
+        double *sum = sums + cell[i] * n_products * PGMX_MASKED_LANES + i % PGMX_MASKED_LANES;
+        counts[cell[i]] += 1;
+        for (ptrdiff_t a = 0; a < m; a++, sum += PGMX_MASKED_LANES) *sum += columns[a][i];
+        for (ptrdiff_t a = 0; a < m; a++)
+            for (ptrdiff_t b = a; b < m; b++, sum += PGMX_MASKED_LANES) *sum += columns[a][i] * columns[b][i];
     }
 }
 
@@ -76,25 +92,82 @@ PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_cells(const double *products
     if (t < n_products) pgmx_masked_tile(products + t * PGMX_MASKED_ROWS, mask, sums + 8 * t, 8 * n_products, C, 1);
 }
 
+/* Masks of the rows of up to eight cells: bit i of the words of a cell says whether row i is in it. */
+PGMX_TARGET("avx512f,avx512bw,popcnt")
+PGMX_INLINE void pgmx_masked_find(const uint16_t *cell, ptrdiff_t first, ptrdiff_t size, double *counts,
+                                  uint64_t *mask) {
+    for (ptrdiff_t c = 0; c < size; c++) {
+        const __m512i number = _mm512_set1_epi16((short)(first + c));
+        uint64_t *word = mask + c * (PGMX_MASKED_ROWS / 64);
+        int count = 0;
+        for (int v = 0; v < PGMX_MASKED_ROWS / 64; v++) {
+            const __m512i low = _mm512_loadu_si512((const void *)(cell + 64 * v));
+            const __m512i high = _mm512_loadu_si512((const void *)(cell + 64 * v + 32));
+            word[v] = (uint64_t)_mm512_cmpeq_epi16_mask(low, number) |
+                      (uint64_t)_mm512_cmpeq_epi16_mask(high, number) << 32;
+            count += __builtin_popcountll(word[v]);
+        }
+        counts[first + c] += count;
+    }
+}
+
+/* M columns and C cells, all of whose sums stay in registers. */
+PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_moments_tile(const double *const *columns,
+                                                                 const unsigned char *mask, double *sums, const int M,
+                                                                 const int C) {
+    const int T = M + M * (M + 1) / 2;
+    __m512d sum[8][9], term[9];
+    for (int c = 0; c < C; c++)
+        for (int t = 0; t < T; t++) sum[c][t] = _mm512_load_pd(sums + (c * T + t) * PGMX_MASKED_LANES);
+    for (int v = 0; v < PGMX_MASKED_ROWS / 8; v++) {
+        for (int a = 0; a < M; a++) term[a] = _mm512_loadu_pd(columns[a] + 8 * v);
+        for (int a = 0, t = M; a < M; a++)
+            for (int b = a; b < M; b++) term[t++] = _mm512_mul_pd(term[a], term[b]);
+        for (int c = 0; c < C; c++)
+            for (int t = 0; t < T; t++)
+                sum[c][t] = _mm512_mask_add_pd(sum[c][t], mask[c * (PGMX_MASKED_ROWS / 8) + v], sum[c][t], term[t]);
+    }
+    for (int c = 0; c < C; c++)
+        for (int t = 0; t < T; t++) _mm512_store_pd(sums + (c * T + t) * PGMX_MASKED_LANES, sum[c][t]);
+}
+
+PGMX_TARGET("avx512f,avx512bw,popcnt")
+static void pgmx_masked_moments_avx512(const double *const *columns, ptrdiff_t m, const uint16_t *cell,
+                                       ptrdiff_t n_cells, double *counts, double *sums) {
+    const ptrdiff_t most = m == 1 ? 8 : m == 2 ? 4 : 2, n_products = m + m * (m + 1) / 2;
+    const ptrdiff_t n_tiles = (n_cells + most - 1) / most, at_once = (n_cells + n_tiles - 1) / n_tiles;
+    for (ptrdiff_t first = 0; first < n_cells; first += at_once) {
+        const ptrdiff_t size = n_cells - first < at_once ? n_cells - first : at_once;
+        uint64_t words[8 * (PGMX_MASKED_ROWS / 64)];
+        const unsigned char *mask = (const unsigned char *)words;
+        double *sum = sums + first * n_products * PGMX_MASKED_LANES;
+        pgmx_masked_find(cell, first, size, counts, words);
+        switch (8 * (m - 1) + size) {
+            case 1: pgmx_masked_moments_tile(columns, mask, sum, 1, 1); break;
+            case 2: pgmx_masked_moments_tile(columns, mask, sum, 1, 2); break;
+            case 3: pgmx_masked_moments_tile(columns, mask, sum, 1, 3); break;
+            case 4: pgmx_masked_moments_tile(columns, mask, sum, 1, 4); break;
+            case 5: pgmx_masked_moments_tile(columns, mask, sum, 1, 5); break;
+            case 6: pgmx_masked_moments_tile(columns, mask, sum, 1, 6); break;
+            case 7: pgmx_masked_moments_tile(columns, mask, sum, 1, 7); break;
+            case 8: pgmx_masked_moments_tile(columns, mask, sum, 1, 8); break;
+            case 9: pgmx_masked_moments_tile(columns, mask, sum, 2, 1); break;
+            case 10: pgmx_masked_moments_tile(columns, mask, sum, 2, 2); break;
+            case 11: pgmx_masked_moments_tile(columns, mask, sum, 2, 3); break;
+            case 12: pgmx_masked_moments_tile(columns, mask, sum, 2, 4); break;
+            case 17: pgmx_masked_moments_tile(columns, mask, sum, 3, 1); break;
+            default: pgmx_masked_moments_tile(columns, mask, sum, 3, 2); break;
+        }
+    }
+}
+
 PGMX_TARGET("avx512f,avx512bw,popcnt")
 static void pgmx_masked_add_avx512(const double *products, ptrdiff_t n_products, const uint16_t *cell,
                                    ptrdiff_t n_cells, double *counts, double *sums) {
     for (ptrdiff_t first = 0; first < n_cells; first += 4) {
         ptrdiff_t size = n_cells - first < 4 ? n_cells - first : 4;
-        uint64_t mask[4 * (PGMX_MASKED_ROWS / 64)]; /* bit i of the words of a cell: row i is in it */
-        for (ptrdiff_t c = 0; c < size; c++) {
-            const __m512i number = _mm512_set1_epi16((short)(first + c));
-            uint64_t *word = mask + c * (PGMX_MASKED_ROWS / 64);
-            int count = 0;
-            for (int v = 0; v < PGMX_MASKED_ROWS / 64; v++) {
-                const __m512i low = _mm512_loadu_si512((const void *)(cell + 64 * v));
-                const __m512i high = _mm512_loadu_si512((const void *)(cell + 64 * v + 32));
-                word[v] = (uint64_t)_mm512_cmpeq_epi16_mask(low, number) |
-                          (uint64_t)_mm512_cmpeq_epi16_mask(high, number) << 32;
-                count += __builtin_popcountll(word[v]);
-            }
-            counts[first + c] += count;
-        }
+        uint64_t mask[4 * (PGMX_MASKED_ROWS / 64)];
+        pgmx_masked_find(cell, first, size, counts, mask);
         const unsigned char *bits = (const unsigned char *)mask;
         double *sum = sums + first * n_products * 8;
         switch (size) {
@@ -110,15 +183,19 @@ static void pgmx_masked_add_avx512(const double *products, ptrdiff_t n_products,
 
 PGMX_UNUSED static void (*pgmx_masked_add)(const double *, ptrdiff_t, const uint16_t *, ptrdiff_t, double *,
                                            double *) = pgmx_masked_add_plain;
+PGMX_UNUSED static void (*pgmx_masked_moments)(const double *const *, ptrdiff_t, const uint16_t *, ptrdiff_t, double *,
+                                               double *) = pgmx_masked_moments_plain;
 PGMX_UNUSED static void (*pgmx_masked_multiply)(const double *, const double *, ptrdiff_t,
                                                 double *) = pgmx_masked_multiply_plain;
 
 PGMX_UNUSED static void pgmx_masked_select(int level) { /* level <= pgmx_simd_best() */
     pgmx_masked_add = pgmx_masked_add_plain;
+    pgmx_masked_moments = pgmx_masked_moments_plain;
     pgmx_masked_multiply = pgmx_masked_multiply_plain;
 #if PGMX_X86_DISPATCH
     if (level >= PGMX_AVX512 && __builtin_cpu_supports("avx512bw")) {
         pgmx_masked_add = pgmx_masked_add_avx512;
+        pgmx_masked_moments = pgmx_masked_moments_avx512;
         pgmx_masked_multiply = pgmx_masked_multiply_avx512;
     }
 #else

@@ -1,12 +1,15 @@
-# A directed acyclic graph: parents of each node, ascending, and the ancestors of each node as a bitset.
+# A directed acyclic graph: parents of each node, ascending, and its children, ancestors and descendants as bitsets.
 #
 # Adding tail -> head closes a cycle exactly when head is an ancestor of tail, which is one bit test.
-# Cost: O(n words) to add an arc; to delete one, the ancestors of its head and its descendants are computed again.
+# Cost: O(words) for each descendant of the head of an arc that is added or deleted, and O(1) for each pair of nodes
+# that becomes connected by it, or disconnected.
 # Reference: Giudici & Castelo (2003), Machine Learning 50, 127-158 (ancestor matrix).
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memmove, memset
+from libc.string cimport memcpy, memmove, memset
+
+from _simd cimport pgmx_lowest_bit
 
 
 cdef struct Dag:
@@ -15,6 +18,11 @@ cdef struct Dag:
     int *n_parents
     int *capacity
     uint64_t *ancestors         # (n, words)
+    uint64_t *descendants       # (n, words)
+    uint64_t *children          # (n, words)
+    uint64_t *before            # scratch of `rebuild_ancestors`, (words,)
+    char *stale                 # the same, zeros between calls
+    int *stack
 
 
 cdef inline bint bit(const uint64_t *bits, Py_ssize_t i) noexcept nogil:
@@ -38,7 +46,14 @@ cdef inline bint init_dag(Dag *dag, Py_ssize_t n) noexcept nogil:
     dag.n_parents = <int *>calloc(n, sizeof(int))
     dag.capacity = <int *>calloc(n, sizeof(int))
     dag.ancestors = <uint64_t *>calloc(n * dag.words, sizeof(uint64_t))
-    return dag.parents != NULL and dag.n_parents != NULL and dag.capacity != NULL and dag.ancestors != NULL
+    dag.descendants = <uint64_t *>calloc(n * dag.words, sizeof(uint64_t))
+    dag.before = <uint64_t *>calloc(dag.words, sizeof(uint64_t))
+    dag.children = <uint64_t *>calloc(n * dag.words, sizeof(uint64_t))
+    dag.stale = <char *>calloc(n, 1)
+    dag.stack = <int *>malloc((n + 1) * sizeof(int))
+    return dag.parents != NULL and dag.n_parents != NULL and dag.capacity != NULL and dag.ancestors != NULL \
+        and dag.descendants != NULL and dag.before != NULL and dag.children != NULL and dag.stale != NULL \
+        and dag.stack != NULL
 
 
 cdef inline void free_dag(Dag *dag) noexcept nogil:
@@ -50,10 +65,23 @@ cdef inline void free_dag(Dag *dag) noexcept nogil:
     free(dag.n_parents)
     free(dag.capacity)
     free(dag.ancestors)
+    free(dag.descendants)
+    free(dag.before)
+    free(dag.children)
+    free(dag.stale)
+    free(dag.stack)
 
 
 cdef inline uint64_t *ancestors_of(const Dag *dag, Py_ssize_t v) noexcept nogil:
     return dag.ancestors + v * dag.words
+
+
+cdef inline uint64_t *descendants_of(const Dag *dag, Py_ssize_t v) noexcept nogil:
+    return dag.descendants + v * dag.words
+
+
+cdef inline uint64_t *children_of(const Dag *dag, Py_ssize_t v) noexcept nogil:
+    return dag.children + v * dag.words
 
 
 cdef inline Py_ssize_t find_parent(const Dag *dag, Py_ssize_t child, Py_ssize_t parent) noexcept nogil:
@@ -80,9 +108,8 @@ cdef inline bint is_covered(const Dag *dag, Py_ssize_t tail, Py_ssize_t head) no
 
 cdef inline int insert_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
     # Adds an arc that closes no cycle: head and its descendants inherit tail and its ancestors.
-    cdef Py_ssize_t i = dag.n_parents[head], v, w
-    cdef uint64_t *source = ancestors_of(dag, tail)
-    cdef uint64_t *target
+    cdef Py_ssize_t i = dag.n_parents[head], w
+    cdef uint64_t word
     cdef int *grown
     if i == dag.capacity[head]:
         grown = <int *>realloc(dag.parents[head], (2 * i + 4) * sizeof(int))
@@ -97,64 +124,119 @@ cdef inline int insert_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1
     dag.parents[head][i] = <int>tail
     dag.n_parents[head] += 1
     dag.n_edges += 1
-    for v in range(dag.n):
-        target = ancestors_of(dag, v)
-        if v == head or bit(target, head):
-            for w in range(dag.words):
-                target[w] |= source[w]
-            set_bit(target, tail)
+    set_bit(children_of(dag, tail), head)
+    inherit(dag, tail, head)
+    for w in range(dag.words):
+        word = descendants_of(dag, head)[w]
+        while word != 0:
+            inherit(dag, tail, 64 * w + pgmx_lowest_bit(word))
+            word &= word - 1
     return 0
 
 
-cdef inline int delete_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
+cdef inline void inherit(Dag *dag, Py_ssize_t tail, Py_ssize_t v) noexcept nogil:
+    # v becomes a descendant of tail and of its ancestors.
+    cdef uint64_t *target = ancestors_of(dag, v)
+    cdef uint64_t word
+    cdef Py_ssize_t w
+    for w in range(dag.words):
+        word = ancestors_of(dag, tail)[w]
+        if w == tail >> 6:
+            word |= <uint64_t>1 << (tail & 63)
+        word &= ~target[w]
+        target[w] |= word
+        while word != 0:
+            set_bit(descendants_of(dag, 64 * w + pgmx_lowest_bit(word)), v)
+            word &= word - 1
+
+
+cdef inline void delete_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
     cdef Py_ssize_t i = find_parent(dag, head, tail)
     memmove(dag.parents[head] + i, dag.parents[head] + i + 1, (dag.n_parents[head] - i - 1) * sizeof(int))
     dag.n_parents[head] -= 1
     dag.n_edges -= 1
+    clear_bit(children_of(dag, tail), head)
     for i in range(dag.n_parents[head]):
         if bit(ancestors_of(dag, dag.parents[head][i]), tail):
-            return 0            # tail leads to head on another path
-    return rebuild_ancestors(dag, head)
+            return              # tail leads to head on another path
+    rebuild_ancestors(dag, head)
 
 
-cdef inline int rebuild_ancestors(Dag *dag, Py_ssize_t first) except -1 nogil:
-    # Recomputes the ancestors of `first` and of all its descendants, parents first.
-    cdef Py_ssize_t n = dag.n, v, p, i, w, top
-    cdef char *stale = <char *>calloc(n, 1)
-    cdef int *stack = <int *>malloc((n + 1) * sizeof(int))
-    cdef uint64_t *target
-    cdef bint ready
-    if stale == NULL or stack == NULL:
-        free(stale)
-        free(stack)
-        with gil:
-            raise MemoryError("cannot allocate the stack of a graph walk")
-    for v in range(n):
-        stale[v] = v == first or bit(ancestors_of(dag, v), first)
-    for v in range(n):
-        if not stale[v]:
-            continue
-        stack[0] = <int>v
-        top = 1
-        while top > 0:       # depth first: a node is done once none of its parents is stale
-            p = stack[top - 1]
-            ready = True
-            for i in range(dag.n_parents[p]):
-                if stale[dag.parents[p][i]]:
-                    stack[top] = dag.parents[p][i]
-                    top += 1
-                    ready = False
-                    break
-            if not ready:
-                continue
+cdef inline void rebuild_ancestors(Dag *dag, Py_ssize_t first) noexcept nogil:
+    # Recomputes the ancestors of `first` and of all its descendants, which stay the same, parents first.
+    cdef Py_ssize_t w
+    cdef uint64_t word
+    dag.stale[first] = 1
+    for w in range(dag.words):
+        word = descendants_of(dag, first)[w]
+        while word != 0:
+            dag.stale[64 * w + pgmx_lowest_bit(word)] = 1
+            word &= word - 1
+    rebuild_from(dag, first)
+    for w in range(dag.words):
+        word = descendants_of(dag, first)[w]
+        while word != 0:
+            rebuild_from(dag, 64 * w + pgmx_lowest_bit(word))
+            word &= word - 1
+
+
+cdef inline void rebuild_from(Dag *dag, Py_ssize_t v) noexcept nogil:
+    # Recomputes the ancestors of v, and first those of its stale ancestors: a node is done once no parent is stale.
+    cdef Py_ssize_t p, i, top = 1
+    cdef bint is_ready
+    dag.stack[0] = <int>v
+    while top > 0 and dag.stale[v]:
+        p = dag.stack[top - 1]
+        is_ready = True
+        for i in range(dag.n_parents[p]):
+            if dag.stale[dag.parents[p][i]]:
+                dag.stack[top] = dag.parents[p][i]
+                top += 1
+                is_ready = False
+                break
+        if is_ready:
             top -= 1
-            stale[p] = 0
-            target = ancestors_of(dag, p)
-            memset(target, 0, dag.words * sizeof(uint64_t))
-            for i in range(dag.n_parents[p]):
-                for w in range(dag.words):
-                    target[w] |= ancestors_of(dag, dag.parents[p][i])[w]
-                set_bit(target, dag.parents[p][i])
-    free(stale)
-    free(stack)
-    return 0
+            dag.stale[p] = 0
+            collect_ancestors(dag, p)
+
+
+cdef inline void collect_ancestors(Dag *dag, Py_ssize_t v) noexcept nogil:
+    # Recomputes the ancestors of v from those of its parents; those that it lost have it as a descendant no more.
+    cdef uint64_t *target = ancestors_of(dag, v)
+    cdef const uint64_t *source
+    cdef uint64_t word
+    cdef Py_ssize_t i, w
+    memcpy(dag.before, target, dag.words * sizeof(uint64_t))
+    memset(target, 0, dag.words * sizeof(uint64_t))
+    for i in range(dag.n_parents[v]):
+        source = ancestors_of(dag, dag.parents[v][i])
+        for w in range(dag.words):
+            target[w] |= source[w]
+        set_bit(target, dag.parents[v][i])
+    for w in range(dag.words):
+        word = dag.before[w] & ~target[w]
+        while word != 0:
+            clear_bit(descendants_of(dag, 64 * w + pgmx_lowest_bit(word)), v)
+            word &= word - 1
+
+
+cdef inline void open_parents(
+    const Dag *dag, Py_ssize_t child, const uint64_t *barred, uint64_t *open_bits
+) noexcept nogil:
+    # The bits of what may become a parent of child; `barred` ones may not, NULL for none.
+    cdef const uint64_t *closed = descendants_of(dag, child)
+    cdef Py_ssize_t i, w
+    for w in range(dag.words):
+        open_bits[w] = ~closed[w]
+    for w in range(dag.words if barred != NULL else 0):
+        open_bits[w] &= ~barred[w]
+    close_others(dag, child, open_bits)
+    for i in range(dag.n_parents[child]):
+        clear_bit(open_bits, dag.parents[child][i])
+
+
+cdef inline void close_others(const Dag *dag, Py_ssize_t child, uint64_t *open_bits) noexcept nogil:
+    # Clears the bits of what is no other variable.
+    if dag.n & 63:
+        open_bits[dag.words - 1] &= (<uint64_t>1 << (dag.n & 63)) - 1
+    clear_bit(open_bits, child)

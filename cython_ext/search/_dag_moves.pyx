@@ -2,41 +2,55 @@
 
 Problem: among all single-arc additions, deletions and reversals that keep the graph acyclic and obey the constraints,
 find the one of largest gain, again and again, while a move changes the gains of one or two children only.
-Algorithm: a two-level priority queue. Each child keeps its additions sorted by gain and remembers the first legal one;
-over the children a scan of n remembered moves finds the best. Ancestor bitsets make legality a bit test: u -> v closes
-a cycle when v is an ancestor of u. Arcs present are scanned for deletion and reversal; a reversal gains what the
-deletion and the opposite addition gain together.
+Algorithm: the largest gain of an addition to a child bounds that of its legal ones; only the child of the largest
+bound, and those whose bound is not below the best gain so far, look at their row of gains, under the bits of the legal
+parents, and then know the largest legal gain. Bitsets of descendants make legality a bit test: u -> v closes a cycle
+when u is a descendant of v. Arcs present are scanned for deletion and reversal; a reversal gains what the deletion and
+the opposite addition gain together.
 Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
 in ``priority``; nothing else decides.
 Deletions and reversals: what the arcs into a child gain at most is remembered until the gains change.
-Cost: O(n) per choice and O(m) per head whose m arcs may win; a rescored child costs O(n) and what ``_additions.pxd``
-says; ``_dag.pxd`` has the graph itself.
+Cost: O(n) per choice and per child that looks at its row, and O(m) per head whose m arcs may win; O(n) for a child that
+is rescored; ``_dag_graph.pyx`` has the graph itself.
 Thread-safety: an object serves one thread.
 Reference: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores).
 """
 
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
 import numpy as np
 
-from _additions cimport Addition, Additions, addition_at, fill_additions
+from _additions cimport Addition, compare_additions
 from _dag cimport (
-    ancestors_of, bit, clear_bit, delete_arc, find_parent, free_dag, init_dag, insert_arc, is_covered, set_bit
+    ancestors_of, bit, children_of, clear_bit, close_others, delete_arc, find_parent, init_dag, insert_arc,
+    open_parents, set_bit
 )
 from _rng cimport uniform
+from _simd cimport pgmx_lowest_bit, select_simd_level
 
+from pgmx._ext._dag_graph cimport DirectedGraph
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, Move
 
 cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
+cdef extern from "_open_arcs.h" nogil:
+    double pgmx_open_max(const double *gains, const uint64_t *open, Py_ssize_t n)
+    Py_ssize_t pgmx_open_first(
+        const double *gains, const uint64_t *open, Py_ssize_t n, double gain, const int64_t *priority
+    )
+    void pgmx_open_select(int level)
+
+
+pgmx_open_select(select_simd_level())
+
 ADD, DELETE, REVERSE = C_ADD, C_DELETE, C_REVERSE
 
 
-cdef class DagMoves:
+cdef class DagMoves(DirectedGraph):
     """A directed acyclic graph and its legal moves.
 
     Parameters
@@ -78,12 +92,14 @@ cdef class DagMoves:
         self.tabu_length = tabu_length
         for i in range(3):
             self.bonus[i] = bonus[i]
-        self.additions = <Additions *>calloc(n, sizeof(Additions))
+        self.top = <double *>malloc((n + 1) * sizeof(double))
+        self.bound = <double *>malloc((n + 1) * sizeof(double))
         self.most = <double *>malloc((n + 1) * sizeof(double))
-        if not (init_dag(&self.dag, n) and self.additions and self.most):
+        self.open = <uint64_t *>calloc((n + 63) // 64 + 1, sizeof(uint64_t))
+        if not (init_dag(&self.dag, n) and self.top and self.bound and self.most and self.open):
             raise MemoryError(f"cannot allocate the move queue of {n} variables")
         for i in range(n):
-            self.most[i] = NAN
+            self.top[i], self.bound[i], self.most[i] = -INFINITY, -INFINITY, NAN
         if tabu_length > 0:
             self.barred = <uint64_t *>calloc(3 * n * self.dag.words, sizeof(uint64_t))
             self.tabu = <Move *>calloc(tabu_length, sizeof(Move))
@@ -97,54 +113,15 @@ cdef class DagMoves:
                 set_bit(self.required + required[i, 1] * self.dag.words, required[i, 0])
 
     def __dealloc__(self):
-        cdef Py_ssize_t v
-        free_dag(&self.dag)
-        if self.additions != NULL:
-            for v in range(self.n):
-                free(self.additions[v].items)
-        free(self.additions)
+        free(self.top)
+        free(self.bound)
+        free(self.open)
         free(self.most)
         free(self.required)
         free(self.barred)
         free(self.tabu)
 
     # ---- what Python calls ----
-
-    @property
-    def n_edges(self):
-        """The number of arcs."""
-        return self.dag.n_edges
-
-    def parents_of(self, Py_ssize_t child):
-        """Return the parents of ``child``, int32, ascending."""
-        cdef Py_ssize_t i
-        return np.array([self.dag.parents[child][i] for i in range(self.dag.n_parents[child])], dtype=np.int32)
-
-    def children_of(self, Py_ssize_t parent):
-        """Return the children of ``parent`` as a list, ascending. Cost: a look at every arc."""
-        cdef Py_ssize_t v
-        return [v for v in range(self.n) if find_parent(&self.dag, v, parent) >= 0]
-
-    def arcs_at(self, nodes):
-        """Return the arcs (tail, head) at any of the ``nodes``, by head and tail."""
-        cdef Py_ssize_t v, i
-        at = set(nodes)
-        return [
-            (self.dag.parents[v][i], v)
-            for v in range(self.n) for i in range(self.dag.n_parents[v]) if v in at or self.dag.parents[v][i] in at
-        ]
-
-    def edges(self):
-        """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
-        out = np.empty((self.dag.n_edges, 2), dtype=np.int64)
-        cdef int64_t[:, ::1] view = out
-        cdef Py_ssize_t v, i, m = 0
-        for v in range(self.n):
-            for i in range(self.dag.n_parents[v]):
-                view[m, 0] = self.dag.parents[v][i]
-                view[m, 1] = v
-                m += 1
-        return out
 
     def best(self):
         """Return the best legal move ``(op, tail, head, gain)``, or None where no move is legal."""
@@ -158,10 +135,9 @@ cdef class DagMoves:
     def count_improvable(self, double least_gain):
         """Return how many nodes have a legal addition that gains ``least_gain``."""
         cdef Py_ssize_t head, count = 0
-        cdef Addition *addition
+        cdef double gain = 0.0
         for head in range(self.n):
-            addition = self.best_addition(head)
-            count += addition != NULL and addition.gain + self.bonus[C_ADD] >= least_gain
+            count += self.best_addition(head, least_gain, &gain) >= 0
         return count
 
     def legal_moves(self, Py_ssize_t most_additions=1 << 30):
@@ -169,28 +145,28 @@ cdef class DagMoves:
 
         Of the additions, each child offers the best ``most_additions``.
         """
-        cdef Py_ssize_t head, i, n_left
+        cdef Py_ssize_t head, i, n_listed
         cdef int tail
-        cdef Addition *addition
+        cdef Addition *additions = <Addition *>malloc((self.n + 1) * sizeof(Addition))
+        if additions == NULL:
+            raise MemoryError(f"cannot list the moves of {self.n} variables")
         moves, values = [], []
-        for head in range(self.n):
-            n_left = most_additions if self.dag.n_parents[head] < self.max_indegree else 0
-            for i in range(self.additions[head].n):
-                addition = addition_at(&self.additions[head], <int>i)
-                if n_left == 0:
-                    break
-                if self.can_add(addition.parent, head) and find_parent(&self.dag, head, addition.parent) < 0:
-                    n_left -= 1
-                    moves.append((C_ADD, addition.parent, head))
-                    values.append(addition.gain + self.bonus[C_ADD])
-            for i in range(self.dag.n_parents[head]):
-                tail = self.dag.parents[head][i]
-                if self.can_delete(tail, head):
-                    moves.append((C_DELETE, tail, head))
-                    values.append(self.gains[head, tail] + self.bonus[C_DELETE])
-                if self.can_reverse(tail, head):
-                    moves.append((C_REVERSE, tail, head))
-                    values.append(self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE])
+        try:
+            for head in range(self.n):
+                n_listed = self.list_additions(head, additions)
+                for i in range(min(n_listed, most_additions)):
+                    moves.append((C_ADD, additions[i].parent, head))
+                    values.append(additions[i].gain + self.bonus[C_ADD])
+                for i in range(self.dag.n_parents[head]):
+                    tail = self.dag.parents[head][i]
+                    if self.can_delete(tail, head):
+                        moves.append((C_DELETE, tail, head))
+                        values.append(self.gains[head, tail] + self.bonus[C_DELETE])
+                    if self.can_reverse(tail, head):
+                        moves.append((C_REVERSE, tail, head))
+                        values.append(self.gains[head, tail] + self.gains[tail, head] + self.bonus[C_REVERSE])
+        finally:
+            free(additions)
         return np.array(moves, dtype=np.int64).reshape(-1, 3), np.array(values, dtype=np.float64)
 
     def is_legal(self, int op, Py_ssize_t tail, Py_ssize_t head) -> bool:
@@ -226,22 +202,6 @@ cdef class DagMoves:
         if find_parent(&self.dag, head, tail) < 0:
             raise ValueError(f"the graph has no arc {tail} -> {head}")
         self.remove(tail, head)
-
-    def covered_edges(self):
-        """Return the covered arcs as int64 (m, 2), by head and tail: reversing one leads to a Markov equivalent graph.
-
-        The arc x -> y is covered when the parents of y are those of x and x itself. Reference: Chickering (1995),
-        A transformational characterization of equivalent Bayesian network structures, lemma 1.
-        """
-        cdef Py_ssize_t head, i
-        cdef int tail
-        covered = []
-        for head in range(self.n):
-            for i in range(self.dag.n_parents[head]):
-                tail = self.dag.parents[head][i]
-                if is_covered(&self.dag, tail, head):
-                    covered.append((tail, head))
-        return np.array(covered, dtype=np.int64).reshape(-1, 2)
 
     def draw(self, double temperature, Py_ssize_t n_draws, uint64_t[::1] state):
         """Draw moves at random until one is accepted; return ``(op, tail, head, gain, draws made)``, op -1 for none.
@@ -289,44 +249,47 @@ cdef class DagMoves:
     def set_priority(self, const int64_t[::1] priority):
         """Decide equal gains by another permutation."""
         self.priority = priority
-        self.refresh_all()
 
     def refresh(self, Py_ssize_t child):
-        """List the additions of ``child`` again after its row of gains changed."""
+        """Look at the row of gains of ``child`` after it changed."""
         with nogil:
-            self.list_additions(child)
+            self.read_gains(child)
 
     def refresh_all(self):
-        """List the additions of all children."""
+        """Look at the rows of gains of all children."""
         cdef Py_ssize_t v
         with nogil:
             for v in range(self.n):
-                self.list_additions(v)
+                self.read_gains(v)
 
     # ---- the queue ----
 
-    cdef int list_additions(self, Py_ssize_t child) except -1 nogil:
+    cdef void read_gains(self, Py_ssize_t child) noexcept nogil:
+        # What parents gain counts too: an arc may be deleted before the row is computed anew.
         self.forget_most(child)
-        return fill_additions(
-            &self.additions[child], &self.gains[child, 0], self.n, child, self.floor - self.bonus[C_ADD],
-            &self.priority[0]
-        )
+        memset(self.open, 255, self.dag.words * sizeof(uint64_t))
+        close_others(&self.dag, child, self.open)
+        self.top[child] = pgmx_open_max(&self.gains[child, 0], self.open, self.n)
+        self.forget_legal(child)
 
-    cdef Addition *best_addition(self, Py_ssize_t child) noexcept nogil:
-        # The first legal addition of the list. Arcs added elsewhere only take legality away, so the one that is
-        # remembered is still first if it is still legal; remove() and bar() reset it where legality may return.
-        cdef Additions *additions = &self.additions[child]
-        cdef Addition *addition
-        cdef int i = max(additions.first_legal, 0)
-        if self.dag.n_parents[child] >= self.max_indegree:
-            return NULL
-        while i < additions.n:
-            addition = addition_at(additions, i)
-            if self.can_add(addition.parent, child) and find_parent(&self.dag, child, addition.parent) < 0:
-                break
-            i += 1
-        additions.first_legal = i
-        return additions.items + i if i < additions.n else NULL
+    cdef void forget_legal(self, Py_ssize_t child) noexcept nogil:
+        self.bound[child] = self.top[child] if self.top[child] >= self.floor - self.bonus[C_ADD] else -INFINITY
+
+    cdef const uint64_t *barred_tails(self, Py_ssize_t child) noexcept nogil:
+        return NULL if self.barred == NULL else self.barred + (C_ADD * self.n + child) * self.dag.words
+
+    cdef Py_ssize_t list_additions(self, Py_ssize_t child, Addition *additions) noexcept nogil:
+        # Writes the legal additions of a child, best first, and returns how many there are.
+        cdef Py_ssize_t u, m = 0
+        cdef double gain, least = self.floor - self.bonus[C_ADD]
+        open_parents(&self.dag, child, self.barred_tails(child), self.open)
+        for u in range(self.n if self.dag.n_parents[child] < self.max_indegree else 0):
+            gain = self.gains[child, u]
+            if bit(self.open, u) and gain >= least and gain > -INFINITY:
+                additions[m].gain, additions[m].priority, additions[m].parent = gain, self.priority[u], <int>u
+                m += 1
+        qsort(additions, m, sizeof(Addition), compare_additions)
+        return m
 
     cdef bint wins(self, const Move *best, double gain, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         if gain != best.gain:
@@ -341,19 +304,41 @@ cdef class DagMoves:
 
     cdef void find_best(self, Move *best, double least) noexcept nogil:
         # The best move; deletions and reversals that gain less than `least` may be left out.
-        cdef Py_ssize_t head
-        cdef Addition *addition
-        cdef double gain
+        cdef Py_ssize_t head, first = 0
+        cdef double most = -INFINITY
         best.op, best.tail, best.head, best.gain = -1, -1, -1, -INFINITY
         for head in range(self.n):
-            addition = self.best_addition(head)
-            if addition != NULL:
-                gain = addition.gain + self.bonus[C_ADD]
-                if self.wins(best, gain, C_ADD, addition.parent, head):
-                    best.op, best.tail, best.head, best.gain = C_ADD, addition.parent, <int>head, gain
+            if self.bound[head] > most:
+                most, first = self.bound[head], head
+        if most > -INFINITY:
+            self.compare_addition(first, best)
         for head in range(self.n):
-            if self.dag.n_parents[head] > 0 and self.most_into(head) >= max(best.gain, least):
+            if self.bound[head] + self.bonus[C_ADD] >= best.gain and self.bound[head] > -INFINITY and head != first:
+                self.compare_addition(head, best)
+        for head in range(self.n):
+            if self.dag.n_parents[head] > 0 and not self.most[head] < max(best.gain, least) \
+                    and self.most_into(head) >= max(best.gain, least):
                 self.find_best_into(head, best)
+
+    cdef void compare_addition(self, Py_ssize_t head, Move *best) noexcept nogil:
+        cdef double gain = 0.0
+        cdef int tail = self.best_addition(head, best.gain, &gain)
+        if tail >= 0 and self.wins(best, gain, C_ADD, tail, head):
+            best.op, best.tail, best.head, best.gain = C_ADD, tail, <int>head, gain
+
+    cdef int best_addition(self, Py_ssize_t head, double least, double *gain) noexcept nogil:
+        # The tail of the best legal addition to a head, -1 where it gains less than `least`. Arcs added elsewhere only
+        # take legality away, so that its gain is a bound until remove(), bar() or allow_all() give it back.
+        cdef double most
+        if self.dag.n_parents[head] >= self.max_indegree:
+            return -1
+        open_parents(&self.dag, head, self.barred_tails(head), self.open)
+        most = pgmx_open_max(&self.gains[head, 0], self.open, self.n)
+        self.bound[head] = most if most >= self.floor - self.bonus[C_ADD] else -INFINITY
+        gain[0] = most + self.bonus[C_ADD]
+        if self.bound[head] == -INFINITY or gain[0] < least:
+            return -1
+        return <int>pgmx_open_first(&self.gains[head, 0], self.open, self.n, most, &self.priority[0])
 
     cdef double most_into(self, Py_ssize_t head) noexcept nogil:
         # What deleting or reversing an arc into head gains at most, legal or not: it changes with the gains alone.
@@ -369,11 +354,14 @@ cdef class DagMoves:
 
     cdef void forget_most(self, Py_ssize_t child) noexcept nogil:
         # The gains of child are part of what reversing an arc from it gains.
-        cdef Py_ssize_t v
+        cdef Py_ssize_t w
+        cdef uint64_t word
         self.most[child] = NAN
-        for v in range(self.n):
-            if bit(ancestors_of(&self.dag, v), child) and find_parent(&self.dag, v, child) >= 0:
-                self.most[v] = NAN
+        for w in range(self.dag.words):
+            word = children_of(&self.dag, child)[w]
+            while word != 0:
+                self.most[64 * w + pgmx_lowest_bit(word)] = NAN
+                word &= word - 1
 
     cdef void find_best_into(self, Py_ssize_t head, Move *best) noexcept nogil:
         cdef Py_ssize_t tail, i
@@ -391,12 +379,14 @@ cdef class DagMoves:
 
     cdef bint allow_all(self) noexcept nogil:
         cdef bint any_barred = self.tabu_filled > 0
-        cdef Py_ssize_t v
-        if any_barred:
-            memset(self.barred, 0, 3 * self.n * self.dag.words * sizeof(uint64_t))
-            self.tabu_filled = self.tabu_next = 0
-            for v in range(self.n):
-                self.additions[v].first_legal = -1
+        cdef Py_ssize_t i
+        cdef Move *move
+        for i in range(self.tabu_filled):
+            move = self.tabu + i
+            clear_bit(self.barred + (move.op * self.n + move.head) * self.dag.words, move.tail)
+            if move.op == C_ADD:
+                self.forget_legal(move.head)
+        self.tabu_filled = self.tabu_next = 0
         return any_barred
 
     cdef bint is_barred(self, int op, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
@@ -467,7 +457,7 @@ cdef class DagMoves:
                 return 0
         clear_bit(self.barred + (old.op * self.n + old.head) * self.dag.words, old.tail)
         if old.op == C_ADD:
-            self.additions[old.head].first_legal = -1
+            self.forget_legal(old.head)
         return 0
 
     # ---- the graph ----
@@ -487,11 +477,16 @@ cdef class DagMoves:
         self.most[head] = NAN
         return insert_arc(&self.dag, tail, head)
 
-    cdef int remove(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
+    cdef void remove(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
         # Deletes an arc. Additions into tail or its ancestors, from head or its descendants, may become legal again.
-        cdef Py_ssize_t v
-        for v in range(self.n):
-            if v == tail or v == head or bit(ancestors_of(&self.dag, tail), v):
-                self.additions[v].first_legal = -1
+        cdef Py_ssize_t w
+        cdef uint64_t word
+        self.forget_legal(tail)
+        self.forget_legal(head)
+        for w in range(self.dag.words):
+            word = ancestors_of(&self.dag, tail)[w]
+            while word != 0:
+                self.forget_legal(64 * w + pgmx_lowest_bit(word))
+                word &= word - 1
         self.most[head] = NAN
-        return delete_arc(&self.dag, tail, head)
+        delete_arc(&self.dag, tail, head)

@@ -6,8 +6,8 @@ Algorithm: the rows of gains that a search had stand in a table by child and par
 From ``mark`` on, the moves and the rows that they replaced are kept, so that ``undo`` scores nothing.
 A source whose counts come in messages gets all rows that a move touches in one, and with them, in a climb, the rows
 after the next best additions: a child keeps its best addition until it is touched, so that most of them are used.
-Cost: a look-up and O(n) to copy a row and list its additions per child that a move changes, beside the choice of the
-move (``_dag_moves``).
+Cost: a look-up and O(n) to copy a row and to look for its largest gain per child that a move changes, beside the choice
+of the move (``_dag_moves``).
 Thread-safety: an object serves one thread; over a compiled source it releases the GIL while it climbs and scores.
 """
 
@@ -17,7 +17,6 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from _additions cimport Addition, Additions
 from _dag cimport bit
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
@@ -28,10 +27,25 @@ cdef enum:
     AHEAD = 4                   # rows that a climb asks a far source for before it needs them: 1 to 8 % go unused
 
 
+cdef enum:
+    MOST_SPARE_ROWS = 64
+
+
 cdef struct Replaced:           # what a child had at the last mark
+    int child
     double *row
-    double score
-    Additions additions
+    double score, top
+
+
+cdef struct Mark:               # the graph that `undo` goes back to
+    bint is_set, is_free        # is_free: no move was barred
+    Replaced *replaced          # the children that were scored anew
+    Py_ssize_t n_replaced
+    char *is_replaced           # by child
+    double *bound               # by child, as the queue had them
+    double *most
+    double **spare              # rows for the next children
+    Py_ssize_t n_spare
 
 
 cdef class ScoredMoves(DagMoves):
@@ -45,7 +59,7 @@ cdef class ScoredMoves(DagMoves):
     cdef Scorer scorer              # the source where it is a compiled one, else None
     cdef CachedScorer cached        # the same where it keeps rows
     cdef double[::1] scores
-    cdef Replaced *replaced         # by child, row NULL where it is as it was; NULL without a mark
+    cdef Mark past
     cdef Move *log                  # the moves since the mark
     cdef Family *ahead              # families to ask a far source for, and the parents of those that are not there yet
     cdef int *parents_ahead
@@ -68,7 +82,15 @@ cdef class ScoredMoves(DagMoves):
             raise MemoryError(f"cannot follow the gains of {self.n} variables")
 
     def __dealloc__(self):
+        cdef Py_ssize_t i
         self.forget_mark()
+        for i in range(self.past.n_spare):
+            free(self.past.spare[i])
+        free(self.past.replaced)
+        free(self.past.is_replaced)
+        free(self.past.bound)
+        free(self.past.most)
+        free(self.past.spare)
         free(self.log)
         free(self.ahead)
         free(self.parents_ahead)
@@ -215,9 +237,28 @@ cdef class ScoredMoves(DagMoves):
         self.begin_mark()
 
     cdef int begin_mark(self) except -1 nogil:
+        cdef Mark *past = &self.past
         self.forget_mark()
-        self.replaced = <Replaced *>calloc(self.n + 1, sizeof(Replaced))
-        if self.replaced == NULL:
+        if past.replaced == NULL:
+            self.allocate_mark()
+        memcpy(past.bound, self.bound, self.n * sizeof(double))
+        memcpy(past.most, self.most, self.n * sizeof(double))
+        past.is_set, past.is_free = True, self.tabu_filled == 0
+        return 0
+
+    cdef int allocate_mark(self) except -1 nogil:
+        cdef Mark *past = &self.past
+        free(past.is_replaced)  # an attempt that failed
+        free(past.bound)
+        free(past.most)
+        free(past.spare)
+        past.is_replaced = <char *>calloc(self.n + 1, 1)
+        past.bound = <double *>malloc((self.n + 1) * sizeof(double))
+        past.most = <double *>malloc((self.n + 1) * sizeof(double))
+        past.spare = <double **>malloc(MOST_SPARE_ROWS * sizeof(double *))
+        if past.is_replaced and past.bound and past.most and past.spare:
+            past.replaced = <Replaced *>calloc(self.n + 1, sizeof(Replaced))
+        if past.replaced == NULL:
             with gil:
                 raise MemoryError(f"cannot remember a graph of {self.n} variables")
         return 0
@@ -232,8 +273,9 @@ cdef class ScoredMoves(DagMoves):
 
     cdef int go_back(self) except -1 nogil:
         cdef Move *move
-        cdef Replaced *past
-        cdef Py_ssize_t v
+        cdef Mark *past = &self.past
+        cdef Replaced *replaced
+        cdef Py_ssize_t i, v
         while self.n_logged > 0:
             self.n_logged -= 1
             move = self.log + self.n_logged
@@ -243,18 +285,26 @@ cdef class ScoredMoves(DagMoves):
                 self.remove(move.head, move.tail)
             if move.op != C_ADD:
                 self.insert(move.tail, move.head)
-        for v in range(self.n if self.replaced != NULL else 0):
-            past = self.replaced + v
-            if past.row != NULL:
-                memcpy(&self.gains[v, 0], past.row, self.n * sizeof(double))
-                self.scores[v] = past.score
-                free(self.additions[v].items)
-                self.additions[v] = past.additions
-                self.additions[v].first_legal = -1
-                past.additions.items = NULL
-                self.forget_most(v)
+        for i in range(past.n_replaced):
+            replaced = past.replaced + i
+            v = replaced.child
+            memcpy(&self.gains[v, 0], replaced.row, self.n * sizeof(double))
+            self.scores[v], self.top[v] = replaced.score, replaced.top
+        if past.is_set:
+            self.recall_queue()
         self.forget_mark()
         return 0
+
+    cdef void recall_queue(self) noexcept nogil:
+        # What the queue knew of the graph of the mark, but of additions nothing where the barred moves were others.
+        cdef Mark *past = &self.past
+        cdef Py_ssize_t v
+        memcpy(self.most, past.most, self.n * sizeof(double))
+        if past.is_free and self.tabu_filled == 0:
+            memcpy(self.bound, past.bound, self.n * sizeof(double))
+        else:
+            for v in range(self.n):
+                self.forget_legal(v)
 
     def ends_since_mark(self):
         """Return the ends of all arcs touched since ``mark``, a set."""
@@ -266,18 +316,23 @@ cdef class ScoredMoves(DagMoves):
         return ends
 
     cdef void forget_mark(self) noexcept nogil:
-        cdef Py_ssize_t v
-        if self.replaced != NULL:
-            for v in range(self.n):
-                free(self.replaced[v].row)
-                free(self.replaced[v].additions.items)
-        free(self.replaced)
-        self.replaced = NULL
+        cdef Mark *past = &self.past
+        cdef Replaced *replaced
+        while past.n_replaced > 0:
+            past.n_replaced -= 1
+            replaced = past.replaced + past.n_replaced
+            past.is_replaced[replaced.child] = False
+            if past.n_spare < MOST_SPARE_ROWS:
+                past.spare[past.n_spare] = replaced.row
+                past.n_spare += 1
+            else:
+                free(replaced.row)
+        past.is_set = False
         self.n_logged = 0
 
     cdef int log_move(self, int op, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
         cdef Move *wider
-        if self.replaced == NULL:
+        if not self.past.is_set:
             return 0
         if self.n_logged == self.room:
             wider = <Move *>realloc(self.log, (2 * self.room + 16) * sizeof(Move))
@@ -291,18 +346,24 @@ cdef class ScoredMoves(DagMoves):
         return 0
 
     cdef int save_row(self, Py_ssize_t child) except -1 nogil:
-        # Keeps the row and takes the additions of a child, which are about to be replaced.
-        cdef Replaced *past = self.replaced + child
-        if past.row != NULL:
+        # Keeps the row of a child, which is about to be replaced.
+        cdef Mark *past = &self.past
+        cdef Replaced *replaced = past.replaced + past.n_replaced
+        if past.is_replaced[child]:
             return 0
-        past.row = <double *>malloc((self.n + 1) * sizeof(double))
-        if past.row == NULL:
+        if past.n_spare > 0:
+            past.n_spare -= 1
+            replaced.row = past.spare[past.n_spare]
+        else:
+            replaced.row = <double *>malloc((self.n + 1) * sizeof(double))
+        if replaced.row == NULL:
             with gil:
                 raise MemoryError(f"cannot remember a row of {self.n} gains")
-        memcpy(past.row, &self.gains[child, 0], self.n * sizeof(double))
-        past.score = self.scores[child]
-        past.additions = self.additions[child]
-        self.additions[child].items, self.additions[child].n = NULL, 0
+        past.n_replaced += 1
+        past.is_replaced[child] = True
+        replaced.child = <int>child
+        memcpy(replaced.row, &self.gains[child, 0], self.n * sizeof(double))
+        replaced.score, replaced.top = self.scores[child], self.top[child]
         return 0
 
     # ---- gains and scores ----
@@ -343,18 +404,16 @@ cdef class ScoredMoves(DagMoves):
         # Adds the families after the best additions to other children, best first; of two that are each other's
         # inverse the first. Returns how many families there are then.
         cdef Py_ssize_t i, v
+        cdef int tail
+        cdef double gain = 0.0
         cdef int *wider
-        cdef Addition *addition
         cdef Move best
         for i in range(AHEAD if least_gain < INFINITY else 0):
             best.op, best.tail, best.head, best.gain = -1, -1, -1, -INFINITY
             for v in range(self.n):
-                addition = self.best_addition(v)
-                if addition == NULL or addition.gain + self.bonus[C_ADD] < least_gain:
-                    continue
-                if self.wins(&best, addition.gain, C_ADD, addition.parent, v) \
-                        and not self.is_expected(n, addition.parent, v):
-                    best.op, best.tail, best.head, best.gain = C_ADD, addition.parent, <int>v, addition.gain
+                tail = self.best_addition(v, least_gain, &gain)
+                if tail >= 0 and self.wins(&best, gain, C_ADD, tail, v) and not self.is_expected(n, tail, v):
+                    best.op, best.tail, best.head, best.gain = C_ADD, tail, <int>v, gain
             if best.op < 0:
                 break
             wider = self.parents_ahead + i * self.n
@@ -379,7 +438,7 @@ cdef class ScoredMoves(DagMoves):
         # Returns whether the source was asked.
         cdef Py_ssize_t n_before
         cdef bint is_asked = True
-        if self.replaced != NULL:
+        if self.past.is_set:
             self.save_row(child)
         if self.scorer is None:
             with gil:
@@ -390,7 +449,7 @@ cdef class ScoredMoves(DagMoves):
                 child, self.dag.parents[child], self.dag.n_parents[child], &self.gains[child, 0]
             )
             is_asked = self.cached is None or self.cached.n_asked > n_before
-        self.list_additions(child)
+        self.read_gains(child)
         return is_asked
 
     cdef bint ask_source(self, Py_ssize_t child) except -1:

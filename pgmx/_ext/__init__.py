@@ -5,8 +5,8 @@
 - `statistics`: `_pair_tables` cells of pairs of variables, `_ranks` rank correlations
 - `scores`: `_scorer` the base of the sources of gains: `_families` states, `_weighted` states with row weights,
   `_gaussian` a correlation matrix
-- `search`: `_dag_moves` legal moves of a directed graph, `_pair_weights` weights of pairs of variables, `_spanning`,
-  `_edge_filter` and `_branching` forests of maximum weight,
+- `search`: `_dag_graph` a directed graph, `_dag_moves` its legal moves, `_pair_weights` weights of pairs of variables,
+  `_spanning`, `_edge_filter` and `_branching` forests of maximum weight,
   `_edge_heap` a priority queue of edges, `_edge_ids` edges between named variables, `_parent_sets` sets of parents
   that beat their subsets, `_subsets` best networks of all subsets
 - `inference`: `_belief` messages, `_gibbs` draws

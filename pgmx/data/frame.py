@@ -12,7 +12,15 @@ import pandas as pd
 
 from pgmx.checks import FormerName, caller_level, check_known_names, count_workers, join_names
 from pgmx.data.columns.declared import check_state_names, recode_column
-from pgmx.data.columns.kinds import Coded, code_column, code_integers, column_kind, float_cells, is_float_column
+from pgmx.data.columns.kinds import (
+    Coded,
+    code_column,
+    code_integers,
+    column_kind,
+    copy_floats,
+    float_cells,
+    is_float_column,
+)
 from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
 from pgmx.data.errors import FloatColumnsError, IncompleteRowsWarning, MissingCellsError
 from pgmx.data.table import DiscreteTable
@@ -173,6 +181,12 @@ class Frame:
             If a column is neither of floats nor of states.
         """
         check_missing_option(missing, ("error", "drop"), " for a table of numbers")
+        if len(self.float_columns) == self.n_columns:
+            block = np.empty((self.n_columns, self.n_rows))
+            for row, values in zip(block, self.columns, strict=True):
+                copy_floats(values, row)
+            if np.isfinite(block).all():
+                return pd.DataFrame(block.T, copy=False).set_axis(list(self.names), axis=1)
         incomplete = self.missing_columns()
         if incomplete and missing == "error":
             raise MissingCellsError(incomplete, choices=("drop",), empty=self.empty_columns())

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.data.columns.kinds import float_cells
+from pgmx.data.columns.kinds import copy_floats
 from pgmx.data.errors import MissingCellsError
 from pgmx.data.frame import Frame, check_missing_option
 from pgmx.data.table import DiscreteTable
+
+#: Rows whose states are looked at before those of all.
+_FIRST_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +53,7 @@ class MixedTable:
         table = self.table
         if table is None:
             return self
-        seen = [
-            np.flatnonzero(np.bincount(c, minlength=r)) for c, r in zip(table.codes, table.cardinalities, strict=True)
-        ]
+        seen = [_list_seen_states(c, r) for c, r in zip(table.codes, table.cardinalities.tolist(), strict=True)]
         if all(len(s) == r for s, r in zip(seen, table.cardinalities, strict=True)):
             return self
         codes = [np.searchsorted(s, column) for s, column in zip(seen, table.codes, strict=True)]
@@ -78,6 +79,15 @@ class MixedTable:
                 f"column(s) {join_names(beyond.tolist())} hold numbers whose squares are too large: give them another "
                 "unit"
             )
+
+
+def _list_seen_states(codes: np.ndarray, n_states: int) -> np.ndarray:
+    """Return the states that occur, ascending; the first rows mostly have all of them."""
+    for part in (codes[:_FIRST_ROWS], codes):
+        seen = np.flatnonzero(np.bincount(part, minlength=n_states))
+        if len(seen) == n_states:
+            break
+    return seen
 
 
 def read_mixed(
@@ -109,7 +119,7 @@ def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, 
     numbers = np.empty((int(is_float.sum()), data.n_rows))
     floats = [values for values, number in zip(data.columns, is_float, strict=True) if number]
     for row, values in zip(numbers, floats, strict=True):
-        row[:] = float_cells(values)
+        copy_floats(values, row)
     infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
     if infinite:
         raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")

@@ -9,8 +9,15 @@ from scipy.linalg import get_blas_funcs
 from pgmx.checks import as_reals, check_weights
 from pgmx.statistics.symmetric import copy_upper, list_blocks, scale_to_correlation
 
-#: Cells that are centred at a time: 32 MB of float64.
-_BLOCK_CELLS = 1 << 22
+#: Cells that are centred at a time, 1 MB of float64, which stays in a cache; of wide tables up to 32 MB for so many
+#: rows per column: a product of fewer rows would take longer to add than to compute.
+_BLOCK_CELLS, _WIDE_CELLS, _ROWS_PER_COLUMN = 1 << 17, 1 << 22, 16
+
+
+def _count_block_rows(n_columns: int) -> int:
+    """Return how many rows are centred at a time."""
+    p = max(n_columns, 1)
+    return max(_BLOCK_CELLS // p, min(_WIDE_CELLS // p, _ROWS_PER_COLUMN * p), 1)
 
 
 #: BLAS's A A' + C of which one triangle is written.
@@ -86,24 +93,28 @@ class Moments:
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise ValueError(f"rows must have the shape (m, {len(self.mean)}), got {rows.shape}")
         row_weights = None if weights is None else as_reals(weights, "weights")
-        step = max(1, _BLOCK_CELLS // max(1, rows.shape[1]))
+        step = _count_block_rows(rows.shape[1])
+        products = np.empty((min(step, len(rows)) + 1, rows.shape[1]))
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)
             part = None if row_weights is None else row_weights[first : first + step].astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the moments names the columns
-                self._add(block, part)
+                self._add(block, part, products)
         copy_upper(self.cross)
         return self
 
-    def _add(self, rows: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add rows to all but the lower triangle: products of the centred rows and of the difference of the means."""
+    def _add(self, rows: np.ndarray, weights: np.ndarray | None, products: np.ndarray) -> None:
+        """Add rows to all but the lower triangle: products of the centred rows and of the difference of the means.
+
+        `products` is scratch, (at least one row more, p).
+        """
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         if not len(rows):
             return
         n = float(len(rows) if weights is None else weights.sum())
         mean = rows.mean(axis=0) if weights is None else weights @ rows / n
-        products = np.empty((len(rows) + 1, rows.shape[1]))
+        products = products[: len(rows) + 1]
         centred = np.subtract(rows, mean, out=products[:-1])
         rest = centred.mean(axis=0) if weights is None else weights @ centred / n  # the rounding of the mean
         centred -= rest

@@ -1,6 +1,7 @@
 """Gaussian family scores and gains against regressions, along walks of parent sets."""
 
 import math
+import platform
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.coded_tables import random_moves, rescore, start, total
 from helpers.examples import examples
+from helpers.interpreter import run_python
 from oracles.other_scores import gaussian_score
 from pgmx._ext._gaussian import GaussianScorer
 
@@ -176,3 +178,27 @@ def test_many_rows(n_rows):
     gains, _ = start(scorer)
     assert gains[0, 1] == pytest.approx(-n_rows / 2 * math.log(0.75) - 0.5 * math.log(n_rows), rel=1e-12, abs=UNIT)
     assert gains[0, 2] == pytest.approx(-0.5 * math.log(n_rows), abs=UNIT)
+
+
+DIGEST = """
+import numpy as np
+from hashlib import sha256
+from pgmx.scores import BGe, BICGauss
+from pgmx.search.dag.state import DagState
+rng = np.random.default_rng(3)
+rows = rng.normal(size=(300, 70)) @ np.triu(rng.normal(size=(70, 70)) * (rng.random((70, 70)) < 0.05) + np.eye(70))
+for score in (BICGauss(rows), BGe(rows)):
+    state = DagState(score.make_scorer(score.moments), 70, priority=np.arange(70), max_indegree=4, least_gain=1e-4)
+    n_made, _ = state.climb(1e-4, 300)
+    print(n_made, *(sha256(a.tobytes()).hexdigest() for a in (state.gains, state.scores, state.edges())))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="one level only")
+def test_all_levels_of_instructions_give_the_same_bits():
+    # the correlations come from BLAS, which takes its own level from the processor
+    runs = [run_python("-c", DIGEST, PGMX_SIMD=level, OPENBLAS_NUM_THREADS="1") for level in ("plain", "avx2", None)]
+    runs = [run for run in runs if "this processor runs" not in run.stderr]
+    assert [run.returncode for run in runs] == [0] * len(runs)
+    assert len({run.stdout for run in runs}) == 1

@@ -112,6 +112,7 @@ def test_many_variables(n, rng):
     arcs = set(tuples(moves.edges()))
     assert is_acyclic(arcs)
     assert all(moves.children_of(v) == sorted(head for tail, head in arcs if tail == v) for v in range(n))
+    assert all(moves.neighbours_of(v) == [*moves.parents_of(v), *moves.children_of(v)] for v in range(n))
     listed, _ = moves.legal_moves()
     assert all(moves.is_legal(*move) for move in listed.tolist())
 

@@ -257,6 +257,12 @@ def _plain(values):
     return values.astype(values.dtype.newbyteorder("="), order="A", copy=True)
 
 
+def copy_floats(values, out):
+    """Copy a column that `is_float_column` holds for into float64 `out`, missing cells as NaN."""
+    plain = isinstance(values, np.ndarray) and values.dtype.kind == "f"
+    out[:] = values if plain else float_cells(values)
+
+
 def float_cells(values):
     """Return a column that `is_float_column` holds for as a new float64 array, missing cells as NaN."""
     if isinstance(values, pa.ChunkedArray):

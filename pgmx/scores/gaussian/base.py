@@ -86,7 +86,7 @@ def read_numbers(
     if isinstance(data, DistributedNumericTable):
         return data
     frame = data.to_pandas() if isinstance(data, DiscreteTable) else open_frame(data).to_pandas(missing=missing)
-    states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
+    states = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype.kind not in "fiu"]
     if states:
         raise ValueError(
             f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg' or 'bic-cg', or drop them"

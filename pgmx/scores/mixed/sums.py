@@ -73,10 +73,11 @@ class MixedSums:
         self.p = len(numbers)
         self.numbers = np.empty(numbers.shape)
         self.scale = np.empty(self.p)
+        squares = np.empty(numbers.shape[1])
         for v, column in enumerate(self.numbers):  # one after the other: a column stays in the cache
             mean = np.average(numbers[v], weights=self.weights)
             np.subtract(numbers[v], mean, out=column)
-            self.scale[v] = np.sqrt(np.average(column**2, weights=self.weights))
+            self.scale[v] = np.sqrt(np.average(np.square(column, out=squares), weights=self.weights))
             column /= self.scale[v]
         self.cards = [] if table is None else table.cardinalities.tolist()
         self.codes = np.empty((0, numbers.shape[1]), np.uint16) if table is None else table.codes.astype(np.uint16)

@@ -111,16 +111,18 @@ class Reinsertion:
                 self._size = int(np.flatnonzero(self._waiting.any(axis=1))[0])
             size = self._size
             rng = np.random.default_rng([self.seed, 0, self._n_sweeps])
-            order = rng.permutation(n).tolist()
+            order = rng.permutation(n)
             draws = rng.random((n, BLOCK_SIZES[size])).tolist()
             while self._position < n:
-                places = [i for i in range(self._position, n) if self._waiting[size, order[i]]][: self._n_at_once]
+                is_waiting = self._waiting[size, order[self._position :]]
+                places = (np.flatnonzero(is_waiting)[: self._n_at_once] + self._position).tolist()
                 if not places:
                     break
                 self._position = places[0]
                 self._mark_safe(**memo)
-                blocks = [self._draw_block(order[i], draws[i]) for i in places]
-                n_failed, is_better = self._try_blocks(blocks, size, [order[i] for i in places])
+                nodes = order[places].tolist()
+                blocks = [self._draw_block(v, draws[i]) for v, i in zip(nodes, places, strict=True)]
+                n_failed, is_better = self._try_blocks(blocks, size, nodes)
                 self._position = places[n_failed + is_better - 1] + 1
             self._n_sweeps += 1
             self._position = 0
@@ -193,7 +195,7 @@ class Reinsertion:
     # ---- blocks ----
 
     def _neighbours(self, v: int) -> list[int]:
-        return [*self.state.moves.parents_of(v).tolist(), *self.state.moves.children_of(v)]
+        return self.state.moves.neighbours_of(v)
 
     def _draw_block(self, v: int, draws: list[float]) -> list[int]:
         """Return a node and drawn neighbours of it, one fewer than there are draws."""
@@ -220,9 +222,8 @@ class Reinsertion:
     # ---- nodes that wait ----
 
     def _enqueue_near(self, variables: set[int]) -> None:
-        for v in variables:
-            self._waiting[:, v] = True
-            self._waiting[:, self._neighbours(v)] = True
+        near = variables.union(*map(self._neighbours, variables))
+        self._waiting[:, list(near)] = True
 
     def _read_memo(self, *names: str) -> Snapshot:
         """Return the memo of the stage, and go on from its place among the nodes."""

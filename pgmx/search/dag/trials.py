@@ -1,8 +1,10 @@
 """Trials of blocks of nodes, many in one call of compiled code and on threads: which one leads to a better graph."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
+from itertools import accumulate, chain
 from time import perf_counter, thread_time
 
 import numpy as np
@@ -13,7 +15,7 @@ from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
 #: Seconds that the trials of one call should take on a thread, and how many they may be.
-_CALL_SECONDS, _FEWEST, _MOST = 0.01, 2, 32
+_CALL_SECONDS, _FEWEST, _MOST = 0.01, 2, 128
 
 #: Rows of gains that one call may ask for, first and at most; and its seconds from which they become fewer.
 _FIRST_ROWS, _MOST_ROWS, _LONG = 16, 1 << 10, 0.05
@@ -63,8 +65,8 @@ class BlockTrials:
             raise Stopped
         course.keep_best(state)
         states = [state, *self._bring_up_to_date(min(self._count_threads(), len(blocks)) - 1)]
-        nodes = np.array([v for block in blocks for v in block], dtype=np.int32)
-        begins = np.cumsum([0, *map(len, blocks)], dtype=np.int64)
+        nodes = np.array(list(chain.from_iterable(blocks)), dtype=np.int32)
+        begins = np.array([0, *accumulate(map(len, blocks))], dtype=np.int64)
         n_moves, success = np.zeros(len(blocks), dtype=np.int64), np.array([len(blocks)])
         better = course.best_score + 0.5e-12 * abs(course.best_score) - state.offset
         limits = (course.least_gain(), better, self._most_rows, n_moves, success)
@@ -75,7 +77,7 @@ class BlockTrials:
         began, cpu = perf_counter(), thread_time()
         ends = call_side_by_side(calls, self._seconds * len(blocks))
         seconds = perf_counter() - began
-        stop = min((k for end in ends for k in end if k >= 0), default=len(blocks))
+        stop = min([k for end in ends for k in end if k >= 0], default=len(blocks))
         self._seconds = (thread_time() - cpu) / (stop // len(states) + 1)  # others may use the processors too
         if seconds > _LONG:
             self._most_rows = max(self._most_rows // 2, 1)
@@ -89,19 +91,22 @@ class BlockTrials:
         for one, winner in zip(states[1:], winners[1:], strict=True):
             if winner >= 0:
                 one.undo()
+        moves = n_moves[: stop + 1].tolist()
         left = course.limits.max_iter - course.n_iter
-        cut = int(np.searchsorted(np.cumsum(n_moves[: stop + 1]), left, side="right"))  # the trial that a limit ends
+        cut = len(moves) if sum(moves) <= left else bisect_right(list(accumulate(moves)), left)  # a limit ends that one
         is_better = winners[0] == stop and cut > stop and course.is_better(states[0].score)
         if winners[0] >= 0 and not is_better:
             states[0].undo()
         stop = min(stop, cut)
-        course.n_iter += int(n_moves[: stop + is_better].sum())
+        course.n_iter += sum(moves[: stop + is_better])
         if is_better:
             return stop, End.BETTER
         return stop, End.FAILED if stop == len(n_moves) else End.UNKNOWN
 
     def _bring_up_to_date(self, n_copies: int) -> list[DagState]:
         """Return so many copies of the state."""
+        if not n_copies:
+            return []
         if len(self._copies) < n_copies:
             make = self.state.copy_maker(self._make_source)
             self._copies += [make() for _ in range(n_copies - len(self._copies))]
