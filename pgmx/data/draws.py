@@ -8,14 +8,32 @@ Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy a
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-#: Fewest draws that are made at once; as many as rows are counted, where these are more.
+#: Draws that are made at once: they stay in a second-level cache.
 _PIECE = 1 << 16
 
 #: Numbers that the generator makes from one value of its counter.
 _NUMBERS_PER_COUNT = 4
+
+
+class DrawSpan(NamedTuple):
+    """What some rows have of a resample: of the draws from [0, `total`) those from `begin` on, and before `end`.
+
+    The bounds are numbers of rows, or sums of weights.
+    """
+
+    begin: float
+    end: float
+    total: float
+
+
+def list_spans(bounds: np.ndarray) -> list[DrawSpan]:
+    """Return the spans of parts, between the bounds of each two neighbours."""
+    return [DrawSpan(begin, end, bounds[-1].item()) for begin, end in pairwise(bounds.tolist())]
 
 
 def make_fractions(seed: int, resample: int, first: int, stop: int) -> np.ndarray:
@@ -25,7 +43,7 @@ def make_fractions(seed: int, resample: int, first: int, stop: int) -> np.ndarra
     generator = np.random.Philox(counter=first // _NUMBERS_PER_COUNT, key=key)
     numbers = generator.random_raw(stop - first + before)[before:]
     numbers >>= np.uint64(11)
-    return numbers * 2.0**-53
+    return numbers.view(np.int64) * 2.0**-53
 
 
 def count_draws(seed: int, resample: int, n_rows: int, first: int = 0, stop: int | None = None) -> np.ndarray:
@@ -35,14 +53,14 @@ def count_draws(seed: int, resample: int, n_rows: int, first: int = 0, stop: int
     rows counted.
     """
     stop = n_rows if stop is None else stop
-    counts = np.zeros(stop - first, dtype=np.int64)
-    for fractions in _make_pieces(seed, resample, n_rows, len(counts)):
+    drawn = [np.empty(0, dtype=np.int64)]
+    for fractions in _make_pieces(seed, resample, n_rows if stop > first else 0):
         fractions *= n_rows
         rows = fractions.astype(np.int64)
-        if len(counts) < n_rows:
+        if stop - first < n_rows:
             rows = rows[(rows >= first) & (rows < stop)] - first
-        counts += np.bincount(rows, minlength=len(counts))
-    return counts
+        drawn.append(rows)
+    return np.bincount(np.concatenate(drawn), minlength=stop - first)
 
 
 def count_weighted_draws(
@@ -55,14 +73,15 @@ def count_weighted_draws(
     ends after u times the total.
     """
     ends = np.asarray(ends, dtype=np.float64)
-    counts = np.zeros(len(ends), dtype=np.int64)
     total = float(ends[-1] if total is None else total)
-    for fractions in _make_pieces(seed, resample, round(total), len(counts)):
+    drawn = [np.empty(0, dtype=np.int64)]
+    for fractions in _make_pieces(seed, resample, round(total) if len(ends) else 0):
         fractions *= total
         if begin > 0 or ends[-1] < total:
             fractions = fractions[(fractions >= begin) & (fractions < ends[-1])]
-        counts += np.bincount(np.searchsorted(ends, fractions, side="right"), minlength=len(counts))
-    return counts
+        fractions.sort()  # neighbours are looked for in the same memory
+        drawn.append(np.searchsorted(ends, fractions, side="right"))
+    return np.bincount(np.concatenate(drawn), minlength=len(ends))
 
 
 def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
@@ -75,8 +94,7 @@ def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarra
     return generator.multinomial(round(float(total)), weights / total)
 
 
-def _make_pieces(seed: int, resample: int, n_draws: int, n_counted: int) -> Iterator[np.ndarray]:
-    """Yield the fractions of all draws, about as many at a time as rows are counted; none where no row is."""
-    size = max(_PIECE, n_counted)
-    for first in range(0, n_draws if n_counted else 0, size):
-        yield make_fractions(seed, resample, first, min(first + size, n_draws))
+def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]:
+    """Yield the fractions of all draws, some at a time."""
+    for first in range(0, n_draws, _PIECE):
+        yield make_fractions(seed, resample, first, min(first + _PIECE, n_draws))

@@ -1,12 +1,13 @@
 """Resamples of a table whose parts lie with the workers of a cluster: the draws of the whole, to the bit."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from helpers.bootstraps import boot, same
-from helpers.distributed_tables import cut, draw_frame, same_table
+from helpers.distributed_tables import cut, draw_frame, join_blocks, same_table
 from pgmx.data import distribute, encode
 from pgmx.data.draws import count_draws, count_weighted_draws
 from pgmx.estimators import ChowLiuForest, HillClimbSearch
@@ -99,6 +100,16 @@ def test_messages_do_not_grow_with_the_rows(client, monkeypatch):
     assert drawn.n_rows == 20_000
     assert len(sizes) == 2 * table.n_parts
     assert sum(sizes) < 1000
+
+
+@pytest.mark.slow
+def test_numbers(client):
+    rows = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=1)
+    drawn = np.repeat(rows, count_draws(3, 1, 300), axis=0)
+    for bounds in ([0, 300], [0, 7, 7, 120, 300]):
+        table = distribute([rows[first:stop] for first, stop in pairwise(bounds)], client).draw_rows(3, 1)
+        assert table.n_rows == 300
+        assert np.array_equal(table.reduce(join_blocks, add=np.concatenate), drawn)
 
 
 @pytest.mark.slow

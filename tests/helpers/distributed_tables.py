@@ -47,6 +47,10 @@ def copy_codes(part):
     return part.table.codes
 
 
+def join_blocks(part):
+    return np.concatenate(part.blocks)
+
+
 def count_late(part):
     time.sleep(0.4)
     return part.table.n_rows

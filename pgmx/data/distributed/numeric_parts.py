@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.data.columns.kinds import column_kind
+from pgmx.data.draws import DrawSpan, count_draws
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import Frame
@@ -101,6 +102,15 @@ def order_columns(part: NumericBlocks, positions: list[int], names: tuple) -> Nu
     if positions == list(range(len(positions))):
         return NumericPart(names, part.blocks)
     return NumericPart(names, [np.ascontiguousarray(block[:, positions]) for block in part.blocks])
+
+
+def draw_numbers(part: NumericPart, span: DrawSpan, seed: int, resample: int) -> NumericPart:
+    """Return a part in which every row stands as often as a resample of the whole table draws it."""
+    counts = count_draws(seed, resample, int(span.total), int(span.begin), int(span.end))
+    ends = np.cumsum([len(block) for block in part.blocks], dtype=np.int64)
+    of_blocks = zip(part.blocks, np.split(counts, ends), strict=False)  # after the last block nothing is left
+    blocks = [np.repeat(block, times, axis=0) for block, times in of_blocks]
+    return NumericPart(part.names, [block for block in blocks if len(block)])
 
 
 def count_rows(part: NumericPart) -> int:

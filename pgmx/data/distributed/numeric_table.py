@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
-from pgmx.data.distributed.numeric_parts import count_rows
+from pgmx.data.distributed.numeric_parts import count_rows, draw_numbers
 from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.draws import list_spans
 from pgmx.data.frame import Frame
 from pgmx.data.numbers.table import NumericTable
 
@@ -155,6 +156,28 @@ class DistributedNumericTable(NumericTable):
         """
         slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
         return self._parts.reduce(function, *arguments, add=add, slices=slices)
+
+    def draw_rows(self, seed: int, resample: int) -> DistributedNumericTable:
+        """Return a resample: as many rows, drawn with replacement, by every worker from its own rows.
+
+        Parameters
+        ----------
+        seed, resample : int
+            Not negative, below 2**64: what the draws are functions of, with their numbers.
+
+        Returns
+        -------
+        DistributedNumericTable
+            The rows that a resample of the whole table has, for any parts, in the order of the table.
+
+        Notes
+        -----
+        Two messages to each part, of some hundred bytes. A worker makes all draws for each of its parts and keeps those
+        of its rows: about 10 ns a draw, and the memory of the rows once more.
+        """
+        spans = list_spans(np.cumsum([0, *self._parts.rows_of]))
+        parts = self._parts.replace_parts(draw_numbers, spans, seed, resample, rows_of=count_rows)
+        return DistributedNumericTable._from_remote_parts(self.names, self.integer_columns, parts)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
         """Return what a function answers for each row, computed by the workers and left there until it is asked for.

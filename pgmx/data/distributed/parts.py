@@ -17,7 +17,7 @@ import numpy as np
 from pgmx import __version__
 from pgmx._ext import _rows
 from pgmx.data.distributed.sources import find_floats, slice_rows
-from pgmx.data.draws import count_draws, count_weighted_draws
+from pgmx.data.draws import DrawSpan, count_draws, count_weighted_draws
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
@@ -169,18 +169,7 @@ def weigh_part(part: Part, weights: np.ndarray | None) -> Part:
     return Part(part.table, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64))
 
 
-class DrawnSpan(NamedTuple):
-    """What a part has of a resample: of the draws from [0, `total`) those from `begin` on, and before `end`.
-
-    The bounds are numbers of rows, or sums of weights.
-    """
-
-    begin: float
-    end: float
-    total: float
-
-
-def draw_part(part: Part, span: DrawnSpan, seed: int, resample: int) -> Part:
+def draw_part(part: Part, span: DrawSpan, seed: int, resample: int) -> Part:
     """Return a part in which every row stands as often as a resample of the whole table draws it."""
     if part.weights is None:
         counts = count_draws(seed, resample, int(span.total), int(span.begin), int(span.end))

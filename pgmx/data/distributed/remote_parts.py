@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pgmx.data.distributed.part_sums import Request, Summation, add_sums, answer_request
-from pgmx.data.distributed.parts import count_part_rows
 from pgmx.data.distributed.row_answers import RowQuestion, map_parts
 
 if TYPE_CHECKING:
@@ -70,11 +69,11 @@ class RemoteParts:
         return add_sums(answers, summation)[summation.root]
 
     def replace_parts(
-        self, function: Callable, slices: Sequence, *arguments: Any, rows_of: Sequence[int] | None = None
+        self, function: Callable, slices: Sequence, *arguments: Any, rows_of: Sequence[int] | Callable
     ) -> RemoteParts:
         """Return the parts that a function makes, where they are, of each part, its slice and the arguments.
 
-        `rows_of` are their rows; the new parts are asked where it is None.
+        `rows_of` are their rows, or a function that tells those of a part, which the new parts are asked.
         """
         client = self._open()
         options = {"pure": False, "allow_other_workers": True}
@@ -82,11 +81,10 @@ class RemoteParts:
             client.submit(function, part, of_part, *arguments, workers=home, **options)
             for part, of_part, home in zip(self._futures, slices, self.homes, strict=True)
         ]
-        if rows_of is None:
+        if callable(rows_of):
             pairs = zip(futures, self.homes, strict=True)
-            rows_of = client.gather(
-                [client.submit(count_part_rows, part, workers=home, **options) for part, home in pairs]
-            )
+            asked = [client.submit(rows_of, part, workers=home, **options) for part, home in pairs]
+            return RemoteParts(client.gather(asked), client, futures, self.homes)
         return RemoteParts(rows_of, client, futures, self.homes)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
-from pgmx.data.distributed.parts import DrawnSpan, draw_part, pack_part, repeat_part, weigh_part
+from pgmx.data.distributed.parts import count_part_rows, draw_part, pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.draws import list_spans
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 from pgmx.data.weights import narrow_weights
 
@@ -237,10 +237,9 @@ class DistributedTable(DiscreteTable):
         bounds = np.cumsum([0, *self._parts.rows_of])
         if self._weights is not None:
             bounds = np.concatenate(([0.0], np.cumsum(self._weights)))[bounds]
-        total = bounds[-1].item()
-        check_number_of_rows(round(total))
-        spans = [DrawnSpan(begin, end, total) for begin, end in pairwise(bounds.tolist())]
-        return self._with_parts(self._parts.replace_parts(draw_part, spans, seed, resample))
+        check_number_of_rows(round(float(bounds[-1])))
+        spans = list_spans(bounds)
+        return self._with_parts(self._parts.replace_parts(draw_part, spans, seed, resample, rows_of=count_part_rows))
 
     # ---- what is asked of the workers ----
 

@@ -56,10 +56,10 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        stays = bound or isinstance(data, DistributedNumericTable) or _is_mixed(data)
+        stays = bound or _is_mixed(data) or (isinstance(data, DistributedNumericTable) and self.weights is not None)
         if stays or self.n_draws > MOST_REPETITIONS * self.n_rows:
             learner.fit(data, sample_weight=self.count_draws(b))
-        elif isinstance(data, DistributedTable):
+        elif isinstance(data, DistributedTable | DistributedNumericTable):
             learner.fit(data.draw_rows(self.seed, b))
         else:
             learner.fit(_repeat_rows(data, self.count_draws(b)))
