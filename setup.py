@@ -46,6 +46,7 @@ KERNELS = {
         "_edge_ids",
         "_grow_shrink",
         "_order_climb",
+        "_pair_levels",
         "_pair_weights",
         "_parent_sets",
         "_scored_moves",

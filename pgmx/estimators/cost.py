@@ -24,6 +24,9 @@ SCORED_CELLS_PER_SECOND, SECONDS_PER_ROUND = 1.25e10, 4e-7
 #: Bytes per pair that is stored with its score, and per pair that waits in a heap; bytes per cell that is being scored.
 PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
 
+#: Pairs that wait in a heap at most, bytes of one that failed its test, see search.edges.tested_pairs, and its seconds.
+HEAP_PAIRS, FROZEN_BYTES, TEST_SECONDS = 1 << 22, 12, 1.7e-6
+
 #: Seconds per pair that is scored by beliefs, and cells that are scored at a time.
 BELIEF_SECONDS, SCORED_CELLS = 1e-5, 1 << 20
 
@@ -122,21 +125,31 @@ def estimate_markov(
     loss: str,
     is_stream: bool,
     table_memory: int,
+    stream_table_memory: int,
     side_memory: int,
     weighted: bool = False,
     fits: float = 1.0,
+    max_edges: float | None = None,
 ) -> LearningCost:
-    """Return the cost of grafting a Markov network of about two edges per variable, `fits` times one after another."""
+    """Return the cost of grafting a Markov network of two edges per variable, at most, `fits` times one after another.
+
+    With fewer edges a stream is taken to test half of the pairs once, most of them between variables without edges.
+    """
     cards = np.asarray(cardinalities, dtype=np.int64)
     n, states = len(cards), int(cards.sum())
     codes, planes = size_table(n_rows, cards)
     pairs = n * (n - 1) // 2
     cells, inner = (float(k.sum() ** 2 - (k**2).sum()) / 2 for k in (cards.astype(float), cards - 1.0))
-    tables = min(table_memory, int(8 * cells if weighted else 4 * inner) + pairs)
-    waiting = (HEAP_BYTES if is_stream else PAIR_BYTES) * pairs
+    edges = 2 * n if max_edges is None else min(2 * n, max_edges)
+    tables = int(8 * cells if weighted else 4 * inner) + pairs
+    tables = tables if tables <= table_memory else stream_table_memory if is_stream else table_memory
+    waiting = PAIR_BYTES * pairs
+    if is_stream:
+        frozen = FROZEN_BYTES * max(HEAP_PAIRS, pairs // 16)
+        waiting = HEAP_BYTES * pairs if pairs <= HEAP_PAIRS else pairs + frozen
     scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
-    parameters = int(48 * 2 * n * (cells / max(pairs, 1)))
-    sides, rows = 4 * states**2 + 8 * n * n, 4 * n_rows * states + codes
+    parameters = int(48 * edges * (cells / max(pairs, 1)))
+    sides, rows = 4 * states**2 + 8 * n * n, int(4 * n_rows * states * min(1.0, 2 * edges / max(n, 1))) + codes
     work = n_rows * inner / max(pairs, 1)
     if loss == "pseudolikelihood":
         seconds = 2 * pairs * work / SCORED_CELLS_PER_SECOND
@@ -147,7 +160,9 @@ def estimate_markov(
     if loss == "exact":
         parameters += int(min(32 * np.prod(cards.astype(float)), 1 << 27))
     if is_stream:
-        seconds = 1.5 * (seconds + n * work * SECONDS_PER_ROUND)
+        seconds = pairs * TEST_SECONDS / 2 if edges < 2 * n else seconds
+        seconds = 1.5 * (seconds + edges * work * SECONDS_PER_ROUND / 2)
+        sides = 0
     weights = 8 * n_rows if weighted else 0
     kept_sides = sides if sides <= side_memory else 0
     scratch = int(CELL_BYTES * scored) + weights

@@ -82,7 +82,7 @@ def run_with_twin(stream, twin, loss, slow_loss, limit=None):
 
 def content_of(stream):
     """Return the reservoir, the frozen edges, the hubs and the number of tests of a stream, as its twin has them."""
-    (edges, scores), (frozen, offsets) = stream.reservoir.content(), stream.frozen.content()
+    (edges, scores), (frozen, offsets) = stream.reservoir.content(), stream.queue.tested.frozen.content()
     pairs, frozen = (list(map(tuple, ends_of(ids, stream.n_variables).tolist())) for ids in (edges, frozen))
     return (
         dict(zip(pairs, scores.tolist(), strict=True)),

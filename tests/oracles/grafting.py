@@ -13,7 +13,10 @@ class Grafting:
     """The state of a run; `round` does one activation round.
 
     `place` gives each pair its place in the random order, `turn(hub, other)` the turn at which a hub meets a node.
+    With `round_down`, priorities of pairs that were tested are rounded, and equal ones go by their places.
     """
+
+    round_down = None
 
     def __init__(self, n, pairs, *, size, max_tests, alpha, lam, place, turn, weight, hubs, threshold):
         self.n, self.size, self.max_tests, self.alpha, self.lam = n, size, max_tests, alpha, lam
@@ -21,7 +24,8 @@ class Grafting:
         self.queue = {e: (0.0, place[e]) for e in pairs}
         self.reservoir, self.frozen, self.hubs = {}, [], []
         self.degree = [0] * n
-        self.filling, self.changed, self.log = True, False, []
+        self.filling, self.changed, self.log, self.n_refills = True, False, [], 0
+        self.place = place
 
     def offset(self, e, s):
         return 1.0 - s / max(self.lam * self.weight(e), 2.0**-512)
@@ -45,7 +49,10 @@ class Grafting:
                 other = e[0] + e[1] - v
                 older = other in self.hubs and self.hubs.index(other) < own
                 at = self.hubs.index(other) if older else self.turn(v, other)
-                self.queue[e] = (self.queue[e][0] - 1.0, at * self.n + own)
+                if self.round_down and self.n_refills:
+                    self.queue[e] = (self.round_down(self.queue[e][0] - 1.0), self.place[e])
+                else:
+                    self.queue[e] = (self.queue[e][0] - 1.0, at * self.n + own)
 
     def test(self, score):
         e = min(self.queue, key=lambda e: (*self.queue[e], e))
@@ -76,6 +83,9 @@ class Grafting:
                 if not (self.frozen and self.changed):
                     break
                 self.queue = {e: (v, k) for k, (e, v) in enumerate(self.frozen)}
+                if self.round_down:
+                    self.queue = {e: (self.round_down(v), self.place[e]) for e, v in self.frozen}
+                self.n_refills += 1
                 self.log.append(("refill", None, len(self.frozen)))
                 self.frozen, self.changed = [], False
             self.test(score)

@@ -164,4 +164,4 @@ def test_memory_is_far_below_quadratic():
     finally:
         tracemalloc.stop()
     assert stream.n_tests > 150_000 and len(stream.queue.partners.hubs) > 100
-    assert peak + stream.reservoir._heap.nbytes + stream.queue.heap.nbytes < 40e6
+    assert peak + stream.reservoir._heap.nbytes + stream.queue.tested.heap.nbytes < 40e6

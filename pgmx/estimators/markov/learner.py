@@ -21,8 +21,8 @@ from pgmx.estimators.cost import LearningCost, estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
+    MEMORY,
     SIDE_MEMORY,
-    TABLE_MEMORY,
     MarkovProblem,
     check_columns,
     code_rows,
@@ -218,7 +218,8 @@ class MarkovLearner(MarkovResults):
         LearningCost
             Bytes by part: ``gains`` are the pairs that are stored or wait to be tested, ``pair_counts`` their tables,
             ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals; and CPU seconds, an order of
-            magnitude, not more than `max_time`. It is for two edges per variable, and streams that test all pairs.
+            magnitude, not more than `max_time`. It is for two edges per variable, and streams that test all pairs; for
+            `max_edges` if that is less, and streams that test half of the pairs.
 
         Raises
         ------
@@ -231,9 +232,9 @@ class MarkovLearner(MarkovResults):
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...]")
-        memory: dict[str, Any] = {"table_memory": TABLE_MEMORY, "side_memory": SIDE_MEMORY}
         options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream, "fits": self._count_fits()}
-        cost = estimate_markov(n_rows, cardinalities, weighted=weighted, **memory, **options)
+        options |= {"weighted": weighted, "max_edges": self.max_edges}
+        cost = estimate_markov(n_rows, cardinalities, **MEMORY, **options)
         return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
 
     def _count_fits(self) -> float:
@@ -379,7 +380,8 @@ class MarkovLearner(MarkovResults):
         table, weights = code_rows(
             opened, sample_weight, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
         )
-        return MarkovProblem.from_rows(table, weights, self._read_knowledge(table.columns), self.n_jobs)
+        knowledge = self._read_knowledge(table.columns)
+        return MarkovProblem.from_rows(table, weights, knowledge, self.n_jobs, is_stream=self._is_stream)
 
     def _add_rows(self, rows: MarkovProblem, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:
         """Return the problem of the earlier rows and further ones, with the knowledge that the options hold now."""

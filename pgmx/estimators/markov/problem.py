@@ -32,6 +32,10 @@ LOSSES: dict[str, type[PenalisedLoss]] = {
 TABLE_MEMORY = 1 << 28
 SIDE_MEMORY = 1 << 28
 
+#: Bytes of the latest pair tables of a stream, where all do not fit: those of the reservoir are asked for again.
+STREAM_TABLE_MEMORY = 1 << 25
+MEMORY = {"table_memory": TABLE_MEMORY, "stream_table_memory": STREAM_TABLE_MEMORY, "side_memory": SIDE_MEMORY}
+
 
 @dataclass(frozen=True)
 class MarkovProblem:
@@ -44,10 +48,21 @@ class MarkovProblem:
 
     @classmethod
     def from_rows(
-        cls, table: DiscreteTable, weights: np.ndarray | None, knowledge: PairKnowledge, n_jobs: int | None = None
+        cls,
+        table: DiscreteTable,
+        weights: np.ndarray | None,
+        knowledge: PairKnowledge,
+        n_jobs: int | None = None,
+        *,
+        is_stream: bool = False,
     ) -> Self:
-        """Return the problem of these rows, with nothing counted yet."""
-        return cls(table, weights, PairTables(table, weights=weights, memory=TABLE_MEMORY, n_jobs=n_jobs), knowledge)
+        """Return the problem of these rows, with nothing counted yet; a stream hardly asks for a pair twice."""
+        tables = PairTables(table, weights=weights, memory=TABLE_MEMORY, n_jobs=n_jobs)
+        if is_stream and not tables.fits:
+            largest = 8 * int(np.prod(np.sort(table.cardinalities)[-2:]))  # it must fit
+            memory = min(max(STREAM_TABLE_MEMORY, largest), TABLE_MEMORY)
+            tables = PairTables(table, weights=weights, memory=memory, n_jobs=n_jobs)
+        return cls(table, weights, tables, knowledge)
 
     @property
     def names(self) -> list:

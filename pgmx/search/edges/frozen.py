@@ -26,9 +26,10 @@ class FrozenEdges:
         self._blocks: list[tuple[np.ndarray, np.ndarray]] = []
         self._edges, self._offsets = np.empty(0, dtype=np.int64), np.empty(0)
         self._size = 0  # of the last block, which is not packed yet
+        self._n_packed = 0
 
     def __len__(self) -> int:
-        return self._size + sum(len(offsets) for _, offsets in self._blocks)
+        return self._n_packed + self._size
 
     @property
     def nbytes(self) -> int:
@@ -52,6 +53,7 @@ class FrozenEdges:
         """Enlarge the last block, or pack it and begin another."""
         if self._size == _BLOCK:
             self._blocks.append((self._pack(self._edges), self._offsets))
+            self._n_packed += _BLOCK
             self._edges, self._offsets, self._size = np.empty(0, dtype=np.int64), np.empty(0), 0
         size = min(_BLOCK, max(2 * self._size, self._size + count, _SAMPLE))
         self._edges, self._offsets = np.resize(self._edges, size), np.resize(self._offsets, size)
@@ -107,6 +109,7 @@ class FrozenEdges:
             if others.any():
                 blocks.append((packed, offsets) if others.all() else (numbers[others], offsets[others]))
         self._blocks = blocks
+        self._n_packed = sum(len(offsets) for _, offsets in blocks)
         others = ~np.isin(self._edges[: self._size], edges)
         self._edges, self._offsets = self._edges[: self._size][others], self._offsets[: self._size][others]
         self._size = len(self._edges)

@@ -1,21 +1,28 @@
-"""All pairs that wait to be tested: tested ones in a heap, untested ones in their order without a list of them.
+"""All pairs that wait to be tested: those that were tested before, and others in their order without a list of them.
 
 Whether a pair was seen follows from three things: its place in a random order of all pairs, of which a prefix was
 drawn; the turns that hubs have taken through their partners; and the pairs that are excluded.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from pgmx._ext._edge_heap import EdgeHeap
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.hubs import HubPartners, HubTurns
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
+from pgmx.search.edges.tested_pairs import (
+    MOST_EXACT,
+    MOST_FROZEN_SHARE,
+    ExactPairs,
+    LevelledPairs,
+    TestedPairs,
+    restore_tested,
+)
 
 _LEAST_WINDOW, _LARGEST_WINDOW = 64, 8192
-_BLOCK = 1 << 18  # pairs pushed at once into the queue of all pairs
+_BLOCK = 1 << 18  # pairs that are listed at once where all are
 
 
 class ExcludedPairs:
@@ -200,9 +207,9 @@ class UnseenPairs:
 class EdgeQueue:
     """Edges by priority, the smallest first; an edge {i, j}, i < j, goes by the number i n + j.
 
-    Untested edges have the priority 0, less 1 per end that is a hub; refilled ones their own, less 1 when an end
-    becomes a hub. Ties: untested edges in a random order, those of hubs as in `HubPartners`, refilled ones as they
-    came. With the mode "sampled" untested edges are computed when needed; with "all" they wait in the heap.
+    Untested edges have the priority 0, less 1 per end that is a hub; refilled ones their own (see `tested_pairs`), less
+    1 when an end becomes a hub. Ties: untested edges in a random order, those of hubs as in `HubPartners`. With the
+    mode "sampled" untested edges are computed when needed; with "all" they wait in the store.
     """
 
     def __init__(
@@ -214,13 +221,15 @@ class EdgeQueue:
         allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     ):
         self.n_variables, self.mode, self.seed = n_variables, mode, seed
-        self.heap = EdgeHeap()
         self.partners = HubPartners(n_variables, seed)
         self.excluded = ExcludedPairs(allowed, n_variables)
         self._unseen: UnseenPairs | None = None
-        self._from_heap: tuple[np.ndarray, ...] | None = None  # the latest edges taken, if they came from there
+        self._is_unseen = False  # whether the latest edges taken were untested ones that are computed
         self.order = order = RandomPairs(n_variables, seed)
+        self.tested: TestedPairs = ExactPairs(order)
         if mode == "all":
+            if len(order) > MOST_EXACT:
+                self.tested = LevelledPairs(order)
             for first in range(0, len(order), _BLOCK):
                 places = np.arange(first, min(first + _BLOCK, len(order)))
                 self._push_untested(id_of(order.pair(places), n_variables), places)
@@ -231,41 +240,47 @@ class EdgeQueue:
         if self.excluded:
             allowed = ~self.excluded.contains(ids)
             ids, places = ids[allowed], places[allowed]
-        self.heap.push_many(ids, np.zeros(len(ids)), places)
+        self.tested.add_untested(places, ids)
 
     def take(self, count: int) -> np.ndarray:
         """Return the numbers of at least one of the next `count` edges; none when the queue is empty."""
-        self._from_heap = None
         if self._unseen is not None:
             ids = self._unseen.take(count)
-            if len(ids):
+            self._is_unseen = len(ids) > 0
+            if self._is_unseen:
                 return ids
-        parts = self._from_heap = self.heap.pop_many(count)
-        return parts[0]
+        return self.tested.take(count)
 
     def put_back(self, count: int) -> None:
         """Put the last `count` edges of the latest `take` back in their places."""
-        if self._from_heap is not None:
-            self.heap.push_many(*(part[len(part) - count :] for part in self._from_heap))
-        elif self._unseen is not None:
+        if self._is_unseen and self._unseen is not None:
             self._unseen.put_back(count)
+        else:
+            self.tested.put_back(count)
 
-    def refill(self, parts: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Add edges that were taken out before, and their priorities, in parts."""
-        done = 0
-        for ids, priorities in parts:
-            self.heap.push_many(ids, priorities, np.arange(done, done + len(ids)))
-            done += len(ids)
+    def freeze(self, ids: np.ndarray, priorities: np.ndarray) -> None:
+        """Let edges that were tested wait for the next pass with these priorities."""
+        self.tested.freeze(ids, priorities)
+        self._round_priorities(max(MOST_EXACT, int(MOST_FROZEN_SHARE * len(self.order))))
+
+    def begin_pass(self) -> None:
+        """Let the frozen edges wait to be tested again."""
+        self._round_priorities(MOST_EXACT)
+        self.tested.begin_pass()
+
+    def _round_priorities(self, most: int) -> None:
+        """Give edges levels, from now on, where more than `most` are frozen."""
+        if isinstance(self.tested, ExactPairs) and self.tested.n_frozen > most:
+            self.tested = LevelledPairs.from_exact(self.tested)
 
     def prefer(self, hubs: np.ndarray) -> None:
         """Lower the priorities of all waiting edges of nodes that become hubs."""
         self.partners.add(hubs)
         if self._unseen is not None:
             self._unseen.add_hubs(hubs)
-        if len(self.heap):
+        if self.tested.n_waiting:
             for hub in hubs.tolist():
-                ids, ties = self.partners.edges(hub)
-                self.heap.lower_many(ids, 1.0, ties)
+                self.tested.lower(*self.partners.edges(hub))
 
     def exclude(self, ids: np.ndarray) -> None:
         """Take edges out for good."""
@@ -273,50 +288,44 @@ class EdgeQueue:
             self._unseen.exclude(ids)
         else:
             self.excluded.add(ids)
-        for edge in ids.tolist():
-            self.heap.discard(edge)
+        self.tested.discard(ids)
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs beside the constructor's arguments, as arrays."""
-        ids, priorities, ties = self.heap.items()
         return {
             "hubs": self.partners.hubs.copy(),
             "excluded": self.excluded.ids.copy(),
-            "edges": ids,
-            "priorities": priorities,
-            "ties": ties,
+            **{f"tested_{name}": value for name, value in self.tested.state().items()},
             **({} if self._unseen is None else {f"unseen_{k}": v for k, v in self._unseen.state().items()}),
         }
 
     def restore(self, state: Snapshot, others: np.ndarray) -> None:
         """Go on from a state of a queue that was made with the same arguments; `others` are edges seen outside it."""
-        unseen = state.take_part("unseen_")
-        state.check_names(("hubs", "excluded", "edges", "priorities", "ties"))
+        unseen, tested = state.take_part("unseen_"), state.take_part("tested_")
+        state.check_names(("hubs", "excluded"))
         n = self.n_variables
         self.partners = HubPartners(n, self.seed)
         self.partners.add(state.array("hubs", np.int64, (None,), least=0, most=n - 1, distinct=True))
         excluded = state.array("excluded", np.int64, (None,))
         state.check((np.diff(excluded) > 0).all() and np.isin(excluded, others).all(), "other pairs than active ones")
-        ids = state.array("edges", np.int64, (None,), least=0, most=n * n - 1, distinct=True)
-        self._check_pairs(state, ids, others)
+        self.tested = restore_tested(self.order, tested)
+        self._check_pairs(state, others)
         self.excluded.ids = excluded
-        self.heap = EdgeHeap()
-        priorities = state.array("priorities", float, ids.shape, most=1.0)
-        self.heap.push_many(ids, priorities, state.array("ties", np.int64, ids.shape))
-        self._from_heap = None
+        self._is_unseen = False
         if self._unseen is not None:
             self._unseen = UnseenPairs(self._unseen.order, self.partners, self.excluded)
             self._unseen.restore(unseen)
         unseen.check(bool(unseen) == (self._unseen is not None), "pairs of another kind of queue")
-        self._check_seen(state, np.setdiff1d(np.concatenate([ids, others]), excluded))
+        self._check_seen(state, np.setdiff1d(others, excluded))
 
-    def _check_seen(self, state: Snapshot, ids: np.ndarray) -> None:
-        """Raise an error unless these are exactly the pairs that were seen and are not excluded."""
+    def _check_seen(self, state: Snapshot, others: np.ndarray) -> None:
+        """Raise an error unless these and the tested ones are exactly the pairs that were seen and are not excluded."""
         n_seen = 0
         for part in self._all_pairs() if self._unseen is None else self._unseen.seen():
-            state.check(np.isin(part, ids).all(), "fewer pairs than were tested")
+            state.check((self.tested.contains(part) | np.isin(part, others)).all(), "fewer pairs than were tested")
             n_seen += len(part)
-        state.check(n_seen == len(ids), "pairs that were not tested yet")
+        n_tested = self.tested.n_waiting + self.tested.n_frozen
+        state.check(n_seen == n_tested + len(others), "pairs that were not tested yet")
 
     def _all_pairs(self) -> Iterator[np.ndarray]:
         order = RandomPairs(self.n_variables, self.seed)
@@ -324,10 +333,11 @@ class EdgeQueue:
             ids = id_of(order.pair(np.arange(first, min(first + _BLOCK, len(order)))), self.n_variables)
             yield ids[~self.excluded.contains(ids)]
 
-    def _check_pairs(self, state: Snapshot, ids: np.ndarray, others: np.ndarray) -> None:
-        """Raise an error unless all these are pairs, none is there twice, and those that wait may be tested."""
-        seen = np.concatenate([ids, others])
-        pairs = ends_of(seen, self.n_variables)
+    def _check_pairs(self, state: Snapshot, others: np.ndarray) -> None:
+        """Raise an error unless `others` are pairs, none is there twice, and those that wait may be tested."""
+        pairs = ends_of(others, self.n_variables)
         state.check(((pairs[:, 0] >= 0) & (pairs[:, 0] < pairs[:, 1])).all(), "edges between unknown variables")
-        state.check(len(np.unique(seen)) == len(seen), "an edge in two places")
-        state.check(not self.excluded.contains(ids).any(), "an edge that is no candidate")
+        twice = len(np.unique(others)) < len(others) or self.tested.contains(others).any()
+        state.check(not twice, "an edge in two places")
+        for ids in self.tested.parts():
+            state.check(not self.excluded.contains(ids).any(), "an edge that is no candidate")

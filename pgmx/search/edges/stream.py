@@ -8,7 +8,6 @@ import numpy as np
 
 from pgmx.runs.run import Run, is_past
 from pgmx.runs.snapshot import Snapshot
-from pgmx.search.edges.frozen import FrozenEdges
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.reservoir import Reservoir, violation_offsets
@@ -29,8 +28,6 @@ _STATE = (
     "changed",
     "reservoir_edges",
     "reservoir_scores",
-    "frozen_edges",
-    "frozen_offsets",
 )
 
 
@@ -72,7 +69,6 @@ class EdgeStream:
         self.degrees = np.zeros(n_variables, dtype=np.int64)
         self.queue = EdgeQueue(n_variables, mode=mode, seed=seed, allowed=allowed)
         self.reservoir = Reservoir(reservoir_size, n_variables)
-        self.frozen = FrozenEdges(self.queue.order)
         self.structure_heuristics, self.hub_threshold = structure_heuristics, hub_threshold
         self._filling, self._model_changed = True, False  # for the first time; since the last refill
         self._changed = np.zeros(n_variables, dtype=bool)  # ends of edges in the reservoir that need new scores
@@ -88,7 +84,6 @@ class EdgeStream:
         ids = np.unique(id_of(pairs, self.n_variables))
         self.queue.exclude(ids)
         self.reservoir.discard(ids)
-        self.frozen.discard(ids)
         self._count_edges(ends_of(ids, self.n_variables))
 
     def _count_edges(self, pairs: np.ndarray) -> None:
@@ -184,7 +179,7 @@ class EdgeStream:
             if evicted and self.penalty_weight is not None:
                 penalties[evicted] = self._penalties(ids[evicted], lam)
             ids, scores, penalties = ids[out], scores[out], penalties[out]
-        self.frozen.add(ids, violation_offsets(scores, penalties))
+        self.queue.freeze(ids, violation_offsets(scores, penalties))
 
     def _rescore_reservoir(self, loss: PenalisedLoss) -> None:
         """Compute the scores in the reservoir that may have changed, and drop edges that no longer pass."""
@@ -201,7 +196,7 @@ class EdgeStream:
         failing = ~(scores > penalties)
         if failing.any():
             self.reservoir.discard(ids[failing])
-            self.frozen.add(ids[failing], violation_offsets(scores[failing], penalties[failing]))
+            self.queue.freeze(ids[failing], violation_offsets(scores[failing], penalties[failing]))
 
     def _prefer_hubs(self) -> None:
         """Let the edges of new hubs be tested sooner (algorithm 2)."""
@@ -212,9 +207,9 @@ class EdgeStream:
 
     def _refill(self) -> bool:
         """Put the frozen edges back into the queue, if that can change anything."""
-        if not self._model_changed or not len(self.frozen):
+        if not self._model_changed or not self.queue.tested.n_frozen:
             return False
-        self.queue.refill(self.frozen.drain())
+        self.queue.begin_pass()
         self._model_changed = False
         return True
 
@@ -239,7 +234,6 @@ class EdgeStream:
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs beside the constructor's arguments, as arrays."""
         reserved, scores = self.reservoir.content()
-        frozen, offsets = self.frozen.content()
         return {
             "n_tests": self.n_tests,
             "flags": np.array([self._filling, self._model_changed]),
@@ -247,8 +241,6 @@ class EdgeStream:
             "changed": self._changed.copy(),
             "reservoir_edges": reserved,
             "reservoir_scores": scores,
-            "frozen_edges": frozen,
-            "frozen_offsets": offsets,
             **{f"queue_{name}": value for name, value in self.queue.state().items()},
         }
 
@@ -265,18 +257,13 @@ class EdgeStream:
         self.degrees = state.array("degrees", np.int64, (n,))
         state.check((self.degrees == np.bincount(edges.ravel(), minlength=n)).all(), "other degrees than its edges")
         self._changed = state.array("changed", bool, (n,))
-        reserved, frozen = (
-            state.array(f"{name}_edges", np.int64, (None,), least=0, most=n * n - 1, distinct=True)
-            for name in ("reservoir", "frozen")
-        )
+        reserved = state.array("reservoir_edges", np.int64, (None,), least=0, most=n * n - 1, distinct=True)
         scores = state.array("reservoir_scores", float, reserved.shape, least=0.0)
         state.check(len(reserved) <= self.reservoir.capacity, "more edges in the reservoir than it may hold")
         self.reservoir = Reservoir(self.reservoir.capacity, n)
         for edge, score in zip(reserved.tolist(), scores.tolist(), strict=True):
             self.reservoir.offer(edge, score)
-        self.frozen = FrozenEdges(self.queue.order)
-        self.frozen.add(frozen, state.array("frozen_offsets", float, frozen.shape, most=1.0))
-        self.queue.restore(queue, np.concatenate([id_of(edges, n), reserved, frozen]))
+        self.queue.restore(queue, np.concatenate([id_of(edges, n), reserved]))
 
 
 def find_new_hubs(

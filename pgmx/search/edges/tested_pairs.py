@@ -1,0 +1,287 @@
+"""Pairs that were tested and wait to be tested again: in this pass, or frozen until the next one."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from pgmx._ext._edge_heap import EdgeHeap
+from pgmx._ext._pair_levels import PairLevels
+from pgmx.runs.snapshot import Snapshot
+from pgmx.search.edges.frozen import FrozenEdges
+from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
+
+#: So many pairs at most wait in a pass with their very priorities; they take 60 bytes each.
+MOST_EXACT = 1 << 22
+
+#: So many pairs, or this share of all if it is more, at most are frozen with theirs; they take 8 to 12 bytes each.
+MOST_FROZEN_SHARE = 1 / 16
+
+#: Places that are looked at together where all pairs are listed.
+_BLOCK = 1 << 18
+
+#: Levels up to 1, the last, are steps of 1 / 32 from that of priority -2 on; below it the distance to -1 grows by √2.
+_STEPS, _LAST, _STRAIGHT = 32, 127, 31
+_LEVEL_NUMBERS = np.arange(_LAST + 1)
+#: The least priority of each level; there is no level 0.
+PRIORITIES = np.where(
+    _LEVEL_NUMBERS >= _STRAIGHT,
+    1.0 - (_LAST - _LEVEL_NUMBERS) / _STEPS,
+    -1.0 - 2.0 ** ((_STRAIGHT - _LEVEL_NUMBERS) / 2),
+)
+PRIORITIES[0] = -np.inf
+
+
+def level_of(priorities: np.ndarray) -> np.ndarray:
+    """Return the levels of priorities up to 1, uint8 from 1 to 127: the last ones that do not begin later."""
+    return np.maximum(np.searchsorted(PRIORITIES, priorities, side="right") - 1, 1).astype(np.uint8)
+
+
+#: The level of each once its priority is 1 less.
+_LOWER = level_of(PRIORITIES - 1.0)
+
+
+class TestedPairs(Protocol):
+    """What a queue asks of the store of the pairs that were tested; ids are i n + j, of i < j."""
+
+    @property
+    def n_waiting(self) -> int:
+        """Pairs that wait in this pass."""
+        ...
+
+    @property
+    def n_frozen(self) -> int:
+        """Pairs that wait for the next pass."""
+        ...
+
+    def add_untested(self, places: np.ndarray, ids: np.ndarray) -> None:
+        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        ...
+
+    def freeze(self, ids: np.ndarray, priorities: np.ndarray) -> None:
+        """Let pairs, int64 (k,), wait for the next pass with priorities, float64 (k,)."""
+        ...
+
+    def begin_pass(self) -> None:
+        """Let what is frozen wait in this pass."""
+        ...
+
+    def take(self, count: int) -> np.ndarray:
+        """Remove and return the next pairs of this pass, at most `count`."""
+        ...
+
+    def put_back(self, count: int) -> None:
+        """Put the last `count` pairs of the latest `take` back in their places."""
+        ...
+
+    def lower(self, ids: np.ndarray, ties: np.ndarray) -> None:
+        """Reduce the priorities of those of the pairs that wait in this pass by 1; ties decide between equal ones."""
+        ...
+
+    def discard(self, ids: np.ndarray) -> None:
+        """Remove pairs, where they are there."""
+        ...
+
+    def contains(self, ids: np.ndarray) -> np.ndarray:
+        """Return which of the pairs are there, bool (k,)."""
+        ...
+
+    def parts(self) -> Iterator[np.ndarray]:
+        """Yield the ids of all pairs that are there, in parts."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs, as arrays."""
+        ...
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of a store for the same pairs."""
+        ...
+
+
+class ExactPairs:
+    """Tested pairs with their priorities: in a heap, and frozen in the order in which they came; equal ones by that."""
+
+    def __init__(self, order: RandomPairs):
+        self._order = order
+        self.heap = EdgeHeap()
+        self.frozen = FrozenEdges(order)
+        self._taken: tuple[np.ndarray, ...] = ()
+
+    @property
+    def n_waiting(self) -> int:
+        """Pairs that wait in this pass."""
+        return len(self.heap)
+
+    @property
+    def n_frozen(self) -> int:
+        """Pairs that wait for the next pass."""
+        return len(self.frozen)
+
+    def add_untested(self, places, ids) -> None:
+        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        self.heap.push_many(ids, np.zeros(len(ids)), places)
+
+    def freeze(self, ids, priorities) -> None:
+        """Let pairs wait for the next pass with priorities."""
+        self.frozen.add(ids, priorities)
+
+    def begin_pass(self) -> None:
+        """Let what is frozen wait in this pass."""
+        done = 0
+        for ids, priorities in self.frozen.drain():
+            self.heap.push_many(ids, priorities, np.arange(done, done + len(ids)))
+            done += len(ids)
+
+    def take(self, count: int) -> np.ndarray:
+        """Remove and return the next pairs of this pass, at most `count`."""
+        self._taken = self.heap.pop_many(count)
+        return self._taken[0]
+
+    def put_back(self, count: int) -> None:
+        """Put the last `count` pairs of the latest `take` back in their places."""
+        self.heap.push_many(*(part[len(part) - count :] for part in self._taken))
+
+    def lower(self, ids, ties) -> None:
+        """Reduce the priorities of those of the pairs that wait in this pass by 1."""
+        self.heap.lower_many(ids, 1.0, ties)
+
+    def discard(self, ids) -> None:
+        """Remove pairs, where they are there."""
+        for edge in ids.tolist():
+            self.heap.discard(edge)
+        self.frozen.discard(ids)
+
+    def contains(self, ids) -> np.ndarray:
+        """Return which of the pairs are there, bool (k,)."""
+        return np.isin(ids, np.concatenate(list(self.parts())))
+
+    def parts(self) -> Iterator[np.ndarray]:
+        """Yield the ids of all pairs that are there, in parts."""
+        yield self.heap.items()[0]
+        yield self.frozen.content()[0]
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs, as arrays."""
+        ids, priorities, ties = self.heap.items()
+        frozen, offsets = self.frozen.content()
+        return {
+            "edges": ids,
+            "priorities": priorities,
+            "ties": ties,
+            "frozen_edges": frozen,
+            "frozen_offsets": offsets,
+        }
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of a store for the same pairs."""
+        state.check_names(("edges", "priorities", "ties", "frozen_edges", "frozen_offsets"))
+        n = self._order.n_variables
+        ids, frozen = (
+            state.array(name, np.int64, (None,), least=0, most=n * n - 1, distinct=True)
+            for name in ("edges", "frozen_edges")
+        )
+        first, second = np.divmod(np.concatenate([ids, frozen]), n)
+        state.check((first < second).all(), "edges between unknown variables")
+        state.check(len(np.intersect1d(ids, frozen)) == 0, "an edge in two places")
+        priorities = state.array("priorities", float, ids.shape, most=1.0)
+        ties = state.array("ties", np.int64, ids.shape)
+        offsets = state.array("frozen_offsets", float, frozen.shape, most=1.0)
+        self.heap, self.frozen = EdgeHeap(), FrozenEdges(self._order)
+        self.heap.push_many(ids, priorities, ties)
+        self.frozen.add(frozen, offsets)
+
+
+class LevelledPairs:
+    """Tested pairs in a byte each, which holds a level of the priority; equal ones by their places in `order`.
+
+    A priority is never taken for a later one, so that a pair may be tested sooner than others by up to 1/32 of its
+    penalty, and by a factor of √2 where its score is above three times that.
+    """
+
+    def __init__(self, order: RandomPairs):
+        self._order = order
+        self.levels = PairLevels(len(order))
+        self._taken: tuple[np.ndarray, ...] = ()
+
+    @property
+    def n_waiting(self) -> int:
+        """Pairs that wait in this pass."""
+        return self.levels.n_waiting
+
+    @property
+    def n_frozen(self) -> int:
+        """Pairs that wait for the next pass."""
+        return self.levels.n_later
+
+    @classmethod
+    def from_exact(cls, exact: ExactPairs) -> "LevelledPairs":
+        """Return the same pairs with levels, taken out of the exact store."""
+        pairs = cls(exact._order)
+        while exact.n_waiting:
+            ids, priorities, _ = exact.heap.pop_many(_BLOCK)
+            pairs.levels.add(pairs._places(ids), level_of(priorities))
+        for ids, priorities in exact.frozen.drain():
+            pairs.freeze(ids, priorities)
+        return pairs
+
+    def _places(self, ids: np.ndarray) -> np.ndarray:
+        return self._order.position(ends_of(ids, self._order.n_variables))
+
+    def add_untested(self, places, ids) -> None:
+        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        self.levels.add(places, level_of(np.zeros(len(places))))
+
+    def freeze(self, ids, priorities) -> None:
+        """Let pairs wait for the next pass with priorities."""
+        self.levels.add(self._places(ids), level_of(priorities), later=True)
+
+    def begin_pass(self) -> None:
+        """Let what is frozen wait in this pass."""
+        self.levels.begin_pass()
+
+    def take(self, count: int) -> np.ndarray:
+        """Remove and return the next pairs of this pass, at most `count`."""
+        self._taken = places, _ = self.levels.take(count)
+        return id_of(self._order.pair(places), self._order.n_variables)
+
+    def put_back(self, count: int) -> None:
+        """Put the last `count` pairs of the latest `take` back in their places."""
+        self.levels.add(*(part[len(part) - count :] for part in self._taken))
+
+    def lower(self, ids, ties) -> None:
+        """Reduce the priorities of those of the pairs that wait in this pass by 1."""
+        self.levels.lower(self._places(ids), _LOWER)
+
+    def discard(self, ids) -> None:
+        """Remove pairs, where they are there."""
+        self.levels.discard(self._places(ids))
+
+    def contains(self, ids) -> np.ndarray:
+        """Return which of the pairs are there, bool (k,)."""
+        return self.levels.contains(self._places(ids))
+
+    def parts(self) -> Iterator[np.ndarray]:
+        """Yield the ids of all pairs that are there, in parts."""
+        for first in range(0, len(self._order), _BLOCK):
+            places = np.arange(first, min(first + _BLOCK, len(self._order)))
+            places = places[self.levels.contains(places)]
+            yield id_of(self._order.pair(places), self._order.n_variables)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs, as arrays."""
+        return {"levels": self.levels.content()}
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of a store for the same pairs."""
+        state.check_names(("levels",))
+        levels = state.array("levels", np.uint8, (len(self._order),))
+        state.check((levels != _LAST + 1).all(), "a pair without a level")
+        self.levels.restore(levels)
+
+
+def restore_tested(order: RandomPairs, state: Snapshot) -> TestedPairs:
+    """Return the store, of pairs of `order`, whose state this is."""
+    pairs: TestedPairs = LevelledPairs(order) if "levels" in state else ExactPairs(order)
+    pairs.restore(state)
+    return pairs
