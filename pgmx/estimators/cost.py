@@ -146,7 +146,7 @@ def estimate_markov(
     waiting = PAIR_BYTES * pairs
     if is_stream:
         frozen = FROZEN_BYTES * max(HEAP_PAIRS, pairs // 16)
-        waiting = HEAP_BYTES * pairs if pairs <= HEAP_PAIRS else pairs + frozen
+        waiting = (HEAP_BYTES + FROZEN_BYTES) * pairs if pairs <= HEAP_PAIRS else pairs + frozen
     scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
     parameters = int(48 * edges * (cells / max(pairs, 1)))
     sides, rows = 4 * states**2 + 8 * n * n, int(4 * n_rows * states * min(1.0, 2 * edges / max(n, 1))) + codes

@@ -24,6 +24,7 @@ TESTS = [
     "tests/search/test_spanning_pair_weights.py",
     "tests/search/test_all_pairs.py",
     "tests/search/test_edge_heap.py",
+    "tests/search/test_pair_levels.py",
     "tests/inference/test_loopy.py",
     "tests/inference/test_gibbs.py",
     "tests/inference/test_orders.py",
