@@ -36,6 +36,9 @@ cdef enum:
     TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
     COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
     MESSAGE_MEMORY = 1 << 24    # bytes of tables that are asked for together with the cells of a family elsewhere
+
+
+cdef enum:                      # scratch buffers, numbered from 0
     CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, WANTED, N_SCRATCH
 
 
