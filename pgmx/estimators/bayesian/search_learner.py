@@ -101,8 +101,10 @@ class SearchLearner(SearchCost):
 
     def _holds_numbers(self, opened: Any) -> bool:
         method = self.scoring_method
-        is_discrete = isinstance(method, DiscreteScore) or str(method).lower() in DISCRETE_SCORES  # which refuse floats
-        return super()._holds_numbers(opened) and not is_discrete
+        is_discrete = isinstance(method, DiscreteScore)
+        if isinstance(method, str):  # no text of other scores: it would be that of their table
+            is_discrete = method.lower() in DISCRETE_SCORES
+        return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
 
     def _last_stage(self) -> int:
         """Return the number of the last stage of the search."""
