@@ -64,7 +64,7 @@ def test_a_word_in_the_place_of_the_data_shows_the_keyword():
 def test_floats_under_a_discrete_score_show_two_ways_out():
     for score in ("bic", "k2", "bdeu"):
         refused(gaussian_frame(0), r"'a', 'b', 'c', 'd'.*discretise.*bic-g", scoring_method=score)
-    refused(mixed_frame(0), r"'x', 'y'.*discretise.*bic-cg", scoring_method="bic")
+    refused(mixed_frame(0), r"'x', 'y'.*discretise.*bic-clg", scoring_method="bic")
 
 
 def test_whole_floats_are_told_how_to_become_states():

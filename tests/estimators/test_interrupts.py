@@ -139,7 +139,7 @@ def test_forests_hold_the_edges_so_far(options):
         assert nx.is_directed_acyclic_graph(learner.dag_)
 
     where = {"packages": "pgmx.search.forest.pair_weights"}
-    assert interrupt_everywhere(lambda: ChowLiuForest(**options), ALARM.iloc[:400], check, 12, **where) >= 1
+    assert interrupt_everywhere(lambda: ChowLiuForest(**options), ALARM.iloc[:400], check, 48, **where) >= 1
 
 
 # ---- undirected networks ----
