@@ -233,8 +233,8 @@ class MarkovLearner(MarkovResults):
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...]")
         options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream, "fits": self._count_fits()}
-        options |= {"weighted": weighted, "max_edges": self.max_edges}
-        cost = estimate_markov(n_rows, cardinalities, **MEMORY, **options)
+        options |= {**MEMORY, "weighted": weighted, "max_edges": self.max_edges}
+        cost = estimate_markov(n_rows, cardinalities, **options)
         return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
 
     def _count_fits(self) -> float:
