@@ -1,17 +1,16 @@
 """A driver that dies, is interrupted, or lets a distributed table go; workers that leave."""
 
 import gc
-import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
 
 from helpers.distributed_tables import count_late, cut, draw_frame
+from helpers.interrupts import interrupt_at_call
 from pgmx.data import distribute, encode
 from pgmx.data.distributed import distribution, remote_parts, table
 from pgmx.datasets import load_network, sample
@@ -69,13 +68,16 @@ def test_workers_are_free_after_release_and_after_the_table_is_gone(client):
 @pytest.mark.slow
 def test_interrupted_count_leaves_no_tasks(client):
     far = distribute(draw_frame(300), client, n_parts=2)
-    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        for _ in range(100):
+    where = {"packages": "pgmx.data.distributed.remote_parts"}
+    with interrupt_at_call(**where) as calls:
+        assert far.reduce(count_late, add=sum) == 300
+    n_interrupted = 0
+    for at in range(1, calls.n + 1):  # until the driver waits for the answers
+        with pytest.raises(KeyboardInterrupt), interrupt_at_call(at, **where):
             far.reduce(count_late, add=sum)
-    timer.join()
-    wait_until(lambda: not any(client.processing().values()) and len(keys_at_workers(client)) == 2)
+        n_interrupted += 1
+        wait_until(lambda: not any(client.processing().values()) and len(keys_at_workers(client)) == 2)
+    assert n_interrupted >= 4
     assert far.reduce(count_late, add=sum) == 300
 
 

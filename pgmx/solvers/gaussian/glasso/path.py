@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx.checks import as_reals
-from pgmx.parallel.threads import call_on_threads, one_blas_thread
+from pgmx.parallel.threads import THREAD_PAYS, call_on_threads, one_blas_thread
 from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
 from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, compute_objective, solve_without_penalty
@@ -26,6 +26,8 @@ STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
 #: Sizes of components whose factorisation is up to twice as fast on one thread of OpenBLAS as on two; smaller ones take
 #: one thread in any case.
 ONE_BLAS_THREAD = range(128, 800)
+#: Seconds of a component of m variables, over m³, roughly: they decide whether threads pay.
+CUBE_SECONDS = 1e-10
 #: The least share that is tried itself.
 LEAST_PENALTY = 1e-11
 
@@ -293,8 +295,10 @@ class GraphicalLassoPath:
             block.solve(tol, self._max_iter, watch)
 
         try:
-            if self._n_jobs in (None, 1) or len(blocks) < 2:
-                small = max((len(block.nodes) for block in blocks), default=0) in ONE_BLAS_THREAD
+            sizes = sorted(len(block.nodes) for block in blocks)
+            beside = CUBE_SECONDS * sum(m**3 for m in sizes[:-1])  # what others could do beside the largest one
+            if self._n_jobs in (None, 1) or beside < THREAD_PAYS:
+                small = max(sizes, default=0) in ONE_BLAS_THREAD
                 with one_blas_thread() if small else nullcontext():
                     for block in blocks:
                         solve(block)
