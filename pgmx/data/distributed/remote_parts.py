@@ -124,13 +124,17 @@ class RemoteParts:
             while len(answers) > FAN_IN:
                 heads = range(0, len(answers), FAN_IN)
                 groups, homes = [answers[i : i + FAN_IN] for i in heads], [homes[i] for i in heads]
-                answers = self._submit(f"add-{name}", homes, add_sums, groups, summation=request.summation)
+                sums = self._submit(f"add-{name}", homes, add_sums, groups, summation=request.summation)
+                _release(answers)
+                answers = sums
             gathering = self._start(lambda: self._client.gather(answers, asynchronous=True))
             for _ in self._wait(gathering, "counting"):
                 if not self._client.nthreads().keys() >= shares.keys():
                     self._client.cancel(answers)  # which ends the gathering too
                     return None
-            return gathering.result()
+            results = gathering.result()
+            _release(answers)
+            return results
         except BaseException:
             self._client.cancel(answers)  # a traceback would keep them
             raise
@@ -176,3 +180,9 @@ class RemoteParts:
                 said, tasks = now, self._client.processing()
                 slow = ", ".join(address for address in tasks if tasks[address])
                 _LOG.warning("still %s after %.3g s at %s", doing, now - began, slow or "no worker")
+
+
+def _release(futures: Sequence[Future]) -> None:
+    """Give answers up at once: Ctrl-C in the middle of a future's own deletion would be lost."""
+    for future in futures:
+        future.release()
