@@ -1,9 +1,11 @@
 """A driver that dies, is interrupted, or lets a distributed table go; workers that leave."""
 
 import gc
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -91,6 +93,21 @@ def test_interrupted_count_leaves_no_tasks(client, monkeypatch):
         n_interrupted += 1
         wait_for_idle_workers(client, kept)
     assert n_interrupted >= 4
+    assert far.reduce(count_late, add=sum) == 300
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_count(client):
+    far = distribute(draw_frame(300), client, n_parts=2)
+    gc.collect()  # Python drops what is raised while it deletes the futures of other tests
+    for seconds in np.linspace(0.05, 0.7, 6):
+        ctrl_c = threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT])
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c.start()
+            for _ in range(10):
+                far.reduce(count_late, add=sum)
+        ctrl_c.join()
+        wait_until(lambda: not any(client.processing().values()))
     assert far.reduce(count_late, add=sum) == 300
 
 
