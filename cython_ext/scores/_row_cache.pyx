@@ -3,6 +3,9 @@
 Problem: searches come back to earlier graphs; most of the rows that they ask for were computed before, some by other
 threads, and each costs a pass over the data.
 Algorithm: a hash table with chains of row numbers over a ring of rows; the oldest row makes room for the newest.
+A climb needs one row after the other, but knows most of the next ones: a child keeps its best addition until it is
+touched. ``RowsAhead`` lets other threads compute these, each those of its own children, since a row follows from the
+one before in the memory of the scorer that made it. The climb waits for nobody while it has rows of its own to compute.
 Cost: a look-up and a copy of n numbers; memory: 8 n bytes and some 60 more per row, up to a limit.
 Thread-safety: a ``RowStore`` serves any number of threads at once; each of them asks through a ``CachedScorer`` of its
 own, over a scorer of its own.
@@ -12,7 +15,7 @@ from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK
 )
 from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 from pgmx._ext._scorer cimport Family, Scorer
@@ -184,6 +187,198 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
     return x ^ (x >> 31)
 
 
+cdef class RowsAhead:
+    """Rows that some threads compute before the first one, which climbs, asks for them.
+
+    Parameters
+    ----------
+    store : RowStore
+        Where the rows are kept; the first thread has a ``CachedScorer`` over it.
+    n_threads : int
+        Threads, the first one included.
+    """
+
+    def __cinit__(self, RowStore store not None, Py_ssize_t n_threads):
+        cdef Py_ssize_t i, n = store.n
+        self.store, self.n_threads, self.awaited = store, n_threads, -1
+        self.lock = PyThread_allocate_lock()
+        self.orders = <Order *>calloc(MOST_AHEAD, sizeof(Order))
+        self.current = <Order *>calloc(n_threads, sizeof(Order))
+        self.owners = <int *>malloc((n + 1) * sizeof(int))
+        self.bells = <PyThread_type_lock *>calloc(n_threads, sizeof(PyThread_type_lock))
+        self.is_asleep = <char *>calloc(n_threads, 1)
+        if self.lock and self.orders and self.current and self.owners and self.bells and self.is_asleep:
+            for i in range(n):
+                self.owners[i] = -1
+            for i in range(MOST_AHEAD):
+                self.orders[i].parents = <int *>malloc((n + 1) * sizeof(int))
+            for i in range(n_threads):
+                self.current[i].child, self.current[i].parents = -1, <int *>malloc((n + 1) * sizeof(int))
+                self.bells[i] = PyThread_allocate_lock()
+                if self.current[i].parents == NULL or self.bells[i] == NULL:
+                    raise MemoryError(f"cannot allocate rows ahead of {n} variables")
+                PyThread_acquire_lock(self.bells[i], WAIT_LOCK)
+        if self.current == NULL or self.orders == NULL or self.orders[MOST_AHEAD - 1].parents == NULL:
+            raise MemoryError(f"cannot allocate rows ahead of {n} variables")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(MOST_AHEAD if self.orders else 0):
+            free(self.orders[i].parents)
+        for i in range(self.n_threads if self.current and self.bells else 0):
+            free(self.current[i].parents)
+            if self.bells[i]:
+                PyThread_free_lock(self.bells[i])
+        free(self.orders)
+        free(self.current)
+        free(self.owners)
+        free(self.bells)
+        free(self.is_asleep)
+        if self.lock:
+            PyThread_free_lock(self.lock)
+
+    def serve(self, Py_ssize_t thread, Scorer source not None):
+        """Compute rows on a thread, numbers from 1, with a source of its own, until ``close``."""
+        cdef double *row = <double *>malloc((self.store.n + 1) * sizeof(double))
+        if row == NULL:
+            raise MemoryError(f"cannot allocate a row of {self.store.n} gains")
+        try:
+            with nogil:
+                self.work(thread, source, row)
+        finally:
+            self.finish(thread)         # of a row that could not be computed: the first thread computes it, or fails
+            free(row)
+
+    def close(self):
+        """Let the threads end, each after the row that it computes."""
+        cdef Py_ssize_t i
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.is_closed = True
+        for i in range(1, self.n_threads):
+            self.wake(i)
+        PyThread_release_lock(self.lock)
+
+    cdef int work(self, Py_ssize_t thread, Scorer source, double *row) except -1 nogil:
+        cdef bint is_over = False, has_work
+        while True:
+            PyThread_acquire_lock(self.lock, WAIT_LOCK)
+            is_over = self.is_closed
+            has_work = not is_over and self.take(thread)
+            if not has_work and not is_over:
+                self.is_asleep[thread] = True
+            PyThread_release_lock(self.lock)
+            if is_over:
+                return 0
+            if has_work:
+                self.compute(thread, source, row)
+            else:
+                PyThread_acquire_lock(self.bells[thread], WAIT_LOCK)
+
+    cdef int compute(self, Py_ssize_t thread, Scorer source, double *row) except -1 nogil:
+        # Computes the row that a thread has taken, and keeps it.
+        cdef Order *order = self.current + thread
+        cdef double score = source.compute_row(order.child, order.parents, order.k, row)
+        self.store.keep(order.child, order.parents, order.k, row, score)
+        self.finish(thread)
+        return 0
+
+    cdef void finish(self, Py_ssize_t thread) noexcept nogil:
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.current[thread].child = -1
+        if self.awaited == thread:
+            self.awaited = -1
+            PyThread_release_lock(self.bells[0])
+        PyThread_release_lock(self.lock)
+
+    # ---- with the lock held ----
+
+    cdef void wake(self, Py_ssize_t thread) noexcept nogil:
+        if self.is_asleep[thread]:
+            self.is_asleep[thread] = False
+            PyThread_release_lock(self.bells[thread])
+
+    cdef bint take(self, Py_ssize_t thread) noexcept nogil:
+        # Takes the most wanted family whose child is nobody else's.
+        cdef Py_ssize_t i
+        cdef Order *order
+        for i in range(self.n_orders):
+            order = self.orders + i
+            if not order.is_taken and (self.owners[order.child] == thread or self.owners[order.child] < 0):
+                order.is_taken = True
+                self.n_open -= 1
+                self.begin(thread, order.child, order.parents, order.k)
+                return True
+        return False
+
+    cdef void begin(self, Py_ssize_t thread, Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
+        cdef Order *order = self.current + thread
+        order.child, order.k = <int>child, <int>k
+        if k > 0:
+            memcpy(order.parents, parents, k * sizeof(int))
+        self.owners[child] = <int>thread
+
+    cdef Py_ssize_t find_thread(self, Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
+        # The thread that computes a row now, -1 for none.
+        cdef Py_ssize_t i
+        for i in range(self.n_threads):
+            if self.current[i].child == child and self.current[i].k == k and (
+                k == 0 or memcmp(self.current[i].parents, parents, k * sizeof(int)) == 0
+            ):
+                return i
+        return -1
+
+    # ---- what the first thread calls ----
+
+    cdef bint is_due(self) noexcept nogil:
+        # Whether new orders are to be given: to give them takes a tenth of the time of a row.
+        cdef bint is_due
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        is_due = 2 * self.n_open <= MOST_AHEAD
+        PyThread_release_lock(self.lock)
+        return is_due
+
+    cdef void publish(self, const Family *families, Py_ssize_t n) noexcept nogil:
+        # Wants the rows of these families, and no others any more, the first of them first.
+        cdef Py_ssize_t i, m = 0
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        for i in range(min(n, MOST_AHEAD)):
+            if self.find_thread(families[i].child, families[i].parents, families[i].k) >= 0:
+                continue
+            self.orders[m].child, self.orders[m].k = <int>families[i].child, <int>families[i].k
+            self.orders[m].is_taken = False
+            if families[i].k > 0:
+                memcpy(self.orders[m].parents, families[i].parents, families[i].k * sizeof(int))
+            m += 1
+        self.n_orders = self.n_open = m
+        for i in range(1, self.n_threads if m > 0 else 0):
+            self.wake(i)
+        PyThread_release_lock(self.lock)
+
+    cdef bint prepare(
+        self, Scorer source, Py_ssize_t child, const int *parents, Py_ssize_t k, double *row
+    ) except -1 nogil:
+        # Gets on with a row that is not kept: True where the first thread is to compute it, False to look again.
+        cdef Py_ssize_t thread, owner, i
+        cdef bint has_work
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        thread, owner = self.find_thread(child, parents, k), self.owners[child]
+        has_work = (thread > 0 or owner > 0) and self.take(0)
+        if not has_work and thread > 0:
+            self.awaited = thread
+        elif not has_work:
+            self.owners[child] = 0
+            for i in range(self.n_orders):
+                if self.orders[i].child == child and not self.orders[i].is_taken:
+                    self.orders[i].is_taken = True
+                    self.n_open -= 1
+        PyThread_release_lock(self.lock)
+        if has_work:
+            self.compute(0, source, row)
+        elif thread > 0:
+            PyThread_acquire_lock(self.bells[0], WAIT_LOCK)
+        return not has_work and thread <= 0
+
+
 cdef class CachedScorer(Scorer):
     """Another compiled source of gains, whose rows are kept in a store.
 
@@ -203,6 +398,12 @@ cdef class CachedScorer(Scorer):
     def start(self, double[:, ::1] gains, double[::1] scores):
         """Fill the gains and scores of the graph without arcs."""
         self.source.start(gains, scores)
+
+    def follow(self, RowsAhead ahead) -> bool:
+        """Tell other threads which rows are wanted next, None for no threads any more; False where rows are far."""
+        if not self.source.is_far:
+            self.ahead, self.is_far = ahead, ahead is not None
+        return not self.source.is_far
 
     def restrict(self, const uint8_t[:, ::1] allowed):
         """Replace the mask of allowed arcs, and forget the rows."""
@@ -225,15 +426,20 @@ cdef class CachedScorer(Scorer):
                 m += 1
                 m_needed += i < n_needed
         try:
-            self.source.expect(unknown, m_needed, m)
+            if self.ahead is not None:
+                self.ahead.publish(unknown, m)
+            else:
+                self.source.expect(unknown, m_needed, m)
         finally:
             free(unknown)
         return 0
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score = 0.0
-        if not self.store.find(child, parents, k, gains, &score):
-            self.n_asked += 1
-            score = self.source.compute_row(child, parents, k, gains)
-            self.store.keep(child, parents, k, gains, score)
+        while not self.store.find(child, parents, k, gains, &score):
+            if self.ahead is None or self.ahead.prepare(self.source, child, parents, k, gains):
+                self.n_asked += 1
+                score = self.source.compute_row(child, parents, k, gains)
+                self.store.keep(child, parents, k, gains, score)
+                break
         return score

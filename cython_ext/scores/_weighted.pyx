@@ -143,7 +143,7 @@ cdef class WeightedFamilyScorer(Scorer):
         self.remote = None if ask is None else RemoteWeights(ask, self.n)
         self.n_rows = codes.shape[1] if ask is None else n_rows
         if ask is not None:
-            pass
+            self.is_far = True
         elif codes.dtype == np.uint8:
             narrow = codes
             self.codes8 = &narrow[0, 0]

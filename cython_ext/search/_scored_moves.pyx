@@ -20,14 +20,11 @@ from libc.string cimport memcpy
 from _dag cimport bit
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
-from pgmx._ext._row_cache cimport CachedScorer
+from pgmx._ext._row_cache cimport MOST_AHEAD, CachedScorer
 from pgmx._ext._scorer cimport Family, Scorer, insert_parent
 
 cdef enum:
     AHEAD = 4                   # rows that a climb asks a far source for before it needs them: 1 to 8 % go unused
-
-
-cdef enum:
     MOST_SPARE_ROWS = 64
 
 
@@ -76,8 +73,8 @@ cdef class ScoredMoves(DagMoves):
         self.cached = source if isinstance(source, CachedScorer) else None
         free(self.ahead)
         free(self.parents_ahead)
-        self.ahead = <Family *>malloc((self.n + AHEAD) * sizeof(Family))
-        self.parents_ahead = <int *>malloc(AHEAD * self.n * sizeof(int))
+        self.ahead = <Family *>malloc((self.n + MOST_AHEAD) * sizeof(Family))
+        self.parents_ahead = <int *>malloc(MOST_AHEAD * self.n * sizeof(int))
         if self.ahead == NULL or self.parents_ahead == NULL:
             raise MemoryError(f"cannot follow the gains of {self.n} variables")
 
@@ -374,7 +371,9 @@ cdef class ScoredMoves(DagMoves):
         cdef Py_ssize_t n
         self.make_move(op, tail, head)
         self.log_move(op, tail, head)
-        if self.scorer is not None and self.scorer.is_far:
+        if self.scorer is not None and self.scorer.is_far and (
+            self.cached is None or self.cached.ahead is None or self.cached.ahead.is_due()
+        ):
             n = self.expect_child(0, head)
             if op == C_REVERSE:
                 n = self.expect_child(n, tail)
@@ -403,25 +402,50 @@ cdef class ScoredMoves(DagMoves):
     cdef Py_ssize_t expect_additions(self, Py_ssize_t n, double least_gain) noexcept nogil:
         # Adds the families after the best additions to other children, best first; of two that are each other's
         # inverse the first. Returns how many families there are then.
-        cdef Py_ssize_t i, v
+        cdef Py_ssize_t most = n + (AHEAD if self.cached is None or self.cached.ahead is None else MOST_AHEAD - 2)
+        cdef Py_ssize_t i, v, first = 0, m = 0
         cdef int tail
-        cdef double gain = 0.0
-        cdef int *wider
-        cdef Move best
-        for i in range(AHEAD if least_gain < INFINITY else 0):
-            best.op, best.tail, best.head, best.gain = -1, -1, -1, -INFINITY
-            for v in range(self.n):
-                tail = self.best_addition(v, least_gain, &gain)
-                if tail >= 0 and self.wins(&best, gain, C_ADD, tail, v) and not self.is_expected(n, tail, v):
-                    best.op, best.tail, best.head, best.gain = C_ADD, tail, <int>v, gain
-            if best.op < 0:
-                break
-            wider = self.parents_ahead + i * self.n
-            insert_parent(wider, self.dag.parents[best.head], self.dag.n_parents[best.head], best.tail)
-            self.ahead[n].child, self.ahead[n].k = best.head, self.dag.n_parents[best.head] + 1
+        cdef double gain = 0.0, left_out = -INFINITY
+        cdef int *wider = self.parents_ahead
+        cdef int[MOST_AHEAD + 1] heads      # by their bounds, which are gains once their rows were looked at
+        for v in range(self.n if least_gain < INFINITY else 0):
+            if self.bound[v] + self.bonus[C_ADD] < least_gain or self.bound[v] <= left_out:
+                continue
+            i = m
+            while i > 0 and self.comes_before(v, heads[i - 1]):
+                heads[i] = heads[i - 1]
+                i -= 1
+            heads[i] = <int>v
+            m += 1
+            if m > MOST_AHEAD:
+                m -= 1
+                left_out = self.bound[heads[m]]
+        while first < m and n < most:
+            v = heads[first]
+            tail, i = self.best_addition(v, least_gain, &gain), first + 1
+            if tail < 0 or self.bound[v] <= left_out:
+                first += 1
+                continue
+            while i < m and self.comes_before(heads[i], v):
+                heads[i - 1] = heads[i]
+                i += 1
+            heads[i - 1] = <int>v
+            if i > first + 1:
+                continue
+            first += 1
+            if self.is_expected(n, tail, v):
+                continue
+            insert_parent(wider, self.dag.parents[v], self.dag.n_parents[v], tail)
+            self.ahead[n].child, self.ahead[n].k = v, self.dag.n_parents[v] + 1
             self.ahead[n].parents = wider
+            wider += self.n
             n += 1
         return n
+
+    cdef bint comes_before(self, Py_ssize_t head, Py_ssize_t other) noexcept nogil:
+        if self.bound[head] != self.bound[other]:
+            return self.bound[head] > self.bound[other]
+        return self.priority[head] < self.priority[other]
 
     cdef bint is_expected(self, Py_ssize_t n, int tail, Py_ssize_t head) noexcept nogil:
         # Whether the first n families to ask for are of head, or have it as a parent of tail.

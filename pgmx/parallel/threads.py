@@ -5,6 +5,7 @@ and a thread is there within 0.1 ms. What the first tasks cost decides whether o
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -33,6 +34,9 @@ TURN = 2e-3
 
 #: Seconds of tasks after which threads are judged by the processor time that they get; and how much more it must be.
 TRIAL_SECONDS, LEAST_GAIN = 0.1, 1.1
+
+#: Seconds of a call, and of all of them, from which helpers pay; the most threads, this one included, that they make.
+HELPER_CALL, HELPER_PAYS, MOST_HELPED = 3e-5, 5e-3, 4
 
 Numbered = tuple[int, Any]
 
@@ -259,6 +263,45 @@ def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
     if errors:
         raise errors[0]
     return result, results[0]
+
+
+def count_helpers(n_threads: int, n_calls: float, seconds: float) -> int:
+    """Return how many threads pay beside this one for calls that take so many seconds each, one after the other here.
+
+    They do where a call takes longer than it does to agree on it; this thread has a third of the work for itself.
+    """
+    pays = seconds > HELPER_CALL and n_calls * seconds > HELPER_PAYS
+    return min(n_threads, MOST_HELPED) - 1 if pays else 0
+
+
+@contextmanager
+def help_on_threads(serve: Callable[[int], None], close: Callable[[], None], n_helpers: int) -> Iterator[None]:
+    """Run ``serve(number)`` on threads, numbers from 1, until the block is left; `close` lets them end.
+
+    A thread that is short of memory ends early: whoever is helped must be able to do without.
+    """
+    errors: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            serve(number)
+        except MemoryError:
+            pass
+        except BaseException as error:  # raised again below
+            errors.append(error)
+
+    threads = [Thread(target=run, args=(number,), daemon=True) for number in range(1, n_helpers + 1)]
+    try:
+        for thread in threads:
+            thread.start()
+        yield
+    finally:
+        close()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    if errors:
+        raise errors[0]
 
 
 def _limit_threads(n_threads: int, calls: Sequence[Callable], seconds: float) -> int:

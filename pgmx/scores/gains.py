@@ -14,6 +14,9 @@ from pgmx._ext._scorer import Scorer
 #: Bytes of rows that a search keeps where it returns to earlier graphs.
 ROW_MEMORY = 1 << 27
 
+#: Rows that are kept where a search does not return, but threads compute rows before it asks for them.
+AHEAD_ROWS = 64
+
 
 class GainSource(Protocol):
     """Scores of families, and what each change of one arc gains; variables are ids from 0 to n - 1.

@@ -173,7 +173,7 @@ ORDER = {
     "pgmx/plotting/reports": ["engine plain", "course details rows", "facts", "drawing summary", "page"],
     "pgmx/plotting/time_series": ["sources", "adjacency edge_paths forecast summary"],
     "pgmx/runs": ["progress snapshot", "checkpoint", "run", "store"],
-    "pgmx/scores": ["bounds compiled gains priors", "discrete gaussian", "mixed", "binding"],
+    "pgmx/scores": ["bounds compiled gains priors", "rows_ahead", "discrete gaussian", "mixed", "binding"],
     "pgmx/scores/binding": [
         "scoring",
         "discrete foreign gaussian mixed",

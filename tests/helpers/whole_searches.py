@@ -98,12 +98,12 @@ def restarted(problem, state, course, seed, *, n_restarts=5, n_moves=3, n_jobs=1
 
 def thorough(problem, state, course, seed):
     climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
-    search_thoroughly(problem, state, course, climb_first, seed=seed, first_stage=2)
+    search_thoroughly(problem, state, course, lambda n_threads: climb_first(), seed=seed, first_stage=2)
 
 
 def best(problem, state, course, seed):
     climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
-    search_for_best(problem, state, course, climb_first, seed=seed, first_stage=2)
+    search_for_best(problem, state, course, lambda n_threads: climb_first(), seed=seed, first_stage=2)
 
 
 def annealed(problem, state, course, seed, *, n_draws=400):

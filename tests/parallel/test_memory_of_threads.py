@@ -24,3 +24,11 @@ def test_threads_share_the_table_and_the_rows():
 def test_searches_whose_threads_have_graphs(options, n_threads):
     cost = HillClimbSearch(**{"n_jobs": 3, **options}).estimate_cost(**SIZES)
     assert cost.gains == n_threads * estimate_memory(**SIZES).gains
+
+
+def test_threads_that_help_a_climb_have_counts_alone():
+    one, three = (HillClimbSearch(n_jobs=n_jobs).estimate_cost(**SIZES) for n_jobs in (1, 3))
+    assert (one.gains, one.kept_counts, one.kept_rows) == (three.gains, three.kept_counts, 0)
+    assert three.kept_rows == 64 * 8 * 21
+    assert three.scratch == 3 * one.scratch + 2 * one.kept_counts
+    assert HillClimbSearch(n_jobs=3, callback=print).estimate_cost(**SIZES) == one

@@ -15,6 +15,7 @@ from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.bayesian.dag_learner import Opened
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
+from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
@@ -123,10 +124,11 @@ class HillClimbSearch(SearchLearner):
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
     n_jobs : int, default=None
-        Threads that code the data, count the pairs of variables, and make restarts, the trials of the thorough strategy
-        and the searches from random orders of the best one, as many as pay; restarts also run on joblib's backends. The
-        result is the same for any number. With a checkpoint, and for scores that are not compiled, the orders are
-        searched one after the other; with threads they keep up to 128 MB of rows besides.
+        Threads that code the data, count the pairs of variables, compute the gains that a climb will ask for next (four
+        at most; not with `callback`), and make restarts, the trials of the thorough strategy and the searches from
+        random orders of the best one, as many as pay; restarts also run on joblib's backends. The result is the same
+        for any number. With a checkpoint, and for scores that are not compiled, the orders are searched one after the
+        other; with threads they keep up to 128 MB of rows besides.
     random_state : int, RandomState, Generator or None, default=0
         Draws the permutation of the variables that decides equal gains, see the Notes, restarts and reinsertions.
 
@@ -380,7 +382,10 @@ class HillClimbSearch(SearchLearner):
         return self.n_restarts > 0
 
     def _uses_threads(self) -> bool:
-        return self._uses_workers() or self.strategy != "greedy"
+        return self._revisits_graphs()
+
+    def _climbs_ahead(self) -> bool:
+        return self.patience == 0 and self.callback is None
 
     def _limit_trees(self) -> int:
         return TREE_MEMORY if self.strategy == "best" else 0
@@ -405,16 +410,17 @@ class HillClimbSearch(SearchLearner):
         elif self.strategy == "best":
             search_for_best(problem, state, course, climb_first, **options)
         else:
-            climb_first()
+            climb_first(count_threads(self.n_jobs))
             if self.strategy == "exact" and not search_exactly(problem, state, course):
                 search_thoroughly(problem, state, course, **options)
 
-    def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        """Climb from the first graph, and again from random moves away."""
+    def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int, n_threads: int = 1) -> None:
+        """Climb from the first graph, on `n_threads` threads, and again from random moves away."""
         if course.enter(0):
             if self.strategy == "greedy" and not self.n_restarts and not self.patience:
                 course.run.estimate_left = partial(estimate_moves_left, state, course)
-            climb(state, course, patience=self.patience)
+            options: dict[str, Any] = {"make_source": problem.make_source, "n_threads": n_threads}
+            climb(state, course, patience=self.patience, **options)
         if self.n_restarts and course.enter(1):
             n_moves, n_restarts = self.n_restart_moves, self.n_restarts
             restart(problem, state, course, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=self.n_jobs)

@@ -11,8 +11,8 @@ from pgmx.data.mixed import MixedTable, read_incomplete_mixed
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.bayesian.em_cost import MissingCells, estimate_expectations
 from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
-from pgmx.parallel.threads import count_threads
-from pgmx.scores.gains import ROW_MEMORY
+from pgmx.parallel.threads import MOST_HELPED, count_threads
+from pgmx.scores.gains import AHEAD_ROWS, ROW_MEMORY
 
 
 class _Size(NamedTuple):
@@ -41,6 +41,16 @@ class SearchCost(DagLearner):
     def _uses_threads(self) -> bool:
         """Return whether `n_jobs` threads search on graphs of their own."""
         return self._uses_workers()
+
+    def _climbs_ahead(self) -> bool:
+        """Return whether `n_jobs` threads compute the rows of one climb, which the first of them makes."""
+        return False
+
+    def _limit_rows(self, n: int) -> int:
+        """Return how many bytes of rows of n gains the search keeps at most."""
+        if self._revisits_graphs():
+            return ROW_MEMORY
+        return AHEAD_ROWS * 8 * (n + 1) if self._climbs_ahead() and count_threads(self.n_jobs) > 1 else 0
 
     def _limit_trees(self) -> int:
         """Return how many bytes each thread keeps beside rows of gains at most."""
@@ -98,7 +108,7 @@ class SearchCost(DagLearner):
         numbers = n_rows, cardinalities, n_floats, missing_share
         size = self._describe(*numbers) if X is None else self._measure(X)
         climbs, n_threads = self._count_climbs(), count_threads(self.n_jobs) if self._uses_threads() else 1
-        rows = (ROW_MEMORY if self._revisits_graphs() else 0) + n_threads * self._limit_trees()
+        rows = self._limit_rows(len(size.cards) + size.n_floats) + n_threads * self._limit_trees()
         if size.missing is not None:
             starts = 1 + self.n_em_restarts
             cost = estimate_expectations(
@@ -110,6 +120,9 @@ class SearchCost(DagLearner):
             cost = estimate_states(
                 size.n_rows, size.cards, row_memory=rows, climbs=climbs, weighted=weighted, n_threads=n_threads
             )
+            if n_threads == 1 and self._climbs_ahead():  # those that help have no graph
+                n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
+                cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
         return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
 
     def _describe(

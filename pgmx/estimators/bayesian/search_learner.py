@@ -319,9 +319,10 @@ class SearchLearner(SearchCost):
             deadline=run.deadline,
             n_jobs=self.n_jobs,
         )
+        row_memory = self._limit_rows(n)
         return DagProblem(
             n=n,
-            make_source=CachedSources(make_gains) if self._revisits_graphs() else make_gains,
+            make_source=CachedSources(make_gains, row_memory) if row_memory else make_gains,
             limits=limits,
             permutation=permutation,
             start=self._start_edges(scoring.names, constraints, limits.max_indegree),

@@ -49,7 +49,7 @@ def search_for_best(
     problem: DagProblem,
     state: DagState,
     course: Course,
-    climb_first: Callable[[], None] = lambda: None,
+    climb_first: Callable[[int], None] = lambda n_threads: None,
     *,
     seed: int,
     first_stage: int = 1,
@@ -63,9 +63,9 @@ def search_for_best(
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
 
-    def climb_greedily() -> None:
+    def climb_greedily(n_threads: int) -> None:
         course.member = GREEDY
-        climb_first()
+        climb_first(n_threads)
         course.member = THOROUGH
 
     search_thoroughly(problem, state, course, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)

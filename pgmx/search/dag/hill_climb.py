@@ -1,5 +1,10 @@
 """Greedy hill climbing over directed acyclic graphs, also past local optima."""
 
+from collections.abc import Callable
+from time import thread_time
+
+from pgmx.scores.gains import GainSource
+from pgmx.scores.rows_ahead import RowHelpers
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
@@ -10,22 +15,31 @@ _MOVES_LEFT, _EXPONENT = 0.5, 1.25
 MOVES_PER_CHECK = 256
 
 
-def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
+def climb(
+    state: DagState,
+    course: Course,
+    *,
+    patience: int = 0,
+    make_source: Callable[[], GainSource] | None = None,
+    n_threads: int = 1,
+) -> None:
     """Make the best move again and again until none improves the best graph for `patience` moves.
 
     `course` has the best graph in the end, and `state` too where `patience` is 0. A move costs one row of gains (two
-    for a reversal) and O(n + arcs) to choose it (Koller and Friedman, 2009, algorithm 18.2).
+    for a reversal) and O(n + arcs) to choose it (Koller and Friedman, 2009, algorithm 18.2). With sources of
+    `make_source` up to `n_threads` threads compute rows while no move is recorded by itself.
     """
     memo = course.read_memo("idle")
     idle = memo.integer("idle", 0, course.n_iter) if memo else 0
+    with RowHelpers(state.source, make_source, n_threads, state.mask) as helpers:
+        _climb(state, course, helpers, idle, patience)
+
+
+def _climb(state: DagState, course: Course, helpers: RowHelpers, idle: int, patience: int) -> None:
     while True:
         course.check()
         if patience == 0 and course.can_climb_at_once(state):
-            left = course.limits.max_iter - course.n_iter
-            scores, n_edges, is_optimum = state.climb_on_record(course.least_gain(), left)
-            course.record_moves(scores, n_edges)
-            course.mark_safe(state, idle=0)
-            if is_optimum and len(scores) < left and not state.moves.clear_tabu():
+            if _climb_at_once(state, course, helpers):
                 return
             continue
         move = state.moves.best()
@@ -39,6 +53,18 @@ def climb(state: DagState, course: Course, *, patience: int = 0) -> None:
         state.make(op, tail, head, course.least_gain())
         idle = 0 if course.record_move(state) else idle + 1
         course.mark_safe(state, idle=idle)
+
+
+def _climb_at_once(state: DagState, course: Course, helpers: RowHelpers) -> bool:
+    """Make some moves in compiled code; return whether they end in a local optimum."""
+    began, left = thread_time(), course.limits.max_iter - course.n_iter
+    scores, n_edges, is_optimum = state.climb_on_record(course.least_gain(), left)
+    seconds = thread_time() - began
+    course.record_moves(scores, n_edges)
+    course.mark_safe(state, idle=0)
+    if helpers.may_begin and len(scores):
+        helpers.begin(estimate_moves_left(state, course), seconds / len(scores))
+    return is_optimum and len(scores) < left and not state.moves.clear_tabu()
 
 
 def estimate_moves_left(state: DagState, course: Course) -> float:

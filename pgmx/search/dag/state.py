@@ -70,7 +70,8 @@ class DagState:
         source.start(self.gains, self.scores)
         self.first_gains = self.gains.max(axis=1)
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
-        self._mask: np.ndarray | None = None  # of the candidates
+        #: Which arcs may be added where candidates were chosen, uint8 (n, n).
+        self.mask: np.ndarray | None = None
         if max_candidates is not None and max_candidates < n - 1:
             self._restrict(max_candidates, required)
         #: Which arcs may be added, a bit each, (n, n / 8) by child and parent.
@@ -101,8 +102,8 @@ class DagState:
         allowed = choose_candidates(self.gains, self.priority, max_candidates)
         if required is not None and len(required):
             allowed[required[:, 1], required[:, 0]] = 1
-        self._mask = allowed & (self.gains > -np.inf)
-        self.source.restrict(self._mask)
+        self.mask = allowed & (self.gains > -np.inf)
+        self.source.restrict(self.mask)
         self.gains[allowed == 0] = -np.inf
 
     def copy_maker(self, make_source: Callable[[], GainSource]) -> Callable[[], "DagState"]:
@@ -110,7 +111,7 @@ class DagState:
 
         Nothing is scored: a copy takes the gains over, 8 n² bytes, and lists the moves.
         """
-        gains, scores, edges, mask = self.gains.copy(), self.scores.copy(), self.edges(), self._mask
+        gains, scores, edges, mask = self.gains.copy(), self.scores.copy(), self.edges(), self.mask
         original = copy(self)
 
         def make() -> DagState:

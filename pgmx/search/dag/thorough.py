@@ -22,7 +22,7 @@ def search_thoroughly(
     problem: DagProblem,
     state: DagState,
     course: Course,
-    climb_first: Callable[[], None] = lambda: None,
+    climb_first: Callable[[int], None] = lambda n_threads: None,
     *,
     seed: int,
     first_stage: int = 1,
@@ -38,7 +38,7 @@ def search_thoroughly(
     if optima.n_threads > 1 and state.is_compiled and course.run.checkpoint is None:
         optima.search_together(state, course, climb_first)
     else:
-        climb_first()
+        climb_first(optima.n_threads)
         optima.search_first(state, course)
         optima.search_second(state, course)
     if course.enter(first_stage + 3):
@@ -73,8 +73,12 @@ class _Optima:
             seed=seed,
             required=problem.required,
             make_source=problem.make_source,
-            most_threads=lambda: max(1, self.n_threads // self._n_running),
+            most_threads=self.count_free_threads,
         )
+
+    def count_free_threads(self) -> int:
+        """Return how many threads a search has while so many run."""
+        return max(1, self.n_threads // self._n_running)
 
     def search_first(self, state: DagState, course: Course) -> None:
         """Reinsert small blocks into the optimum of the first climb."""
@@ -95,16 +99,16 @@ class _Optima:
                 state.moves.clear_tabu()
                 course.set_best(state)
                 course.mark_safe(state, idle=0)
-            climb(state, course)
+            climb(state, course, make_source=self.problem.make_source, n_threads=self.count_free_threads())
         if course.enter(self.first_stage + 2):
             self.reinsertion(state, course, self.seed + 1).reinsert_small_blocks()
 
-    def search_together(self, state: DagState, course: Course, climb_first: Callable[[], None]) -> None:
+    def search_together(self, state: DagState, course: Course, climb_first: Callable[[int], None]) -> None:
         """Search both optima at the same time, the second on a copy of the state."""
         make_copy, side = state.copy_maker(self.problem.make_source), SideCourse(course)
 
         def search_first() -> None:
-            climb_first()
+            climb_first(self.count_free_threads())
             self.search_first(state, course)
             self._n_running = 1
 

@@ -1,0 +1,63 @@
+"""Rows of gains that other threads compute before a climb asks for them."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Self
+
+import numpy as np
+
+from pgmx._ext._row_cache import CachedScorer, RowsAhead
+from pgmx.parallel.threads import count_helpers, help_on_threads
+from pgmx.scores.gains import GainSource, source_of_rows
+
+
+class RowHelpers:
+    """Threads beside a climb, which begin once it is known that they pay; as a context, within which they end.
+
+    `make_source` returns sources whose rows are kept, as that of the climb must be for any thread to help; `mask` is
+    that of its arcs. Rows are the same whoever computes them, so that the climb is.
+    """
+
+    def __init__(
+        self,
+        source: GainSource,
+        make_source: Callable[[], GainSource] | None,
+        n_threads: int,
+        mask: np.ndarray | None = None,
+    ):
+        self._source, self._make_source, self._n_threads, self._mask = source, make_source, n_threads, mask
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether threads may still begin."""
+        return self._n_threads > 1 and self._make_source is not None and isinstance(self._source, CachedScorer)
+
+    def begin(self, n_rows: float, seconds: float) -> None:
+        """Start threads where these pay for so many rows of so many seconds each."""
+        source = self._source
+        n_helpers = count_helpers(self._n_threads, n_rows, seconds)
+        if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
+            return
+        ahead = RowsAhead(source.store, n_helpers + 1)
+        self._n_threads = 1
+        if not source.follow(ahead):
+            return
+        self._stack.callback(source.follow, None)
+        self._stack.enter_context(
+            help_on_threads(lambda number: ahead.serve(number, self._make_rows()), ahead.close, n_helpers)
+        )
+
+    def _make_rows(self) -> GainSource:
+        """Return a source of the same rows for a thread."""
+        assert self._make_source is not None
+        source = source_of_rows(self._make_source())
+        if self._mask is not None:
+            source.restrict(self._mask)
+        return source
