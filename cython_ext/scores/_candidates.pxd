@@ -1,21 +1,28 @@
 # The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of earlier parents.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from _buffers cimport reserve
-from _cells cimport build_cells, code_of, has_planes, plane_of, unpack_rows
+from _cells cimport has_planes
 from _merge cimport merge_cells
-from _simd cimport pgmx_count_and
+from _segments cimport (
+    Segment, add_list, add_planes, build_segment, find_cells, number_cells, open_segment, sort_cells_by_size
+)
 from _workspace cimport (
-    AFTER_ADDING, AFTER_DELETING, BIG_CELLS, BIG_COUNTS, BIG_INDEX, CANDIDATES, COUNTED, LARGEST, LIST_CELLS, LIST_ROWS,
-    MEMOS, OFFSETS, PAIR_TABLE, PLANE_ROWS, ROW_BITS, ROW_CELLS, TABLES, Memo, Row, Workspace, marginals_of,
-    plane_pair, state_pair, stride_of
+    AFTER_ADDING, AFTER_DELETING, COUNTED, LARGEST, MEMOS, OFFSETS, PAIR_TABLE, TABLES, Memo, Row, Workspace,
+    marginals_of, plane_pair, state_pair, stride_of
 )
 
 
-cdef enum:
-    BLOCK_WORDS = 1 << 17       # words of planes that are read together: 1 MiB, the L2 cache
+cdef inline int find_row_cells(Workspace *work, Row *row) except -1 nogil:
+    # The cells of a family with parents.
+    find_cells(
+        &work.segments, &work.table, &work.cells, row.parents, row.k, row.child, marginals_of(work, row.parents[0])
+    )
+    row.n_cells = work.cells.size
+    row.keys, row.counts = <const uint64_t *>work.cells.keys.data, <const uint32_t *>work.cells.counts.data
+    return 0
 
 
 cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *size) except NULL nogil:
@@ -29,9 +36,9 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
     cdef int parent
     if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
         parent = <int>a
-        build_cells(&work.cells, &work.table, &parent, 1, b, of_a)
-        size[0] = work.cells.nodes[work.cells.current].size
-        return <uint32_t *>work.cells.nodes[work.cells.current].counts.data
+        find_cells(&work.segments, &work.table, &work.cells, &parent, 1, b, of_a)
+        size[0] = work.cells.size
+        return <uint32_t *>work.cells.counts.data
     counts = <uint32_t *>reserve(&work.scratch[PAIR_TABLE], (ra * rb + 1) * sizeof(uint32_t))
     last = counts + (ra - 1) * rb
     memcpy(last, of_b, rb * sizeof(uint32_t))
@@ -107,72 +114,48 @@ cdef inline Py_ssize_t choose_inheritance(Workspace *work, Row *row, int *candid
     return n_inherited
 
 
-cdef inline int sort_cells_by_size(Workspace *work, Row *row, Py_ssize_t n_passes) except -1 nogil:
-    # Splits the cells that must be counted into planes and one row list, ascending by row, for candidates of about
-    # n_passes states: a plane is read once for each state but the last, a list once.
-    # After an addition the largest sub-cell of every old cell is not counted: LARGEST holds it for each old cell.
-    cdef Py_ssize_t c = row.n_cells, n_rows = work.table.n_rows, i, d, w, n_list_rows = 0
-    cdef int64_t list_below = <int64_t>work.cells.list_below * n_passes
-    cdef uint32_t *unpacked
-    cdef const uint64_t **planes = <const uint64_t **>work.cells.nodes[work.cells.current].planes.data
-    cdef const uint32_t *starts = <const uint32_t *>work.cells.nodes[work.cells.current].starts.data
-    cdef const uint32_t *rows = <const uint32_t *>work.cells.nodes[work.cells.current].rows.data
-    cdef const uint64_t **big = <const uint64_t **>reserve(&work.scratch[BIG_CELLS], (c + 1) * sizeof(void *))
-    cdef int64_t *index = <int64_t *>reserve(&work.scratch[BIG_INDEX], (c + 1) * sizeof(int64_t))
-    cdef uint32_t *row_cells = <uint32_t *>reserve(&work.scratch[ROW_CELLS], (n_rows + 1) * sizeof(uint32_t))
-    cdef uint64_t *bits = <uint64_t *>reserve(&work.scratch[ROW_BITS], work.table.n_words * sizeof(uint64_t))
-    cdef int64_t *largest
-    cdef const int64_t *target = NULL
-    cdef uint32_t *list_rows
-    cdef uint32_t *list_cells
-    row.n_big = row.n_list_rows = 0
+cdef inline int fill_tables(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
+    # The tables of all candidates, which hold zeros, from a memo or by counting; reorders the candidates.
+    cdef Py_ssize_t n_inherited = choose_inheritance(work, row, candidates, n)
     if row.how == AFTER_DELETING:
-        return 0
-    largest = <int64_t *>reserve(&work.scratch[LARGEST], (c + 1) * sizeof(int64_t))
-    if row.how == AFTER_ADDING:
-        d = 0
-        while row.parents[d] != row.changed_parent:
-            d += 1
-        merge_cells(&work.merge, row.keys, c, stride_of(work, row, d), <uint64_t>work.table.cards[row.changed_parent])
-        target = <const int64_t *>work.merge.target.data
-        for i in range(work.merge.size):
-            largest[i] = -1
-        for i in range(c):
-            if largest[target[i]] < 0 or row.counts[i] > row.counts[largest[target[i]]]:
-                largest[target[i]] = i
-    for i in range(c):
-        if row.how == AFTER_ADDING and largest[target[i]] == i:
-            continue
-        if planes[i] != NULL and (n_passes == 1 or row.counts[i] >= list_below):
-            big[row.n_big] = planes[i]
-            index[row.n_big] = i
-            row.n_big += 1
-            continue
-        if n_list_rows == 0:
-            memset(bits, 0, work.table.n_words * sizeof(uint64_t))
-        n_list_rows += row.counts[i]
-        if planes[i] != NULL:
-            unpacked = <uint32_t *>reserve(&work.scratch[PLANE_ROWS], (n_rows + 1) * sizeof(uint32_t))
-            unpack_rows(planes[i], row.counts[i], unpacked)
-            for w in range(row.counts[i]):
-                row_cells[unpacked[w]] = <uint32_t>i
-            for w in range(work.table.n_words):
-                bits[w] |= planes[i][w]
-            continue
-        for w in range(starts[i], <Py_ssize_t>starts[i] + row.counts[i]):
-            bits[rows[w] >> 6] |= <uint64_t>1 << (rows[w] & 63)
-            row_cells[rows[w]] = <uint32_t>i
-    row.n_list_rows = n_list_rows
-    list_rows = <uint32_t *>reserve(&work.scratch[LIST_ROWS], (n_list_rows + 1) * sizeof(uint32_t))
-    list_cells = <uint32_t *>reserve(&work.scratch[LIST_CELLS], (n_list_rows + 1) * sizeof(uint32_t))
-    unpack_rows(bits, <uint32_t>n_list_rows, list_rows)
-    for i in range(n_list_rows):
-        list_cells[i] = row_cells[list_rows[i]]
+        sum_tables(work, row, candidates, n_inherited)
+        if n_inherited == n:
+            return 0
+        count_tables(work, row, candidates + n_inherited, 0, n - n_inherited)
+    else:
+        count_tables(work, row, candidates, n_inherited, n)
+    if n_inherited < n:
+        row.how = COUNTED
     return 0
 
 
-cdef inline int count_tables(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
-    # Counts into tables that are all 0, candidates of about as many states at a time; reorders the candidates.
+cdef inline int count_tables(
+    Workspace *work, Row *row, int *candidates, Py_ssize_t n_deduced, Py_ssize_t n
+) except -1 nogil:
+    # Counts into tables that are all 0; those of the first candidates follow in part from those before an addition: the
+    # largest sub-cell of every old cell is not counted. The tree of one segment is there already.
+    cdef Py_ssize_t i, first = work.segments.segment.number, n_segments = work.segments.n
+    if n_deduced > 0:
+        choose_largest(work, row)
+    for i in range(n_segments):
+        if i > 0:
+            open_segment(&work.segments, &work.table, (first + i) % n_segments)
+            build_segment(&work.segments, row.parents, row.k, row.child, marginals_of(work, row.parents[0]))
+        number_cells(&work.segments.segment, row.keys, row.n_cells)
+        count_segment(work, row, candidates, n_deduced, True, i + 1 == n_segments)
+        count_segment(work, row, candidates + n_deduced, n - n_deduced, False, False)
+    return 0
+
+
+cdef inline int count_segment(
+    Workspace *work, Row *row, int *candidates, Py_ssize_t n, bint leaves_largest, bint deduces
+) except -1 nogil:
+    # Adds the rows of a segment to tables, candidates of about as many states at a time; reorders the candidates.
+    cdef Segment *segment = &work.segments.segment
+    cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
+    cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
+    cdef const int64_t *target = <const int64_t *>work.merge.target.data if leaves_largest else NULL
+    cdef const int64_t *largest = <const int64_t *>work.scratch[LARGEST].data if leaves_largest else NULL
     cdef Py_ssize_t first = 0, last, i, n_passes = 1
     cdef int u
     while first < n:
@@ -184,58 +167,35 @@ cdef inline int count_tables(Workspace *work, Row *row, int *candidates, Py_ssiz
                 candidates[last] = u
                 last += 1
         if last > first:
-            sort_cells_by_size(work, row, n_passes)
-            count_group(work, row, candidates + first, last - first)
+            sort_cells_by_size(segment, target, largest, n_passes)
+            add_planes(segment, candidates + first, last - first, tables, offsets, row.n_cells)
+        for i in range(first, last):
+            if segment.n_list_rows > 0:
+                add_list(segment, candidates[i], tables + offsets[candidates[i]], row.n_cells)
+            if deduces:
+                deduce(work, row, candidates[i])
         first = last
         n_passes *= 2
     return 0
 
 
-cdef inline int count_group(Workspace *work, Row *row, const int *candidates, Py_ssize_t n) except -1 nogil:
-    cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
-    cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
-    cdef const uint64_t **big = <const uint64_t **>work.scratch[BIG_CELLS].data
-    cdef const int64_t *index = <const int64_t *>work.scratch[BIG_INDEX].data
-    cdef uint32_t *big_counts = <uint32_t *>reserve(&work.scratch[BIG_COUNTS], (row.n_big + 1) * sizeof(uint32_t))
-    cdef Py_ssize_t c = row.n_cells, n_words = work.table.n_words, begin = 0, end, step, i, j, s, u
-    cdef uint32_t *table
-    step = BLOCK_WORDS // (row.n_big + 4) // 8 * 8
-    step = step if step > 256 else 256
-    while begin < n_words and row.n_big > 0:
-        end = begin + step if begin + step < n_words else n_words
-        for i in range(n):
-            u = candidates[i]
-            for s in range(work.table.cards[u] - 1):
-                table = tables + offsets[u] + s * c
-                if row.n_big == c:
-                    pgmx_count_and(plane_of(&work.table, u, s), big, c, begin, end, table)
-                    continue
-                memset(big_counts, 0, row.n_big * sizeof(uint32_t))
-                pgmx_count_and(plane_of(&work.table, u, s), big, row.n_big, begin, end, big_counts)
-                for j in range(row.n_big):
-                    table[index[j]] += big_counts[j]
-        begin = end
-    for i in range(n):
-        if row.n_list_rows > 0:
-            count_list(work, row, candidates[i])
-        if row.how == AFTER_ADDING:
-            deduce(work, row, candidates[i])
+cdef inline int choose_largest(Workspace *work, Row *row) except -1 nogil:
+    # After an addition: LARGEST holds the largest sub-cell of each old cell, work.merge the old cell of each.
+    cdef int64_t *largest = <int64_t *>reserve(&work.scratch[LARGEST], (row.n_cells + 1) * sizeof(int64_t))
+    cdef const int64_t *target
+    cdef Py_ssize_t i, d = 0
+    while row.parents[d] != row.changed_parent:
+        d += 1
+    merge_cells(
+        &work.merge, row.keys, row.n_cells, stride_of(work, row, d), <uint64_t>work.table.cards[row.changed_parent]
+    )
+    target = <const int64_t *>work.merge.target.data
+    for i in range(work.merge.size):
+        largest[i] = -1
+    for i in range(row.n_cells):
+        if largest[target[i]] < 0 or row.counts[i] > row.counts[largest[target[i]]]:
+            largest[target[i]] = i
     return 0
-
-
-cdef inline void count_list(Workspace *work, const Row *row, Py_ssize_t u) noexcept nogil:
-    cdef uint32_t *table = <uint32_t *>work.scratch[TABLES].data + (<int64_t *>work.scratch[OFFSETS].data)[u]
-    cdef const uint32_t *rows = <const uint32_t *>work.scratch[LIST_ROWS].data
-    cdef const uint32_t *cells = <const uint32_t *>work.scratch[LIST_CELLS].data
-    cdef const uint8_t *codes
-    cdef Py_ssize_t i
-    if work.table.codes8 != NULL:
-        codes = work.table.codes8 + u * work.table.n_rows
-        for i in range(row.n_list_rows):
-            table[codes[rows[i]] * row.n_cells + cells[i]] += 1
-        return
-    for i in range(row.n_list_rows):
-        table[code_of(&work.table, u, rows[i]) * row.n_cells + cells[i]] += 1
 
 
 cdef inline void deduce(Workspace *work, const Row *row, Py_ssize_t u) noexcept nogil:

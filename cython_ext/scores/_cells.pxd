@@ -1,5 +1,6 @@
 # The non-empty cells of a family: every combination of states of (parents, child) that occurs, with its rows.
 #
+# A tree finds those of some rows, and where the rows are; the cells of all rows are added up from them (_segments.pxd).
 # Cells come in lexicographic order, the child fastest, so the cells of one parent configuration are neighbours.
 # A cell with many rows is held as a plane (one AND per level of the tree), a cell with few rows as a list of them:
 # splitting a list costs its length, an AND costs all words.
@@ -13,9 +14,11 @@ from _buffers cimport Buffer, release, reserve
 from _simd cimport pgmx_and, pgmx_lowest_bit
 
 
-cdef struct Columns:                # a coded table; all pointers are borrowed
+cdef struct Columns:                # a coded table, or some rows of one; all pointers are borrowed
     Py_ssize_t n_rows
     Py_ssize_t n_words
+    Py_ssize_t row_stride           # from a variable's codes to those of the next
+    Py_ssize_t word_stride          # from a plane to the next
     const uint8_t *codes8           # one of the two is NULL
     const uint16_t *codes16
     const int64_t *cards
@@ -33,12 +36,18 @@ cdef struct NodeSet:
     Py_ssize_t size
 
 
-cdef struct Cells:
+cdef struct Cells:                  # those of all rows
+    Buffer keys                     # uint64, ascending
+    Buffer counts                   # uint32
+    Py_ssize_t size
+    Buffer config_ends              # int64: exclusive end of each parent configuration in the list of cells
+    Py_ssize_t n_configs
+
+
+cdef struct CellTree:
     NodeSet nodes[2]
     int current                     # which of the two holds the result
     Buffer scratch
-    Buffer config_ends              # int64: exclusive end of each parent configuration in the list of cells
-    Py_ssize_t n_configs
     uint32_t list_below             # a cell with fewer rows becomes a list
     Py_ssize_t max_planes           # and so does any cell once this many planes are held
 
@@ -47,7 +56,7 @@ cdef enum:
     PLANES_MEMORY = 1 << 26         # bytes of planes that a level of the cell tree may hold
 
 
-cdef inline void choose_limits(Cells *cells, const Columns *table, int simd) noexcept nogil:
+cdef inline void choose_limits(CellTree *tree, const Columns *table, int simd) noexcept nogil:
     # A cell with fewer rows than a share of N/512, which depends on the SIMD level, is cheaper to count by its row
     # list. Beyond 32k and 262k rows the look-ups of a row list begin to miss the caches: lists pay later.
     cdef double[4] shares = [6.0, 2.0, 1.2, 0.45]
@@ -56,8 +65,8 @@ cdef inline void choose_limits(Cells *cells, const Columns *table, int simd) noe
         share *= 0.27
     elif table.n_rows > 32768:
         share *= 0.55
-    cells.list_below = <uint32_t>(1 + share * table.n_rows / 512)
-    cells.max_planes = PLANES_MEMORY // (table.n_words * 8 + 1) + 1
+    tree.list_below = <uint32_t>(1 + share * table.n_rows / 512)
+    tree.max_planes = PLANES_MEMORY // (table.n_words * 8 + 1) + 1
 
 
 cdef inline bint has_planes(const Columns *table, Py_ssize_t v) noexcept nogil:
@@ -65,13 +74,13 @@ cdef inline bint has_planes(const Columns *table, Py_ssize_t v) noexcept nogil:
 
 
 cdef inline const uint64_t *plane_of(const Columns *table, Py_ssize_t v, Py_ssize_t state) noexcept nogil:
-    return table.planes + (table.plane_offsets[v] + state) * table.n_words
+    return table.planes + (table.plane_offsets[v] + state) * table.word_stride
 
 
 cdef inline uint32_t code_of(const Columns *table, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
     if table.codes8 != NULL:
-        return table.codes8[v * table.n_rows + row]
-    return table.codes16[v * table.n_rows + row]
+        return table.codes8[v * table.row_stride + row]
+    return table.codes16[v * table.row_stride + row]
 
 
 cdef inline int compare_u64(const void *a, const void *b) noexcept nogil:
@@ -150,10 +159,10 @@ cdef inline void split_list(
             begin = i + 1
 
 
-cdef inline int split_level(Cells *cells, const Columns *table, Py_ssize_t v, Py_ssize_t n_planes) except -1 nogil:
+cdef inline int split_level(CellTree *tree, const Columns *table, Py_ssize_t v, Py_ssize_t n_planes) except -1 nogil:
     # Splits every node of the current level by the states of v; returns how many of the new nodes hold a plane.
-    cdef NodeSet *old = &cells.nodes[cells.current]
-    cdef NodeSet *new = &cells.nodes[1 - cells.current]
+    cdef NodeSet *old = &tree.nodes[tree.current]
+    cdef NodeSet *new = &tree.nodes[1 - tree.current]
     cdef Py_ssize_t r = table.cards[v], n_words = table.n_words, i, s, held = 0, capacity
     cdef uint32_t filled = 0, left, count
     cdef uint64_t key
@@ -161,11 +170,11 @@ cdef inline int split_level(Cells *cells, const Columns *table, Py_ssize_t v, Py
     cdef bint by_planes = has_planes(table, v)
     capacity = old.size * r if old.size * r < table.n_rows else table.n_rows
     reserve_nodes(new, capacity)
-    capacity = n_planes * r if n_planes * r < cells.max_planes else cells.max_planes
+    capacity = n_planes * r if n_planes * r < tree.max_planes else tree.max_planes
     cdef uint64_t *words = <uint64_t *>reserve(&new.words, (capacity + 1) * n_words * sizeof(uint64_t))
     cdef uint32_t *rows = <uint32_t *>reserve(&new.rows, (table.n_rows + 1) * sizeof(uint32_t))
     capacity = table.n_rows if table.n_rows > r else r
-    cdef uint64_t *scratch = <uint64_t *>reserve(&cells.scratch, (2 * capacity + 1) * sizeof(uint64_t))
+    cdef uint64_t *scratch = <uint64_t *>reserve(&tree.scratch, (2 * capacity + 1) * sizeof(uint64_t))
     cdef uint32_t *unpacked = <uint32_t *>(scratch + capacity)
     new.size = 0
     for i in range(old.size):
@@ -189,24 +198,24 @@ cdef inline int split_level(Cells *cells, const Columns *table, Py_ssize_t v, Py
             if count == 0:
                 continue
             left -= count
-            if count < cells.list_below or held >= cells.max_planes:
+            if count < tree.list_below or held >= tree.max_planes:
                 unpack_rows(words + held * n_words, count, rows + filled)
                 append_node(new, key * <uint64_t>r + <uint64_t>s, count, NULL, filled)
                 filled += count
             else:
                 append_node(new, key * <uint64_t>r + <uint64_t>s, count, words + held * n_words, 0)
                 held += 1
-    cells.current = 1 - cells.current
+    tree.current = 1 - tree.current
     return <int>held
 
 
-cdef inline int build_cells(
-    Cells *cells, const Columns *table, const int *parents, Py_ssize_t n_parents, Py_ssize_t child,
+cdef inline int build_tree(
+    CellTree *tree, const Columns *table, const int *parents, Py_ssize_t n_parents, Py_ssize_t child,
     const uint32_t *first_counts    # rows in each state of the first variable: parents[0], or the child if it has none
 ) except -1 nogil:
     cdef Py_ssize_t first = parents[0] if n_parents > 0 else child
     cdef Py_ssize_t r = table.cards[first], level, s, n_planes = 0, i
-    cdef NodeSet *root = &cells.nodes[cells.current]
+    cdef NodeSet *root = &tree.nodes[tree.current]
     cdef uint32_t *rows
     reserve_nodes(root, r if r < table.n_rows else table.n_rows)
     root.size = 0
@@ -216,29 +225,28 @@ cdef inline int build_cells(
                 append_node(root, <uint64_t>s, first_counts[s], plane_of(table, first, s), 0)
         n_planes = root.size
     else:
-        rows = <uint32_t *>reserve(&cells.scratch, 3 * (table.n_rows + r + 1) * sizeof(uint64_t))
+        rows = <uint32_t *>reserve(&tree.scratch, 3 * (table.n_rows + r + 1) * sizeof(uint64_t))
         rows += 2 * (table.n_rows + r)   # beyond the part that split_list uses
         for i in range(table.n_rows):
             rows[i] = <uint32_t>i
         split_list(table, first, 0, rows, <uint32_t>table.n_rows,
                    <uint32_t *>reserve(&root.rows, (table.n_rows + 1) * sizeof(uint32_t)), 0, root,
-                   <uint64_t *>cells.scratch.data)
+                   <uint64_t *>tree.scratch.data)
     for level in range(1, n_parents):
-        n_planes = split_level(cells, table, parents[level], n_planes)
+        n_planes = split_level(tree, table, parents[level], n_planes)
     if n_parents > 0:
-        split_level(cells, table, child, n_planes)
-    return find_configs(cells, table.cards[child])
+        split_level(tree, table, child, n_planes)
+    return 0
 
 
 cdef inline int find_configs(Cells *cells, Py_ssize_t r) except -1 nogil:
     # Marks where each parent configuration ends in the list of cells.
-    cdef NodeSet *nodes = &cells.nodes[cells.current]
-    cdef int64_t *ends = <int64_t *>reserve(&cells.config_ends, (nodes.size + 1) * sizeof(int64_t))
-    cdef const uint64_t *keys = <const uint64_t *>nodes.keys.data
+    cdef int64_t *ends = <int64_t *>reserve(&cells.config_ends, (cells.size + 1) * sizeof(int64_t))
+    cdef const uint64_t *keys = <const uint64_t *>cells.keys.data
     cdef Py_ssize_t i
     cells.n_configs = 0
-    for i in range(nodes.size):
-        if i + 1 == nodes.size or keys[i + 1] // <uint64_t>r != keys[i] // <uint64_t>r:
+    for i in range(cells.size):
+        if i + 1 == cells.size or keys[i + 1] // <uint64_t>r != keys[i] // <uint64_t>r:
             ends[cells.n_configs] = i + 1
             cells.n_configs += 1
     return 0
@@ -270,14 +278,25 @@ cdef inline Py_ssize_t count_table_configs(
     return n
 
 
+cdef inline int reserve_cells(Cells *cells, Py_ssize_t n) except -1 nogil:
+    reserve(&cells.keys, (n + 1) * sizeof(uint64_t))
+    reserve(&cells.counts, (n + 1) * sizeof(uint32_t))
+    return 0
+
+
 cdef inline void free_cells(Cells *cells) noexcept nogil:
+    release(&cells.keys)
+    release(&cells.counts)
+    release(&cells.config_ends)
+
+
+cdef inline void free_tree(CellTree *tree) noexcept nogil:
     cdef int i
     for i in range(2):
-        release(&cells.nodes[i].keys)
-        release(&cells.nodes[i].counts)
-        release(&cells.nodes[i].planes)
-        release(&cells.nodes[i].starts)
-        release(&cells.nodes[i].rows)
-        release(&cells.nodes[i].words)
-    release(&cells.scratch)
-    release(&cells.config_ends)
+        release(&tree.nodes[i].keys)
+        release(&tree.nodes[i].counts)
+        release(&tree.nodes[i].planes)
+        release(&tree.nodes[i].starts)
+        release(&tree.nodes[i].rows)
+        release(&tree.nodes[i].words)
+    release(&tree.scratch)

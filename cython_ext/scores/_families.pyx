@@ -21,17 +21,17 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, find_wider, pair_counts, sum_tables
+from _buffers cimport reserve
+from _candidates cimport choose_inheritance, fill_tables, find_row_cells, find_wider, pair_counts, sum_tables
 from _cell_scores cimport score_without, sum_configs
-from _cells cimport build_cells, choose_limits, count_table_configs, free_cells, has_planes
-from _merge cimport free_merge
+from _cells cimport count_table_configs, has_planes
 from _row_groups cimport RowGroups, fits_groups, free_groups, score_by_groups
+from _segments cimport SEGMENT_ROWS, cut_rows
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, N_SCRATCH, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos,
-    free_memos, free_offsets, init_memos, init_offsets, marginals_of, store_memo
+    AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos, free_workspace,
+    init_memos, init_offsets, marginals_of, store_memo
 )
 
 from pgmx._ext._remote_counts cimport RemoteCounts
@@ -81,6 +81,8 @@ cdef class FamilyScorer(Scorer):
         Where families are counted elsewhere, see ``_remote_counts.pyx``; codes (n, 0) and planes (0, 0) are empty then.
     n_rows : int, optional
         Rows counted elsewhere.
+    segment_rows : int, optional
+        Rows that are counted together at most, 512 or more, see ``_segments.pxd``.
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
@@ -115,6 +117,7 @@ cdef class FamilyScorer(Scorer):
         names=None,
         ask=None,
         Py_ssize_t n_rows=0,
+        Py_ssize_t segment_rows=SEGMENT_ROWS,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
@@ -126,7 +129,8 @@ cdef class FamilyScorer(Scorer):
         self.remote = None if ask is None else RemoteCounts(ask, self.n)
         self.is_far = ask is not None
         self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
-        self.work.table.n_words = planes.shape[1]
+        self.work.table.row_stride = codes.shape[1]
+        self.work.table.n_words = self.work.table.word_stride = planes.shape[1]
         if codes.shape[1] > 0 and codes.dtype == np.uint8:
             narrow = codes
             self.work.table.codes8 = &narrow[0, 0]
@@ -146,7 +150,7 @@ cdef class FamilyScorer(Scorer):
         init_terms(
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
-        choose_limits(&self.work.cells, &self.work.table, SIMD)
+        cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD)
         self.self_terms = <double *>calloc(self.n, sizeof(double))
         self.entropies = <double *>calloc(self.n, sizeof(double))
         if not (self.self_terms and self.entropies and init_memos(&self.work) and init_offsets(&self.work)):
@@ -160,17 +164,11 @@ cdef class FamilyScorer(Scorer):
             self.alone[v] = self.self_terms[v] - whole - penalty * (cardinalities[v] - 1)
 
     def __dealloc__(self):
-        cdef Py_ssize_t i
-        free_memos(&self.work)
-        free_offsets(&self.work)
+        free_workspace(&self.work)
         free(self.self_terms)
         free(self.entropies)
         free_terms(&self.work.terms)
-        free_cells(&self.work.cells)
-        free_merge(&self.work.merge)
         free_groups(&self.groups)
-        for i in range(N_SCRATCH):
-            release(&self.work.scratch[i])
 
     # ---- what Python calls ----
 
@@ -233,15 +231,9 @@ cdef class FamilyScorer(Scorer):
     cdef int fill_row(self, Row *row) except -1 nogil:
         cdef double q
         if self.remote is None:
-            build_cells(
-                &self.work.cells, &self.work.table, row.parents, row.k, row.child,
-                marginals_of(&self.work, row.parents[0])
-            )
+            find_row_cells(&self.work, row)
         else:
             self.remote.fill_cells(&self.work, row)
-        row.n_cells = self.work.cells.nodes[self.work.cells.current].size
-        row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
-        row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
         q = self.work.cells.n_configs if self.work.terms.observed else row.q
         row.score = (
             sum_terms(cell_terms(&self.work.terms, q, row.r), row.counts, row.n_cells)
@@ -392,19 +384,17 @@ cdef class FamilyScorer(Scorer):
             size += row.n_cells * self.work.table.cards[candidates[last]]
             last += 1
         memset(reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t)), 0, size * sizeof(uint32_t))
+        if self.remote is None:
+            fill_tables(&self.work, row, candidates + first, last - first)
+            return last
         n_inherited = first + choose_inheritance(&self.work, row, candidates + first, last - first)
         if row.how == AFTER_DELETING:
             sum_tables(&self.work, row, candidates + first, n_inherited - first)
-        elif self.remote is not None:
+        else:
             n_inherited = first
-        elif n_inherited > first:
-            count_tables(&self.work, row, candidates + first, n_inherited - first)
         if n_inherited < last:
             row.how = COUNTED
-            if self.remote is None:
-                count_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
-            else:
-                self.remote.fill_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
+            self.remote.fill_tables(&self.work, row, candidates + n_inherited, last - n_inherited)
         return last
 
     cdef int score_candidates(self, Row *row, Py_ssize_t n_candidates, double *gains) except -1 nogil:
@@ -460,7 +450,7 @@ cdef class FamilyScorer(Scorer):
             wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
             insert_parent(wider, parents, k, wanted[i])
             scores[wanted[i]] = self.score_family(child, wider, k + 1)
-            n_cells[wanted[i]] = self.work.cells.nodes[self.work.cells.current].size
+            n_cells[wanted[i]] = self.work.cells.size
         return 0
 
     cdef double score_table(self, const Row *row, Py_ssize_t u) except? -1 nogil:

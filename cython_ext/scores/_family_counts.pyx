@@ -11,14 +11,12 @@ from libc.string cimport memset
 
 import numpy as np
 
-from _buffers cimport release, reserve
-from _candidates cimport choose_inheritance, count_tables, sum_tables
-from _cells cimport build_cells, choose_limits, free_cells
-from _merge cimport free_merge
+from _buffers cimport reserve
+from _candidates cimport fill_tables, find_row_cells
+from _segments cimport SEGMENT_ROWS, cut_rows, size_scratch
 from _simd cimport select_simd_level
 from _workspace cimport (
-    AFTER_DELETING, CANDIDATES, COUNTED, N_SCRATCH, OFFSETS, TABLES, Row, Workspace, free_memos, free_offsets,
-    init_memos, init_offsets, marginals_of, store_memo
+    CANDIDATES, OFFSETS, TABLES, Row, Workspace, free_workspace, init_memos, init_offsets, store_memo
 )
 
 cdef int SIMD = select_simd_level()
@@ -31,7 +29,7 @@ cdef class FamilyCounter:
     ----------
     codes, cardinalities, planes, plane_offsets, marginals
         As for ``_families.FamilyScorer``; at least one row.
-    pairs, memory
+    pairs, memory, segment_rows
         As for ``_families.FamilyScorer``.
     """
 
@@ -49,12 +47,14 @@ cdef class FamilyCounter:
         *,
         const uint32_t[:, ::1] pairs=None,
         size_t memory=1 << 26,
+        Py_ssize_t segment_rows=SEGMENT_ROWS,
     ):
         cdef const uint8_t[:, ::1] narrow
         cdef const uint16_t[:, ::1] wide
         self.n = self.work.n = codes.shape[0]
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
-        self.work.table.n_rows, self.work.table.n_words = codes.shape[1], planes.shape[1]
+        self.work.table.n_rows = self.work.table.row_stride = codes.shape[1]
+        self.work.table.n_words = self.work.table.word_stride = planes.shape[1]
         if codes.shape[1] == 0:
             pass
         elif codes.dtype == np.uint8:
@@ -67,7 +67,7 @@ cdef class FamilyCounter:
         self.work.table.plane_offsets = &plane_offsets[0]
         self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
         self.work.marginals = &marginals[0]
-        choose_limits(&self.work.cells, &self.work.table, SIMD)
+        cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD)
         self.work.memory = memory
         if pairs is not None and pairs.shape[0] > 0:
             self.work.pairs = &pairs[0, 0]
@@ -76,13 +76,12 @@ cdef class FamilyCounter:
             raise MemoryError("cannot allocate the family counter")
 
     def __dealloc__(self):
-        cdef Py_ssize_t i
-        free_memos(&self.work)
-        free_offsets(&self.work)
-        free_cells(&self.work.cells)
-        free_merge(&self.work.merge)
-        for i in range(N_SCRATCH):
-            release(&self.work.scratch[i])
+        free_workspace(&self.work)
+
+    @property
+    def scratch_bytes(self):
+        """Bytes of the lists of rows and planes of cells: those of a segment of the rows."""
+        return size_scratch(&self.work.segments)
 
     def count(self, int child, const int[::1] parents, const int[::1] wanted):
         """Return ``(keys, counts, tables)`` of ``child`` with ``parents`` (at least one) and the candidates ``wanted``.
@@ -91,18 +90,14 @@ cdef class FamilyCounter:
         Then uint32 (states of all wanted but their last, cells): the rows of each cell by the state of a candidate, in
         the order of the candidates, which have bit planes.
         """
-        cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0, n_kept
+        cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef Row row
-        with nogil:
-            build_cells(
-                &self.work.cells, &self.work.table, &parents[0], k, child, marginals_of(&self.work, parents[0])
-            )
         row.child, row.k, row.parents, row.r = child, k, &parents[0], self.work.table.cards[child]
-        n_cells = row.n_cells = self.work.cells.nodes[self.work.cells.current].size
-        row.keys = <const uint64_t *>self.work.cells.nodes[self.work.cells.current].keys.data
-        row.counts = <const uint32_t *>self.work.cells.nodes[self.work.cells.current].counts.data
+        with nogil:
+            find_row_cells(&self.work, &row)
+        n_cells = row.n_cells
         for i in range(n_wanted):
             candidates[i] = wanted[i]
             offsets[wanted[i]] = size
@@ -110,14 +105,7 @@ cdef class FamilyCounter:
             n_states += self.work.table.cards[wanted[i]] - 1
         memset(reserve(&self.work.scratch[TABLES], (size + 1) * sizeof(uint32_t)), 0, size * sizeof(uint32_t))
         with nogil:
-            n_kept = choose_inheritance(&self.work, &row, candidates, n_wanted)
-            if row.how == AFTER_DELETING:
-                sum_tables(&self.work, &row, candidates, n_kept)
-            elif n_kept > 0:
-                count_tables(&self.work, &row, candidates, n_kept)
-            if n_kept < n_wanted:
-                row.how = COUNTED
-                count_tables(&self.work, &row, candidates + n_kept, n_wanted - n_kept)
+            fill_tables(&self.work, &row, candidates, n_wanted)
             if n_wanted > 0:
                 store_memo(&self.work, &row, candidates, n_wanted)
         tables = np.empty((n_states, n_cells), dtype=np.uint32)

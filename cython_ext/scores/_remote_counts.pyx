@@ -14,7 +14,7 @@ import numpy as np
 
 from _buffers cimport reserve
 from _candidates cimport find_wider
-from _cells cimport NodeSet, find_configs, has_planes, reserve_nodes
+from _cells cimport Cells, find_configs, has_planes, reserve_cells
 from _merge cimport merge_cells
 from _workspace cimport OFFSETS, PAIR_TABLE, TABLES, Memo, Row, Workspace
 
@@ -119,30 +119,34 @@ cdef class RemoteCounts:
     # ---- what a scorer gets ----
 
     cdef int fill_cells(self, Workspace *work, Row *row) except -1 nogil:
-        # What build_cells does, but for planes and lists of rows.
+        # What find_row_cells does.
         cdef const Memo *memo = find_wider(work, row)
         if memo == NULL:
-            return self.copy_cells(work, row)
-        return self.merge_memo(work, row, memo)
+            self.copy_cells(work, row)
+        else:
+            self.merge_memo(work, row, memo)
+        row.n_cells = work.cells.size
+        row.keys, row.counts = <const uint64_t *>work.cells.keys.data, <const uint32_t *>work.cells.counts.data
+        return 0
 
     cdef int copy_cells(self, Workspace *work, const Row *row) except -1 with gil:
         # Writes the cells that others counted.
-        cdef NodeSet *nodes = &work.cells.nodes[work.cells.current]
+        cdef Cells *cells = &work.cells
         cdef const uint64_t[::1] keys
         cdef const uint32_t[::1] counts
         if not self.holds(row, work.table.cards):
             self.request(row, NULL, 0, work.table.cards)
         keys, counts = self.keys, self.counts
-        reserve_nodes(nodes, keys.shape[0])
-        nodes.size = keys.shape[0]
-        if nodes.size > 0:
-            memcpy(nodes.keys.data, &keys[0], nodes.size * sizeof(uint64_t))
-            memcpy(nodes.counts.data, &counts[0], nodes.size * sizeof(uint32_t))
+        reserve_cells(cells, keys.shape[0])
+        cells.size = keys.shape[0]
+        if cells.size > 0:
+            memcpy(cells.keys.data, &keys[0], cells.size * sizeof(uint64_t))
+            memcpy(cells.counts.data, &counts[0], cells.size * sizeof(uint32_t))
         return find_configs(&work.cells, work.table.cards[row.child])
 
     cdef int merge_memo(self, Workspace *work, const Row *row, const Memo *memo) except -1 nogil:
         # Writes the cells that follow from a memo with one parent more, `row.changed_parent`.
-        cdef NodeSet *nodes = &work.cells.nodes[work.cells.current]
+        cdef Cells *cells = &work.cells
         cdef uint32_t *counts
         cdef uint64_t stride = work.table.cards[row.child]
         cdef Py_ssize_t i = row.k
@@ -150,17 +154,17 @@ cdef class RemoteCounts:
             stride *= work.table.cards[memo.parents[i]]
             i -= 1
         merge_cells(&work.merge, memo.keys, memo.n_cells, stride, work.table.cards[row.changed_parent])
-        reserve_nodes(nodes, work.merge.size)
-        nodes.size = work.merge.size
-        memcpy(nodes.keys.data, work.merge.keys.data, nodes.size * sizeof(uint64_t))
-        counts = <uint32_t *>nodes.counts.data
-        memset(counts, 0, nodes.size * sizeof(uint32_t))
+        reserve_cells(cells, work.merge.size)
+        cells.size = work.merge.size
+        memcpy(cells.keys.data, work.merge.keys.data, cells.size * sizeof(uint64_t))
+        counts = <uint32_t *>cells.counts.data
+        memset(counts, 0, cells.size * sizeof(uint32_t))
         for i in range(memo.n_cells):
             counts[(<const int64_t *>work.merge.target.data)[i]] += memo.counts[i]
         return find_configs(&work.cells, work.table.cards[row.child])
 
     cdef int fill_tables(self, Workspace *work, const Row *row, const int *candidates, Py_ssize_t n) except -1 with gil:
-        # What count_tables does: writes the tables of candidates of the family whose cells were filled in.
+        # What fill_tables does: writes the tables of candidates of the family whose cells were filled in.
         cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
         cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
         cdef const uint32_t[:, ::1] sums
@@ -182,17 +186,17 @@ cdef class RemoteCounts:
         # What pair_counts does: the joint counts of a < b, all cells where both have planes, else those that occur.
         cdef int parent = <int>a
         cdef Row row
-        cdef NodeSet *nodes = &work.cells.nodes[work.cells.current]
+        cdef Cells *cells = &work.cells
         cdef uint32_t *counts
         cdef Py_ssize_t i
         row.child, row.k, row.parents = b, 1, &parent
         self.fill_cells(work, &row)
-        size[0] = nodes.size
+        size[0] = cells.size
         if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
-            return <uint32_t *>nodes.counts.data
+            return <uint32_t *>cells.counts.data
         size[0] = work.table.cards[a] * work.table.cards[b]
         counts = <uint32_t *>reserve(&work.scratch[PAIR_TABLE], (size[0] + 1) * sizeof(uint32_t))
         memset(counts, 0, size[0] * sizeof(uint32_t))
-        for i in range(nodes.size):
-            counts[(<uint64_t *>nodes.keys.data)[i]] = (<uint32_t *>nodes.counts.data)[i]
+        for i in range(cells.size):
+            counts[(<uint64_t *>cells.keys.data)[i]] = (<uint32_t *>cells.counts.data)[i]
         return counts

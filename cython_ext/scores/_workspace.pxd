@@ -4,9 +4,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from _buffers cimport Buffer
-from _cells cimport Cells, Columns, has_planes, plane_of
-from _merge cimport Merge
+from _buffers cimport Buffer, release
+from _cells cimport Cells, Columns, free_cells, has_planes, plane_of
+from _merge cimport Merge, free_merge
+from _segments cimport Segments, free_segments
 from _simd cimport pgmx_count_and
 from _terms cimport Terms
 
@@ -16,8 +17,7 @@ cdef enum Inheritance:          # how the tables follow from those of the memo
 
 
 cdef enum:                      # scratch buffers
-    PAIR_TABLE, BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, CANDIDATES, OFFSETS
-    TABLES, CONFIG_SUMS, MERGED_COUNTS, LARGEST, WIDER, PLANE_ROWS, N_SCRATCH
+    PAIR_TABLE, CANDIDATES, OFFSETS, TABLES, CONFIG_SUMS, MERGED_COUNTS, LARGEST, WIDER, N_BUFFERS
 
 
 cdef enum:
@@ -47,7 +47,6 @@ cdef struct Row:                # the row that is being computed
     Inheritance how
     const Memo *memo                     # whose tables are inherited
     Py_ssize_t changed_parent            # the parent that was added to it or deleted from it
-    Py_ssize_t n_big, n_list_rows
     double score
 
 
@@ -56,6 +55,7 @@ cdef struct Workspace:
     Columns table
     Terms terms
     Cells cells
+    Segments segments
     Merge merge
     Memo *memos                         # (n, MEMOS)
     int *newest                         # by child: the number of its last memo
@@ -66,7 +66,7 @@ cdef struct Workspace:
     const uint32_t *pairs               # counts of pairs of planes, NULL without
     Py_ssize_t pair_width
     int64_t *pair_offsets
-    Buffer[N_SCRATCH] scratch
+    Buffer[N_BUFFERS] scratch
 
 
 cdef inline const uint32_t *marginals_of(const Workspace *work, Py_ssize_t v) noexcept nogil:
@@ -155,6 +155,17 @@ cdef inline void free_memos(Workspace *work) noexcept nogil:
         drop_memos(work, i)
     free(work.memos)
     free(work.newest)
+
+
+cdef inline void free_workspace(Workspace *work) noexcept nogil:
+    cdef Py_ssize_t i
+    free_memos(work)
+    free_offsets(work)
+    free_cells(&work.cells)
+    free_segments(&work.segments)
+    free_merge(&work.merge)
+    for i in range(N_BUFFERS):
+        release(&work.scratch[i])
 
 
 cdef inline int store_memo(

@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_natural
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
 
+#: Rows that are counted together at most: what their cells take does not grow with the table.
+SEGMENT_ROWS = 1 << 17
+
 
 class MemoryEstimate(NamedTuple):
     """Bytes that hill climbing with a discrete score takes.
@@ -54,12 +57,12 @@ def estimate_memory(
         \text{gains} = 32\,n^2, \quad
         \text{pair counts} = 4\,m^2, \quad
         \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n), \quad
-        \text{scratch} = 24\,N + \min(16\,N, 2^{27}) + 2^{16}
+        \text{scratch} = 40\,\min(N, 2^{17}) + 2^{16}
 
     bytes, where b is 1, or 2 when some variable has more than 255 states, and R is the sum of all :math:`r_v - 1`. A
     gain is a float of 8 bytes and, while it is positive, 24 bytes in the queue of moves: the formula is for the most.
     Learners keep counts up to twice the first four parts and 1 MiB, and up to 64 MiB. Scratch holds the rows of one
-    child's cells, planes of those that are large, and small objects.
+    child's cells in a segment of the table, planes of those that are large, and small objects.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ def estimate_memory(
     pairs = pairs if pairs <= pair_memory else 0
     if kept_memory is None:
         kept_memory = limit_kept_counts(codes + planes + gains + pairs)
-    scratch = 24 * n_rows + min(16 * n_rows, 1 << 27) + (1 << 16)
+    scratch = 40 * min(n_rows, SEGMENT_ROWS) + (1 << 16)
     own = [check_natural(n_threads, "n_threads", 1) * part for part in (gains, min(kept, kept_memory), scratch)]
     parts = (codes, planes, own[0], pairs, own[1], row_memory, own[2])
     return MemoryEstimate(*parts, sum(parts))

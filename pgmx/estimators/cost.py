@@ -33,6 +33,9 @@ BELIEF_SECONDS, SCORED_CELLS = 1e-5, 1 << 20
 #: Bytes per variable of the edges that a thread keeps for a forest, and of the block of weights that it looks at.
 FOREST_BYTES, FOREST_BLOCK = 340, 1 << 19
 
+#: Bytes per row that has a weight: the number of its cell, and its key while cells are sorted.
+CELL_NUMBER_BYTES = 28
+
 #: Copies of the floats that are made while they are read and scored.
 COPIES = 4
 
@@ -89,6 +92,7 @@ def estimate_states(
     if weighted:
         seconds = 2.3 * climbs * n * n * n_rows / WEIGHTED_CELLS_PER_SECOND
         weights = 8 * n_rows
+        need = need._replace(scratch=max(need.scratch, n_threads * CELL_NUMBER_BYTES * n_rows))
     return _sum_parts((*need[:-1], weights), seconds)
 
 

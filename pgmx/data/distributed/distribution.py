@@ -116,10 +116,10 @@ def distribute(
     categories in the order in which the parts bring them, those of a plane file among them.
 
     Each row is read once; where a column turns out to hold floats, all parts are read again as numbers. A worker codes
-    its parts in numbers of its own; the driver merges the states, and the worker puts its codes into their order. It
-    takes twice the bytes of the codes for that moment; numbers take 8 bytes a cell. A part whose worker is lost is read
-    again from its source by another; rows of a table in memory are kept by dask's scheduler for that. Who may use the
-    cluster, and whether messages are encrypted, is the client's affair; plane files hold the data in the clear.
+    its parts in numbers of its own; the driver merges the states, and the worker puts its codes into their order, piece
+    by piece; numbers take 8 bytes a cell. A part whose worker is lost is read again from its source by another; rows of
+    a table in memory are kept by dask's scheduler for that. Who may use the cluster, and whether messages are
+    encrypted, is the client's affair; plane files hold the data in the clear.
 
     Examples
     --------

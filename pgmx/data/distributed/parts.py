@@ -3,11 +3,12 @@
 A part is coded in two steps. `code_part` reads its rows and codes them in numbers of its own, and `survey_part` gives
 the driver the states behind the numbers; `finish_part` puts the numbers into the codes of the whole table, when the
 driver knows the states of all parts. All are functions of their arguments, so that dask repeats them when a worker is
-lost.
+lost: the codes that `finish_part` takes from a coder are made again with the part.
 """
 
 import platform
 from collections.abc import Iterator, Sequence
+from mmap import ACCESS_COPY, mmap
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -29,15 +30,25 @@ from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
 
 class PartCoder(PieceCoder):
-    """Coder of the rows of one part, whose codes stay in memory."""
+    """Coder of the rows of one part, whose codes stay in memory until they are taken."""
 
     def __init__(self, missing: str, are_texts: bool = False):
         super().__init__(None, missing, are_texts)
         self.pieces: list[list[np.ndarray]] = []
+        self.are_taken = False
         self.floats: list = []  # columns that hold floats, where some do: then nothing is coded
 
     def _keep_codes(self, n_rows, rows):
-        self.pieces.append(list(rows))
+        self.pieces.append(_copy_to_pages(list(rows)))
+
+    def take_pieces(self) -> Iterator[list[np.ndarray]]:
+        """Yield the pieces, whose memory is free when the next one comes: the codes are not there twice."""
+        if self.are_taken:
+            raise RuntimeError("the codes of a part were taken before: distribute the source again")
+        self.are_taken = True
+        self.pieces.reverse()
+        while self.pieces:
+            yield self.pieces.pop()
 
     def add_table(self, table: DiscreteTable) -> None:
         """Take the rows of a coded table, whose states count as declared."""
@@ -45,10 +56,20 @@ class PartCoder(PieceCoder):
         for column, states, codes in zip(self.columns, table.states, table.codes, strict=True):
             column.enter_states(states, codes)
         self.rows_seen = self.n_rows = table.n_rows
-        if table.n_rows:
-            self.pieces.append(
-                [_number_codes(codes, len(s)) for codes, s in zip(table.codes, table.states, strict=True)]
-            )
+        for piece in cut_table(table) if table.n_rows else ():
+            columns = zip(piece.codes, table.states, strict=True)
+            self._keep_codes(piece.n_rows, (_number_codes(codes, len(states)) for codes, states in columns))
+
+
+def _copy_to_pages(columns: list[np.ndarray]) -> list[np.ndarray]:
+    """Copy arrays to pages of their own, which the system has back with the last array: the heap would keep them."""
+    ends = np.cumsum([-(-column.nbytes // 8) * 8 for column in columns]).tolist()
+    pages = mmap(-1, ends[-1], access=ACCESS_COPY)
+    copies = []
+    for column, begin in zip(columns, [0, *ends], strict=False):
+        copies.append(np.frombuffer(pages, column.dtype, len(column), begin))
+        copies[-1][:] = column
+    return copies
 
 
 def _number_codes(codes: np.ndarray, n_states: int) -> np.ndarray:
@@ -95,9 +116,17 @@ class Part:
 
     def pieces(self) -> Iterator[tuple[int, DiscreteTable]]:
         """Yield the rows in pieces, each with the number of its first row."""
-        step = rows_at_a_time(CHUNK_ROWS, self.table.n_variables)
-        for first in range(0, self.table.n_rows, step):
-            yield first, slice_rows(self.table, first, min(first + step, self.table.n_rows))
+        first = 0
+        for piece in cut_table(self.table):
+            yield first, piece
+            first += piece.n_rows
+
+
+def cut_table(table: DiscreteTable) -> Iterator[DiscreteTable]:
+    """Yield the rows of a table in pieces."""
+    step = rows_at_a_time(CHUNK_ROWS, table.n_variables)
+    for first in range(0, table.n_rows, step):
+        yield slice_rows(table, first, min(first + step, table.n_rows))
 
 
 def code_part(rows: Any, missing: str) -> PartCoder:
@@ -141,12 +170,12 @@ def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int,
 
 
 def finish_part(coders: Sequence[PartCoder], labels: Sequence[PartLabels], columns: tuple, states: tuple) -> Part:
-    """Put the rows of some parts, one after the other, into the codes of the whole table."""
+    """Put the rows of some parts, one after the other, into the codes of the whole table; the coders lose theirs."""
     wide = max(map(len, states)) > MAX_BYTE_STATES
     codes = np.empty((len(columns), sum(coder.n_rows for coder in coders)), dtype=np.uint16 if wide else np.uint8)
     first = 0
     for coder, of_part in zip(coders, labels, strict=True):
-        for piece in coder.pieces:
+        for piece in coder.take_pieces():
             stop = first + len(piece[0])
             for v, position in enumerate(of_part.positions):
                 numbers = piece[position]

@@ -1,0 +1,55 @@
+"""Parts of a distributed table as a worker makes them, without a cluster."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmx.data import encode
+from pgmx.data.distributed import parts
+from pgmx.data.distributed.distribution import MergedColumns
+
+pytestmark = pytest.mark.filterwarnings("ignore:implausibly many states")
+
+
+def finish(coders):
+    """Return the part that a worker makes of some coders, as `distribute` has it made."""
+    merged = MergedColumns(None, "error", False)
+    for number, coder in enumerate(coders):
+        merged.merge(parts.survey_part(coder), f"part {number}")
+    finals = merged.finish_columns()
+    labels = [merged.label_part(k, finals) for k in range(len(coders))]
+    return parts.finish_part(coders, labels, merged.names, tuple(final.states for final in finals))
+
+
+@pytest.fixture
+def frame(rng):
+    many = rng.integers(0, 400, 2000)  # two bytes a cell, in pieces of an odd number of rows
+    return pd.DataFrame({"a": rng.choice(["u", "v", "w"], 2000), "many": many, "b": rng.integers(0, 2, 2000)})
+
+
+def test_codes_are_those_of_the_whole(frame):
+    whole = encode(frame)
+    coders = [parts.code_part(piece, "error") for piece in (frame.iloc[:333], frame.iloc[333:])]
+    part = finish([pickle.loads(pickle.dumps(coder)) for coder in coders])
+    assert part.table == whole
+
+
+def test_a_coded_table_is_cut_into_pieces(frame, monkeypatch):
+    monkeypatch.setattr(parts, "CHUNK_ROWS", 333)
+    whole = encode(frame)
+    coder = parts.code_part(whole, "error")
+    assert [len(piece[0]) for piece in coder.pieces] == [333] * 6 + [2]
+    assert finish([coder]).table == whole
+
+
+def test_codes_are_taken_one_piece_after_the_other(frame, monkeypatch):
+    monkeypatch.setattr(parts, "CHUNK_ROWS", 500)
+    coder = parts.code_part(encode(frame), "error")
+    taken = coder.take_pieces()
+    for n_left in (3, 2, 1, 0):
+        assert np.array_equal(next(taken)[0], encode(frame).codes[0, 1500 - 500 * n_left : 2000 - 500 * n_left])
+        assert len(coder.pieces) == n_left
+    with pytest.raises(RuntimeError, match="taken before"):
+        next(coder.take_pieces())
