@@ -85,7 +85,7 @@ def note_interrupt():
 
 def _spell_option(error, missing):
     """Return an error about missing cells with the option as a command has it; any other as it is."""
-    if hasattr(error, "with_option"):  # a MissingCellsError, whose module would bring pandas with it
+    if hasattr(error, "with_option"):  # a ChoiceError, whose module would bring pandas with it
         return error.among(missing).with_option("--missing {}")
     return error
 

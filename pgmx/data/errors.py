@@ -1,36 +1,24 @@
 """Words shared by the error messages about data."""
 
+from copy import copy
+
 from pgmx.checks import join_names
 
 COMPLEX_REMEDY = "take .real or .abs() of each, or both parts as columns; as floats they would lose the imaginary part"
+
+#: What makes states of floats, and the scores that take them as they are.
+DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
+GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)"
 
 
 class IncompleteRowsWarning(UserWarning):
     """Rows with missing cells are left out, or too few are complete in the columns that a score compares."""
 
 
-class FloatColumnsError(ValueError):
-    """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested."""
+class ChoiceError(ValueError):
+    """Columns that the data or the option `missing` cannot have; `choices` are the values of the option that help.
 
-    def __init__(self, names, hints="", scores=True):
-        self.names = names
-        self.hints = hints
-        self.scores = scores
-        super().__init__(names, hints, scores)
-
-    def __str__(self):
-        choice = ", or use a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)" if self.scores else ""
-        return (
-            f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
-            f"pgmx.data.discretize (pgmx learn --discretize quantile:5){choice}.{self.hints}"
-        )
-
-
-class MissingCellsError(ValueError):
-    """Columns with missing cells where none may be.
-
-    `choices` are the values of the option `missing` by which the caller may let them in, `option` is how the caller
-    writes that option, `empty` are those of the columns in which no cell is known.
+    `option` is how the caller writes the option. A subclass says the rest in `__str__`.
     """
 
     #: The choices there are, and what each is for.
@@ -41,20 +29,14 @@ class MissingCellsError(ValueError):
         "em": "to take their expected counts",
     }
 
-    def __init__(self, names, choices=None, option="missing={!r}", empty=()):
-        self.names = names
-        self.empty = tuple(empty)
-        self.choices = (
-            tuple(choice for choice in self.purposes if choice != "em") if choices is None else tuple(choices)
-        )
+    def __init__(self, *arguments, choices=(), option="missing={!r}"):
+        self.choices = tuple(choices)
         self.option = option
-        super().__init__(names, self.choices, option, self.empty)
+        super().__init__(*arguments)
 
-    def __str__(self):
-        ways = [f"{self.option.format(choice)} {self.purposes[choice]}" for choice in self.choices]
-        hint = f". No cell is known in column(s) {join_names(self.empty)}: leave them out" if self.empty else ""
-        names = join_names(self.names)
-        return f"missing cells (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
+    def spell(self, choice):
+        """Return the option with one of its values as the caller writes it."""
+        return self.option.format(choice)
 
     def among(self, choices, marks=None):
         """Return the error for a caller who has only some of the choices; "em" where cells can be marked.
@@ -63,11 +45,77 @@ class MissingCellsError(ValueError):
         """
         marks = "pairwise" in self.choices if marks is None else marks
         possible = (*self.choices, "em") if marks and "em" in self.purposes else self.choices
-        return type(self)(self.names, [choice for choice in possible if choice in choices], self.option, self.empty)
+        return self._replace(choices=tuple(choice for choice in possible if choice in choices))
 
     def with_option(self, option):
         """Return the error for a caller who writes the option in another way."""
-        return type(self)(self.names, self.choices, option, self.empty)
+        return self._replace(option=option)
+
+    def _replace(self, **values):
+        error = copy(self)
+        vars(error).update(values)
+        return error
+
+
+class FloatColumnsError(ChoiceError):
+    """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested.
+
+    `choices` are the values of `missing` that such a score takes, where that is worth a word.
+    """
+
+    def __init__(self, names, hints="", scores=True, choices=()):
+        self.names = names
+        self.hints = hints
+        self.scores = scores
+        super().__init__(names, hints, scores, choices=choices)
+
+    def __str__(self):
+        remedy = ""
+        if self.scores:
+            remedy = f", or use {GAUSSIAN_SCORE}"
+            remedy += f" with {' or '.join(map(self.spell, self.choices))}" if self.choices else ""
+        return (
+            f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
+            f"{DISCRETIZE}{remedy}.{self.hints}"
+        )
+
+
+class StatesChoiceError(ChoiceError):
+    """A value `choice` of the option `missing` that is for columns of states, where columns hold floats."""
+
+    def __init__(self, names, choice, choices=("drop",)):
+        self.names = names
+        self.choice = choice
+        super().__init__(names, choice, choices=choices)
+
+    def __str__(self):
+        ways = [f"{self.spell(choice)} {self.purposes[choice]}" for choice in self.choices]
+        names = join_names(self.names)
+        return (
+            f"{self.spell(self.choice)} is for columns of states, and column(s) {names} hold floats. For missing cells "
+            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or make whole numbers states by "
+            "astype('Int64')"
+        )
+
+
+class MissingCellsError(ChoiceError):
+    """Columns with missing cells where none may be.
+
+    `choices` are the values of the option `missing` by which the caller may let them in, `empty` are those of the
+    columns in which no cell is known.
+    """
+
+    def __init__(self, names, choices=None, option="missing={!r}", empty=()):
+        self.names = names
+        self.empty = tuple(empty)
+        choices = [choice for choice in self.purposes if choice != "em"] if choices is None else choices
+        super().__init__(names, choices, option, self.empty, choices=choices, option=option)
+
+    def __str__(self):
+        ways = [f"{self.spell(choice)} {self.purposes[choice]}" for choice in self.choices]
+        hint = f". No cell is known in column(s) {join_names(self.empty)}: leave them out" if self.empty else ""
+        names = join_names(self.names)
+        return f"missing cells (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
 
 
 class UnknownColumnsError(ValueError):

@@ -136,7 +136,8 @@ class Frame:
         declared = {} if state_names is None else check_state_names(state_names, self.names)
         codes = np.empty((self.n_columns, self.n_rows), dtype=np.uint8)
         coded = self.code_columns(codes, n_jobs)
-        self._refuse_floats([name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"])
+        floats = [name for name, c in zip(self.names, coded, strict=True) if c.obstacle == "float"]
+        self._refuse_floats(floats, missing)
         incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
         if incomplete and missing == "error":
             raise MissingCellsError([self.names[v] for v in incomplete], empty=self.empty_columns())
@@ -243,7 +244,7 @@ class Frame:
             return coded, error
         return coded, None
 
-    def _refuse_floats(self, names):
+    def _refuse_floats(self, names, missing):
         """Raise when there are columns of floats, with hints that fit their cells."""
         if not names:
             return
@@ -263,7 +264,8 @@ class Frame:
             ("have infinite cells (inf)", infinite),
         )
         hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
-        raise FloatColumnsError(names, hints)
+        choices = ("drop",) if incomplete or missing in ("category", "pairwise") else ()
+        raise FloatColumnsError(names, hints, choices=choices)
 
     def complete_mask(self) -> np.ndarray:
         """Return which rows have no missing cell, bool of shape (n_rows,)."""

@@ -9,7 +9,7 @@ import pytest
 from helpers.learning_tables import dependent_frame, edge_set, gaussian_frame, mixed_frame
 from oracles.other_scores import node_average
 from pgmx.data import IncompleteRowsWarning, encode, open_frame
-from pgmx.estimators import HillClimbSearch
+from pgmx.estimators import ChowLiuForest, HillClimbSearch
 from pgmx.scores import BIC, ParameterPrior
 from pgmx.scores.binding.resolve import resolve_scoring
 
@@ -165,8 +165,25 @@ def test_scores_that_have_no_such_form(name, rng):
 
 @pytest.mark.parametrize(("frame", "name"), [(gaussian_frame, "bic-g"), (mixed_frame, "bic-clg")])
 def test_scores_of_numbers_are_refused(frame, name):
-    with pytest.raises(ValueError, match=rf"no meaning for scoring_method='{name}'.*hold floats, astype\('Int64'\)"):
-        learn(frame(0), None)
+    alternatives = (
+        r"missing='{}' is for columns of states, and column\(s\) .* hold floats. For missing cells pass missing='drop' "
+        r"to leave out the rows that have them, or missing='em' to take their expected counts; or discretise the "
+        r"floats with pgmx.data.discretize .*astype\('Int64'\)"
+    )
+    for missing in ("pairwise", "category"):
+        for scoring_method in (None, name):
+            with pytest.raises(ValueError, match=alternatives.format(missing)):
+                HillClimbSearch(scoring_method=scoring_method, missing=missing).fit(frame(0))
+        with pytest.raises(ValueError, match="in a table of discrete variables.* with missing='drop' or missing='em'"):
+            HillClimbSearch(scoring_method="bic", missing=missing).fit(frame(0))
+        with pytest.raises(ValueError, match="pass missing='drop' to leave out the rows that have them; or discretise"):
+            ChowLiuForest(missing=missing).fit(frame(0))
+
+
+def test_scores_of_numbers_take_no_state_for_missing_integers(rng):
+    for name in ("bic-g", "bic-clg"):
+        with pytest.raises(ValueError, match=f"missing='category' has no meaning for scoring_method='{name}'"):
+            HillClimbSearch(scoring_method=name, missing="category").fit(dependent_frame(0))
 
 
 def test_instances_are_refused(rng):

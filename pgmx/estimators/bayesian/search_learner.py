@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_same_names
-from pgmx.data.errors import MissingCellsError
+from pgmx.data.errors import ChoiceError
 from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
 from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
@@ -225,9 +225,9 @@ class SearchLearner(SearchCost):
         """Let an error about missing cells name all ways that this learner has."""
         try:
             yield
-        except MissingCellsError as error:
+        except ChoiceError as error:
             by_name = not isinstance(self.scoring_method, BaseStructureScore)  # others are bound to complete rows
-            raise error.among((*error.choices, "em"), marks=by_name) from None
+            raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
 
     def _find_best_graph(
         self,

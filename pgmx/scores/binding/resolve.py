@@ -10,6 +10,7 @@ from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
+from pgmx.data.errors import StatesChoiceError
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
@@ -111,7 +112,7 @@ def resolve_scoring(
     if isinstance(scoring_method, BaseStructureScore):
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
-    _check_pairwise(name, data, missing)
+    _check_missing_choice(name, data, missing)
     if weights is not None and missing == "drop" and not isinstance(data, DistributedNumericTable):
         weights = weights_of_complete_rows(weights, data)
     if name in DISCRETE_SCORES:
@@ -329,14 +330,17 @@ def _is_marked(data) -> bool:
     return isinstance(data, DiscreteTable) and bool((data.missing_codes >= 0).any())
 
 
-def _check_pairwise(name: str, data, missing: str) -> None:
-    if (missing == "pairwise" or _is_marked(data)) and name not in PAIRWISE_SCORES:
-        floats = () if isinstance(data, DiscreteTable) else data.float_columns
-        hint = f"; columns {join_names(floats)} hold floats, astype('Int64') turns whole numbers into states"
-        raise ValueError(
-            f"missing='pairwise' has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
-            f"missing='drop'{hint if floats else ''}"
-        )
+def _check_missing_choice(name: str, data, missing: str) -> None:
+    """Refuse what is done with missing cells of states alone where the score takes floats, or not these states."""
+    choice = "pairwise" if _is_marked(data) else missing
+    names = {"category": DISCRETE_SCORES, "pairwise": PAIRWISE_SCORES}.get(choice, (name,))
+    if name in names:
+        return
+    if name not in DISCRETE_SCORES and not isinstance(data, DiscreteTable) and data.float_columns:
+        raise StatesChoiceError(data.float_columns, choice)
+    raise ValueError(
+        f"missing={choice!r} has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or missing='drop'"
+    )
 
 
 # ---- data that a score was made from ----
