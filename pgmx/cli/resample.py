@@ -52,8 +52,7 @@ def run(
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    if hasattr(bootstrap.estimator, "estimate_cost"):
-        announce_cost(bootstrap, data.table, data.n_rows, len(data.columns))
+    announce_cost(bootstrap, data.table, data.n_rows, len(data.columns))
     seconds = fit_timed(bootstrap, data.table)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)

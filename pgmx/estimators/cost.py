@@ -48,7 +48,7 @@ class LearningCost(NamedTuple):
     codes, planes : int
         The coded table. Of a table that is mapped from a plane file they are the system's file cache.
     gains, pair_counts, kept_counts, kept_rows, scratch : int
-        The working memory of a learner.
+        The working memory of a learner; learners of Gaussian graphs and of time series have it all in `scratch`.
     numbers : int
         Columns of floats, and their copies.
     total : int
@@ -71,6 +71,13 @@ class LearningCost(NamedTuple):
     def add(self, *, scratch: int) -> "LearningCost":
         """Return the cost with more working memory."""
         return self._replace(scratch=self.scratch + scratch, total=self.total + scratch)
+
+
+class StepCost(NamedTuple):
+    """Bytes of working memory, and seconds, of one step of a fit."""
+
+    scratch: int
+    seconds: float
 
 
 def estimate_states(
@@ -173,6 +180,11 @@ def estimate_markov(
     count = (cards - 1.0).sum() ** 2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND
     parts = (codes, planes, waiting, tables, rows + parameters, kept_sides, scratch, 0)
     return _sum_parts(parts, float(count + fits * seconds))
+
+
+def sum_memory(*, scratch: int, numbers: int, seconds: float) -> LearningCost:
+    """Return the cost of learning from numbers alone, by their copies and the working memory beside them."""
+    return _sum_parts((0, 0, 0, 0, 0, 0, int(scratch), int(numbers)), float(seconds))
 
 
 def repeat_cost(cost: LearningCost, times: int, workers: int) -> LearningCost:

@@ -14,7 +14,7 @@ from pgmx.statistics.symmetric import copy_upper, list_blocks, scale_to_correlat
 _BLOCK_CELLS, _WIDE_CELLS, _ROWS_PER_COLUMN = 1 << 17, 1 << 22, 16
 
 
-def _count_block_rows(n_columns: int) -> int:
+def count_block_rows(n_columns: int) -> int:
     """Return how many rows are centred at a time."""
     p = max(n_columns, 1)
     return max(_BLOCK_CELLS // p, min(_WIDE_CELLS // p, _ROWS_PER_COLUMN * p), 1)
@@ -93,7 +93,7 @@ class Moments:
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise ValueError(f"rows must have the shape (m, {len(self.mean)}), got {rows.shape}")
         row_weights = None if weights is None else as_reals(weights, "weights")
-        step = _count_block_rows(rows.shape[1])
+        step = count_block_rows(rows.shape[1])
         products = np.empty((min(step, len(rows)) + 1, rows.shape[1]))
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)

@@ -128,8 +128,13 @@ def test_resamples_share_the_table():
         cost = BootstrapStructure(HillClimbSearch(), n_resamples=40, n_jobs=workers).estimate_cost(table)
         assert cost.total == one.codes + one.planes + workers * one.total
         assert cost.seconds == pytest.approx(40 * one.seconds / workers)
-    with pytest.raises(TypeError, match="GraphicalLasso tells no cost"):
-        BootstrapStructure(GraphicalLasso()).estimate_cost(table)
+    floats = np.random.default_rng(0).normal(size=(100, 5))
+    lasso, cost = (
+        learner.estimate_cost(floats)
+        for learner in (GraphicalLasso(), BootstrapStructure(GraphicalLasso(), n_resamples=40))
+    )
+    assert cost.total >= lasso.total
+    assert cost.seconds == pytest.approx(40 * lasso.seconds)
     assert ChowLiuForest().estimate_cost(table).codes == one.codes
 
 

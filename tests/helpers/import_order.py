@@ -77,7 +77,7 @@ ORDER = {
         "annealing best_first equivalence hill_climb",
     ],
     "pgmx/estimators/gaussian": [
-        "estimate",
+        "cost estimate",
         "stored",
         "columns",
         "path results",
@@ -93,7 +93,7 @@ ORDER = {
     "pgmx/estimators/resampling": ["finished resampler tallies", "block_bootstrap bootstrap"],
     "pgmx/estimators/selection": ["series_path solved_paths", "criteria", "selected_graph"],
     "pgmx/estimators/time_series": [
-        "knowledge runs",
+        "cost knowledge runs",
         "learner problem",
         "linear sem sparse_problem svarm",
         "dense sparse",

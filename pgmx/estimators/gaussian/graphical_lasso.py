@@ -11,6 +11,8 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval
+from pgmx.estimators.cost import StepCost
+from pgmx.estimators.gaussian.cost import PRODUCT_SECONDS, GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
@@ -31,6 +33,9 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 #: What a component of m variables takes at most, in shares of m²: its correlations, W, two copies, and the certificate.
 _BYTES_PER_PAIR = 5 * 8
 _UNKNOWN_MEMORY = 1 << 32
+
+#: Seconds of a component of m variables over m³: of sparse graphs, at their usual penalties.
+_CUBE_SECONDS = 8e-11
 
 
 class GraphicalLasso(GaussianLearner):
@@ -200,6 +205,15 @@ class GraphicalLasso(GaussianLearner):
         self.n_jobs = n_jobs
         self.penalize_diagonal = penalize_diagonal
         self.max_block = max_block
+
+    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+        largest = size.n_columns
+        if size.is_wide:
+            room = isqrt(read_free_memory(_UNKNOWN_MEMORY) // _BYTES_PER_PAIR)
+            largest = min(largest, room if self.max_block is None else self.max_block)
+        scratch = (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
+        scan = PRODUCT_SECONDS * size.n_rows * size.n_columns**2 if size.is_wide else 0.0
+        return StepCost(scratch, scan + _CUBE_SECONDS * largest**3)
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         sample.correlations.scan(lam, share)

@@ -18,6 +18,8 @@ from sklearn.utils import Tags
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DistributedTable, NumericTable, open_numeric
 from pgmx.estimators.base import Interval, StrOptions, config
+from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
 from pgmx.estimators.gaussian.results import GaussianResults
@@ -82,6 +84,68 @@ class ContinuousLearner(GaussianResults):
     @abstractmethod
     def _leaf(self) -> "GaussianLearner":
         """Return the innermost learner."""
+
+    def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
+        """Estimate the memory and the seconds that learning takes, before anything is learned.
+
+        Parameters
+        ----------
+        X : anything that ``fit`` takes, optional
+            The data, which are not changed; an iterator is used up, and the rows of a file are counted.
+        n_rows, n_floats : int, optional
+            Numbers of rows and of columns, in place of `X`; with ``covariance="precomputed"`` there are no rows.
+
+        Returns
+        -------
+        LearningCost
+            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
+            sum. Their bound is at most three times the peak where that is over 10 MB. CPU seconds are an order of
+            magnitude: they depend on the graph. Where `max_time` may end the run they are not more.
+
+        Raises
+        ------
+        ValueError
+            If neither `X` nor its numbers of rows and columns are given.
+
+        Notes
+        -----
+        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that beside them in one component.
+        Of more than 8,192 columns and fewer rows R is never formed, and a graphical lasso takes 40 bytes times the
+        squared number of variables of its largest component, which is not known beforehand: all p are assumed, or
+        `max_block`, or what free memory has room for. The memory of results that are made later, on access, is not
+        counted.
+        """
+        self._validate()
+        cost = self._estimate_fit(X, n_rows, n_floats)
+        limit = getattr(self, "max_time", None)
+        return cost._replace(seconds=min(cost.seconds, inf if limit is None else float(limit)))
+
+    def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
+        """Return the cost without a limit of time."""
+        size = self._describe(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
+        return join_steps(size, self._estimate_reading(size), self._estimate_solving(size))
+
+    def _describe(self, n_rows: int | None, n_floats: int | None) -> GaussianSize:
+        """Return the size of a table that is given by its numbers; its rows are copied."""
+        has_rows = self._takes_rows()
+        if n_floats is None or (n_rows is None and has_rows):
+            raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
+        n_columns, n = check_natural(n_floats, "n_floats", 1), 0
+        if has_rows:
+            n = check_natural(n_rows, "n_rows", 2)
+        return GaussianSize(n, n_columns, 8 * n * n_columns)
+
+    @abstractmethod
+    def _takes_rows(self) -> bool:
+        """Return whether the data are rows, and no covariance."""
+
+    @abstractmethod
+    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+        """Return what making a sample takes."""
+
+    @abstractmethod
+    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+        """Return what learning from a sample takes."""
 
     def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> Run | None:
         sample = self._read(opened, sample_weight)
@@ -178,6 +242,14 @@ class GaussianLearner(ContinuousLearner):
 
     def _leaf(self) -> "GaussianLearner":
         return self
+
+    def _takes_rows(self) -> bool:
+        return self.covariance == "empirical"
+
+    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+        if not self._takes_rows():
+            return StepCost(2 * size.matrix_bytes, 0.0)
+        return estimate_moments(size, pairwise=self.missing == "pairwise")
 
     def _should_refit(self) -> bool:
         return self.refit

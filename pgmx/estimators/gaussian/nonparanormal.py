@@ -8,6 +8,8 @@ from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators.base import StrOptions
+from pgmx.estimators.cost import StepCost
+from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.runs.run import Run
@@ -176,6 +178,15 @@ class Nonparanormal(WrappingLearner):
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined, repeat rows")
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)
+
+    def _takes_rows(self) -> bool:
+        return True
+
+    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+        return estimate_ranks(size, self.correlation)
+
+    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+        return StepCost(0, 0.0) if self.estimator is None else super()._estimate_solving(size)
 
     def _learn(self, sample: GaussianSample) -> Run | None:
         if self.estimator is None:

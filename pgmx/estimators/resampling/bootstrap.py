@@ -227,15 +227,8 @@ class BootstrapStructure(NetworkResults):
         -------
         LearningCost
             Bytes of the table, which workers share, and of all workers at a time; CPU seconds per worker.
-
-        Raises
-        ------
-        TypeError
-            If the estimator tells no cost.
         """
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
-        if not hasattr(learner, "estimate_cost"):
-            raise TypeError(f"{type(learner).__name__} tells no cost: ask searches or ChowLiuForest")
         workers = min(count_workers(self.n_jobs), self.n_resamples)
         return repeat_cost(learner.estimate_cost(X), self.n_resamples, workers)
 

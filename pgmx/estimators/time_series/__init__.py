@@ -1,5 +1,6 @@
 """Learners of time series.
 
+- `cost`: what learning from time series will cost: bytes by formula, and seconds from measured constants
 - `knowledge`: what a user knows of the edges over (name, lag), as ids
 - `learner`: what all learners of time series share: options and reading of series
 - `runs`: runs of the learners that iterate: limits, callback, progress bar, and why they ended

@@ -24,6 +24,8 @@ from pgmx.data.series import (
     read_history,
 )
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
+from pgmx.estimators.cost import LearningCost, StepCost, sum_memory
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.history import read_exogenous
@@ -102,6 +104,55 @@ class TimeSeriesLearner(BaseStructureLearner):
             The fitted learner.
         """
         return super().fit(X, y, sample_weight)
+
+    def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
+        """Estimate the memory and the seconds that learning takes, before anything is learned.
+
+        Parameters
+        ----------
+        X : anything that ``fit`` takes, optional
+            The series, which are not changed; an iterator is used up, and the rows of a file are counted.
+        n_rows, n_floats : int, optional
+            Numbers of rows and of series, in place of `X`.
+
+        Returns
+        -------
+        LearningCost
+            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
+            sum. Their bound is at most three times the peak where that is over 10 MB and no kernel is a function. CPU
+            seconds are an order of magnitude. Where `max_time` may end the run they are not more.
+
+        Raises
+        ------
+        ValueError
+            If neither `X` nor its numbers of rows and series are given.
+        """
+        self._validate()
+        size = self._describe(n_rows, n_floats) if X is None else self._measure(X)
+        reading, solving = estimate_reading(size), self._estimate_solving(size)
+        seconds = reading.seconds + solving.seconds
+        limit = getattr(self, "max_time", None)
+        seconds = seconds if limit is None else min(seconds, float(limit))
+        return sum_memory(scratch=reading.scratch + solving.scratch, numbers=size.row_bytes, seconds=seconds)
+
+    def _describe(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
+        """Return the size of series that are given by their numbers."""
+        if n_rows is None or n_floats is None:
+            raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
+        return SeriesSize(check_natural(n_rows, "n_rows", 2), check_natural(n_floats, "n_floats", 1))
+
+    def _measure(self, X: Any) -> SeriesSize:
+        """Return the size of series; those in pieces are read once."""
+        opened = self._open(X)
+        if isinstance(opened, SeriesChunks):
+            for _ in opened.read():
+                pass
+            return SeriesSize(opened.n_rows, len(opened.names), len(opened.exogenous_names), in_pieces=True)
+        return SeriesSize(opened.n_rows, opened.n_series, len(opened.exogenous_names))
+
+    @abstractmethod
+    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+        """Return what learning takes beside reading."""
 
     def _open(self, X: Any) -> Any:
         if (is_path(X) or is_iterator(X)) and self._reads_pieces():

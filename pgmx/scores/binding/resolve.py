@@ -333,8 +333,7 @@ def _is_marked(data) -> bool:
 def _check_missing_choice(name: str, data, missing: str) -> None:
     """Refuse what is done with missing cells of states alone where the score takes floats, or not these states."""
     choice = "pairwise" if _is_marked(data) else missing
-    names = {"category": DISCRETE_SCORES, "pairwise": PAIRWISE_SCORES}.get(choice, (name,))
-    if name in names:
+    if name in {"category": list(DISCRETE_SCORES), "pairwise": list(PAIRWISE_SCORES)}.get(choice, [name]):
         return
     if name not in DISCRETE_SCORES and not isinstance(data, DiscreteTable) and data.float_columns:
         raise StatesChoiceError(data.float_columns, choice)

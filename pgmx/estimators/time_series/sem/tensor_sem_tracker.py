@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_same_names
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
+from pgmx.estimators.cost import StepCost
+from pgmx.estimators.time_series.cost import WINDOW_SECONDS, SeriesSize, estimate_equations
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
@@ -17,7 +19,7 @@ from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
-from pgmx.solvers.time_series.sem.tracking import LikelihoodTracker
+from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracker
 
 
 class TensorSEMTracker(EquationsLearner):
@@ -230,6 +232,15 @@ class TensorSEMTracker(EquationsLearner):
         power = exogenous_power if to_frame is None else to_frame().T
         self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
         return None
+
+    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+        n = size.n_series
+        n_windows = max(1, size.n_rows // (2 * n))  # their lengths are not known
+        if self.method == "rls":
+            return StepCost(16 * n**3, WINDOW_SECONDS * n_windows * n**3)
+        n_stored = min(n_windows, MOST_WINDOWS)
+        step = estimate_equations(size, n_stored, by_likelihood=True)
+        return StepCost(step.scratch, WINDOW_SECONDS * self.sweeps * n_windows * n_stored * n**3)
 
     def _take(self, panel: Panel, powers: np.ndarray) -> None:
         """Check a window, then follow the equations through it."""

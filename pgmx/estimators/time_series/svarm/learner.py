@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
+from pgmx.estimators.cost import StepCost
 from pgmx.estimators.paths import best_position, path_of_penalties
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver, learn_whole
 from pgmx.estimators.time_series.svarm.path import SVARMPath
@@ -29,6 +31,9 @@ from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
+
+#: Columns that a kernel makes of a series, and those of other kernels, about as many as of the Gaussian one.
+KERNEL_RANKS, MOST_RANK = {"linear": 1, "poly2": 2}, 16
 
 
 class SVARMLearner(RunsSolver, TimeSeriesLearner):
@@ -77,6 +82,12 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return True
 
     # ---- learning ----
+
+    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+        ranks = [min(KERNEL_RANKS.get(name, MOST_RANK), size.n_rows) for _, name in self._list_kernels()]
+        rank = sum(ranks if self.max_rank is None else [min(one, self.max_rank) for one in ranks])
+        n_columns = size.n_series * (self.lags + self.instantaneous) * rank
+        return estimate_additive(size, n_columns, has_gram=self.solver == "descent")
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
