@@ -23,6 +23,9 @@ from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
 from pgmx._ext._row_cache cimport MOST_AHEAD, CachedScorer
 from pgmx._ext._scorer cimport Family, Scorer, insert_parent
 
+cdef extern from "_atomic.h" nogil:
+    int64_t pgmx_take_next(int64_t *counter)
+
 cdef enum:
     AHEAD = 4                   # rows that a climb asks a far source for before it needs them: 1 to 8 % go unused
     MOST_SPARE_ROWS = 64
@@ -151,8 +154,7 @@ cdef class ScoredMoves(DagMoves):
         self,
         const int[::1] nodes,           # in: those of all blocks, one block after the other
         const int64_t[::1] begins,      # in: (blocks + 1,) where each begins
-        Py_ssize_t first,               # in: number of the first block to try
-        Py_ssize_t step,                # in: to the next one
+        int64_t[::1] next_block,        # in and out: (1,) number of the next block, of which any thread takes it
         double least_gain,              # in: as for ``climb``
         double better,                  # in: the score, without the prior of the empty graph, that is a success
         Py_ssize_t most_rows,           # in: a trial is given up when so many rows were asked for in all
@@ -161,14 +163,19 @@ cdef class ScoredMoves(DagMoves):
     ) -> tuple:
         """Take out all arcs at a block of nodes but required ones and climb, again and again, until a score is better.
 
-        Each trial begins at the graph as it is. Return ``(success, given up)``, numbers of blocks or -1: at a success
-        the graph stays, and the mark is that before; else it is as it was, no move barred. The source is compiled.
+        Each trial begins at the graph as it is. Return ``(success, given up, blocks tried)``, the first two numbers of
+        blocks or -1: at a success the graph stays, and the mark is that before; else it is as it was, no move barred.
+        The source is compiled.
         """
-        cdef Py_ssize_t k = first, rows = 0, winner = -1, given_up = -1, n_cut, i
+        cdef Py_ssize_t k, rows = 0, winner = -1, given_up = -1, n_tried = 0, n_cut, i
         cdef bint is_optimum
         cdef double total
         with nogil:
-            while k < begins.shape[0] - 1 and k < success[0]:
+            while True:
+                k = pgmx_take_next(&next_block[0])
+                if k >= begins.shape[0] - 1 or k >= success[0]:
+                    break
+                n_tried += 1
                 self.begin_mark()
                 n_cut = self.cut_block(&nodes[0] + begins[k], begins[k + 1] - begins[k], &rows)
                 n_moves[k] = 0
@@ -188,8 +195,7 @@ cdef class ScoredMoves(DagMoves):
                     winner = k
                     break
                 self.go_back()
-                k += step
-        return winner, given_up
+        return winner, given_up, n_tried
 
     cdef bint climb_once(self, double least_gain, Py_ssize_t *rows, int64_t *n_moves) except -1 nogil:
         # Makes the best move, one that was barred where no other gains; returns whether there is none.
@@ -423,17 +429,14 @@ cdef class ScoredMoves(DagMoves):
         while first < m and n < most:
             v = heads[first]
             tail, i = self.best_addition(v, least_gain, &gain), first + 1
-            if tail < 0 or self.bound[v] <= left_out:
-                first += 1
-                continue
-            while i < m and self.comes_before(heads[i], v):
+            while tail >= 0 and i < m and self.comes_before(heads[i], v):
                 heads[i - 1] = heads[i]
                 i += 1
             heads[i - 1] = <int>v
             if i > first + 1:
                 continue
             first += 1
-            if self.is_expected(n, tail, v):
+            if tail < 0 or self.bound[v] <= left_out or self.is_expected(n, tail, v):
                 continue
             insert_parent(wider, self.dag.parents[v], self.dag.n_parents[v], tail)
             self.ahead[n].child, self.ahead[n].k = v, self.dag.n_parents[v] + 1

@@ -58,6 +58,7 @@ class Reinsertion:
         self._trials: BlockTrials | None = None
         if state.is_compiled and make_source is not None:
             self._trials = BlockTrials(state, course, make_source, most_threads)
+        self._regions: dict[int, list[int]] = {}  # that were drawn for the present graph, by number
         self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
         self._n_sweeps = self._position = 0
         self._size = 0  # of the sweep that is under way, as a position in BLOCK_SIZES
@@ -97,7 +98,10 @@ class Reinsertion:
                 return
             self._mark_safe(n_tries=n_tries, idle_tries=idle)
             n_blocks = min(self._n_at_once, self.state.n - idle)
-            n_failed, is_better = self._try_blocks([self._draw_region(n_tries + i) for i in range(n_blocks)])
+            blocks = self._take_regions(n_tries, n_blocks)
+            n_next = min(n_blocks, self.state.n - idle - n_blocks)
+            draw_next = partial(self._draw_regions, n_tries + n_blocks, n_next)
+            n_failed, is_better = self._try_blocks(blocks, meanwhile=draw_next)
             n_tries += n_failed + is_better
             idle = 0 if is_better else idle + n_failed
 
@@ -132,7 +136,13 @@ class Reinsertion:
         """How many blocks are drawn before the first of them is tried."""
         return 1 if self._trials is None else self._trials.n_at_once
 
-    def _try_blocks(self, blocks: list[list[int]], size: int = 0, nodes: Sequence[int] = ()) -> tuple[int, bool]:
+    def _try_blocks(
+        self,
+        blocks: list[list[int]],
+        size: int = 0,
+        nodes: Sequence[int] = (),
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> tuple[int, bool]:
         """Try blocks in order until one leads to a better graph; return how many failed, and whether one did.
 
         The `nodes` of those that were tried no longer wait at `size`.
@@ -140,7 +150,7 @@ class Reinsertion:
         if self._trials is None:
             n_failed, end = 0, End.UNKNOWN
         else:
-            n_failed, end = self._trials.try_blocks(blocks)
+            n_failed, end = self._trials.try_blocks(blocks, meanwhile)
         n_tried = min(n_failed + 1, len(blocks))
         self._waiting[size, list(nodes[:n_tried])] = False
         if end is End.BETTER:
@@ -171,6 +181,7 @@ class Reinsertion:
 
     def _accept(self) -> None:
         """Stay with the graph that a trial led to; the nodes near its changes are tried again."""
+        self._regions.clear()
         variables = self.state.ends_since_mark()
         self.state.accept()
         self._enqueue_near(variables)
@@ -205,6 +216,18 @@ class Reinsertion:
             if others:
                 block.append(others.pop(int(draw * len(others))))
         return block
+
+    def _draw_regions(self, first: int, n: int) -> None:
+        """Draw regions of the present graph, which are taken next unless the graph changes."""
+        for number in range(first, first + n):
+            self._regions[number] = self._draw_region(number)
+
+    def _take_regions(self, first: int, n: int) -> list[list[int]]:
+        """Return regions, each drawn once for the present graph."""
+        missing = (number for number in range(first, first + n) if number not in self._regions)
+        for number in list(missing):
+            self._regions[number] = self._draw_region(number)
+        return [self._regions.pop(number) for number in range(first, first + n)]
 
     def _draw_region(self, number: int) -> list[int]:
         """Grow a block of a drawn size from a drawn node along drawn arcs."""

@@ -15,7 +15,7 @@ from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
 #: Seconds that the trials of one call should take on a thread, and how many they may be.
-_CALL_SECONDS, _FEWEST, _MOST = 0.01, 2, 128
+_CALL_SECONDS, _FEWEST, _MOST = 0.02, 2, 128
 
 #: Rows of gains that one call may ask for, first and at most; and its seconds from which they become fewer.
 _FIRST_ROWS, _MOST_ROWS, _LONG = 16, 1 << 10, 0.05
@@ -40,6 +40,7 @@ class BlockTrials:
         self.state, self.course = state, course
         self._make_source, self._most_threads = make_source, most_threads
         self._copies: list[DagState] = []
+        self._graphs: list[np.ndarray] = []  # of the copies
         self._seconds, self._most_rows = 1e-3, _FIRST_ROWS
 
     @property
@@ -55,10 +56,13 @@ class BlockTrials:
         pays = self._seconds * self._n_per_thread > THREAD_PAYS
         return self._most_threads() if pays else 1
 
-    def try_blocks(self, blocks: Sequence[Sequence[int]]) -> tuple[int, End]:
+    def try_blocks(
+        self, blocks: Sequence[Sequence[int]], meanwhile: Callable[[], None] = lambda: None
+    ) -> tuple[int, End]:
         """Try blocks in order until one succeeds, whose graph stays; return how many failed before, and how it ended.
 
-        The moves of all trials are counted, also of the one that succeeded.
+        The moves of all trials are counted, also of the one that succeeded. Where other threads try too, one calls
+        `meanwhile` first, which may look at the graph.
         """
         state, course = self.state, self.course
         if course.run.is_over():
@@ -70,20 +74,25 @@ class BlockTrials:
         n_moves, success = np.zeros(len(blocks), dtype=np.int64), np.array([len(blocks)])
         better = course.best_score + 0.5e-12 * abs(course.best_score) - state.offset
         limits = (course.least_gain(), better, self._most_rows, n_moves, success)
-        calls = [
-            partial(one.moves.try_blocks, nodes, begins, first, len(states), *limits)
-            for first, one in enumerate(states)
-        ]
-        began, cpu = perf_counter(), thread_time()
-        ends = call_side_by_side(calls, self._seconds * len(blocks))
+        next_block = np.zeros(1, dtype=np.int64)
+
+        def run(one: DagState) -> tuple[int, int, int, float]:
+            if one is state and len(states) > 1:
+                meanwhile()
+            began = thread_time()
+            return *one.moves.try_blocks(nodes, begins, next_block, *limits), thread_time() - began
+
+        began = perf_counter()
+        ends = call_side_by_side([partial(run, one) for one in states], self._seconds * len(blocks))
         seconds = perf_counter() - began
-        stop = min([k for end in ends for k in end if k >= 0], default=len(blocks))
-        self._seconds = (thread_time() - cpu) / (stop // len(states) + 1)  # others may use the processors too
+        stop = min([k for end in ends for k in end[:2] if k >= 0], default=len(blocks))
+        # by processor time, since others may use the processors too
+        self._seconds = sum(end[3] for end in ends) / max(sum(end[2] for end in ends), 1)
         if seconds > _LONG:
             self._most_rows = max(self._most_rows // 2, 1)
         else:
             self._most_rows = min(2 * self._most_rows, _MOST_ROWS)
-        return self._conclude(states, [winner for winner, _ in ends], n_moves, stop)
+        return self._conclude(states, [end[0] for end in ends], n_moves, stop)
 
     def _conclude(self, states: list[DagState], winners: list[int], n_moves: np.ndarray, stop: int) -> tuple[int, End]:
         """Leave the graph of the first success in `state` where it came to it, and all others as they were."""
@@ -111,8 +120,10 @@ class BlockTrials:
             make = self.state.copy_maker(self._make_source)
             self._copies += [make() for _ in range(n_copies - len(self._copies))]
         edges = self.state.edges()
-        for one in self._copies[:n_copies]:
-            if not np.array_equal(one.edges(), edges):
+        self._graphs += [edges] * (len(self._copies) - len(self._graphs))
+        for number, one in enumerate(self._copies[:n_copies]):
+            if not np.array_equal(self._graphs[number], edges):
                 one.reset(edges)
                 one.moves.clear_tabu()
+                self._graphs[number] = edges
         return self._copies[:n_copies]
