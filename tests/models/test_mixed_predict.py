@@ -302,6 +302,24 @@ def test_samples_of_a_row_depend_on_its_number_alone(monkeypatch, random_state):
     pd.testing.assert_frame_equal(network.predict_proba(rows, **options), whole)
 
 
+def test_rows_share_plans_of_what_families_join(monkeypatch):
+    arcs = [(f"p{k}", f"c{k}") for k in range(8)]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.normal(size=300) for arc in arcs for name in arc})
+    network = ConditionalGaussianNetwork(arcs).fit(frame)
+    holes = frame.mask(rng.random(frame.shape) < 0.2)
+    n_plans = []
+    plan = predictions.plan_question
+    monkeypatch.setattr(predictions, "plan_question", lambda *args: n_plans.append(1) or plan(*args))
+    answers = network.predict(holes)
+    assert len(holes.isna().drop_duplicates()) > 200
+    assert len(n_plans) == 3 * 8  # either of two, or both
+    alone = pd.concat([network.predict(holes, [name]) for name in answers], axis=1)
+    for name in answers:
+        missing = holes[name].isna()
+        np.testing.assert_allclose(answers[name][missing], alone[name][missing], rtol=1e-12, atol=1e-12)
+
+
 def test_errors_and_warnings_are_of_all_rows(monkeypatch):
     network, rows = six_network(), six_columns().iloc[:20]
     monkeypatch.setattr(rows_module, "PIECE_CELLS", 3 * 6)

@@ -25,7 +25,9 @@ class Piece(NamedTuple):
 
 def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
     """Return the pieces of rows that lack the cells `missing`, bool (n, n_rows); families are (v, parents...)."""
-    n = len(missing)
+    n, n_rows = missing.shape
+    if n_rows > 1 and (missing == missing[:, :1]).all():
+        return [piece._replace(rows=np.arange(n_rows)) for piece in find_pieces(families, missing[:, :1])]
     near: list[set[int]] = [set() for _ in range(n)]
     touching: list[list[int]] = [[] for _ in range(n)]
     for family in families:

@@ -124,12 +124,18 @@ def split_rows(question: Question, n_rows: int) -> Iterator[slice]:
     return (slice(begin, begin + step) for begin in range(0, n_rows, step))
 
 
-def find_impossible(network: MixedFamilies, rows: MixedRows, observed: np.ndarray) -> np.ndarray:
-    """Return the positions of rows in which an observed state has probability 0 given observed parents."""
+def find_impossible(network: MixedFamilies, rows: MixedRows, missing: np.ndarray) -> np.ndarray:
+    """Return the positions of rows in which a known state has probability 0 given known parents.
+
+    `missing` is bool (n, n_rows).
+    """
     impossible = np.zeros(rows.codes.shape[1], dtype=bool)
-    for v in np.flatnonzero(observed).tolist():
-        if network.cards[v] and observed[list(network.parents[v])].all():
-            impossible |= network.log_density(v, rows) == -np.inf
+    for v in np.flatnonzero(network.cards).tolist():
+        family = network.families[v]
+        if not isinstance(family, DiscreteFamily) or family.table.all():
+            continue
+        known = np.flatnonzero(~missing[[v, *network.parents[v]]].any(axis=0))
+        impossible[known] |= network.log_density(v, rows.take(known)) == -np.inf
     return np.flatnonzero(impossible)
 
 

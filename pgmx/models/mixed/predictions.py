@@ -11,6 +11,7 @@ import pandas as pd
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.inference.mixed.families import MixedFamilies
+from pgmx.inference.mixed.pieces import find_pieces
 from pgmx.inference.mixed.posterior import (
     Answers,
     Question,
@@ -25,7 +26,7 @@ from pgmx.models.mixed.rows import ReadRows, RowPiece, read_mixed_rows
 #: Most numbers per row that exact answers may take: where "auto" goes on to weighting, and where "exact" gives up.
 AUTO_CELLS, EXACT_CELLS = 1 << 22, 1 << 27
 
-#: Patterns of missing cells whose plans are kept from piece to piece.
+#: Sets of missing cells that families join, whose plans are kept from piece to piece.
 _MOST_PLANS = 4096
 
 _METHODS = ("auto", "exact", "weighting")
@@ -273,35 +274,39 @@ class MixedPredictions:
         `first_row` is the number of the first row in the table, by which samples are drawn.
         """
         network = self._require_families()
-        plans: dict[bytes, list[Question | list[int]]] = {}
+        families = [(v, *parents) for v, parents in enumerate(network.parents)]
+        plans: dict[tuple, list[Question | list[int]]] = {}
         failures, sizes = Failures(), []
         for piece in read.pieces():
             cells = read.take(piece)
             n_rows = piece.stop - piece.start
             answers = _make_answers(network, wanted, n_rows)
             effective = np.full(n_rows, np.inf)
-            for rows, missing in split_patterns(cells.missing):
-                part = cells.rows.take(rows)
-                impossible = rows[find_impossible(network, part, ~missing)]
-                pattern = missing.tobytes()
-                if (questions := plans.get(pattern)) is None:
-                    targets = [v for v in wanted if missing[v]]
-                    questions = list(self._questions(network, ~missing, targets, prediction.method))
+            to_sample = np.zeros(cells.missing.shape, dtype=bool)
+            for part in find_pieces(families, cells.missing):
+                targets = [v for v in part.hidden if v in answers.probabilities or v in answers.means]
+                observed = np.ones(len(network.cards), dtype=bool)
+                observed[part.hidden] = False  # what is missing elsewhere in a row makes no difference
+                if (questions := plans.get(tuple(part.hidden))) is None:
+                    questions = list(self._questions(network, observed, targets, prediction.method))
                     if len(plans) < _MOST_PLANS:
-                        plans[pattern] = questions
+                        plans[tuple(part.hidden)] = questions
                 for one in questions:
                     if isinstance(one, Question):
-                        found = answer_question(network, one, part, ~missing)
+                        found = answer_question(network, one, cells.rows.take(part.rows), observed)
+                        _set_answers(answers, found, part.rows)
                     else:
-                        numbers = first_row + piece.start + rows
-                        found, sampled = weigh_samples(
-                            network, one, part, ~missing, prediction.n_samples, prediction.key, numbers
-                        )
-                        effective[rows] = np.minimum(effective[rows], sampled)
-                    for ours, theirs in zip(answers, found, strict=True):
-                        for v, values in theirs.items():
-                            ours[v][rows] = values
-                            ours[v][impossible] = np.nan
+                        to_sample[np.array(one)[:, None], part.rows] = True
+            for rows, missing, targets in _split_samples(cells.missing, to_sample):
+                numbers = first_row + piece.start + rows
+                found, effective[rows] = weigh_samples(
+                    network, targets, cells.rows.take(rows), ~missing, prediction.n_samples, prediction.key, numbers
+                )
+                _set_answers(answers, found, rows)
+            impossible = find_impossible(network, cells.rows, cells.missing)
+            for kind in answers:
+                for values in kind.values():
+                    values[impossible] = np.nan
             failures.add(_find_failures(network, wanted, cells.missing, answers), effective, piece.start)
             sizes.append(effective[effective < np.inf])
             yield piece, cells, answers
@@ -391,6 +396,21 @@ def _make_answers(network: MixedFamilies, wanted: list[int], n_rows: int) -> Ans
         else:
             answers.means[v], answers.variances[v] = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
     return answers
+
+
+def _set_answers(answers: Answers, found: Answers, rows: np.ndarray) -> None:
+    """Enter the answers about some rows."""
+    for ours, theirs in zip(answers, found, strict=True):
+        for v, values in theirs.items():
+            ours[v][rows] = values
+
+
+def _split_samples(missing: np.ndarray, to_sample: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, list[int]]]:
+    """Yield rows that miss the same cells, bool (n,), and have the same targets to sample, with these."""
+    rows = np.flatnonzero(to_sample.any(axis=0))
+    for of_rows, both in split_patterns(np.vstack([missing, to_sample])[:, rows]):
+        missed, targets = np.split(both, 2)
+        yield rows[of_rows], missed, np.flatnonzero(targets).tolist()
 
 
 def _find_failures(network: MixedFamilies, wanted: list[int], missing: np.ndarray, answers: Answers) -> np.ndarray:
