@@ -1,12 +1,13 @@
 """Rows of a coded table: repeating them, relabelling their codes, and packing blocks of them into planes.
 
 Problem: a resample repeats rows of a table of n variables, and a table larger than memory is finished block by block.
-Algorithm: `gather_rows` reads each index once for four variables; the other two are single passes over one block.
+Algorithm: draws are counted, and a row repeated as often; `gather_rows` reads each index once for four variables; the
+other two are single passes over one block.
 Cost: one load and one store a cell. Thread-safety: inputs are only read and may be read-only memory maps, outputs
 belong to the caller, and the GIL is released.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 cdef extern from "_planes.h" nogil:
@@ -58,6 +59,38 @@ def gather_rows(
             for i in range(m):
                 out[v, i] = codes[v, rows[i]]
             v += 1
+
+
+def repeat_numbers(
+    const int64_t[::1] counts,          # in: (N,), none negative
+    index_t[::1] rows,                  # out: (sum of counts,)
+):
+    """Write each number from 0 as often as ``counts`` says, ascending."""
+    cdef Py_ssize_t i, j = 0, m = rows.shape[0]
+    cdef int64_t left
+    with nogil:
+        for i in range(counts.shape[0]):
+            if counts[i] <= 4 and j + 4 <= m:   # no branch on the count, which is random
+                rows[j] = rows[j + 1] = rows[j + 2] = rows[j + 3] = <index_t>i
+            else:
+                for left in range(counts[i]):
+                    rows[j + left] = <index_t>i
+            j += counts[i]
+
+
+def add_draws(
+    const uint64_t[::1] numbers,        # in: random numbers
+    Py_ssize_t n_rows,
+    Py_ssize_t first,
+    int64_t[::1] counts,                # in and out: (m,)
+):
+    """Add one to ``counts[row - first]`` for each number, whose upper 53 bits are a fraction u: row is [u n_rows]."""
+    cdef Py_ssize_t i, row, m = counts.shape[0]
+    with nogil:
+        for i in range(numbers.shape[0]):
+            row = <Py_ssize_t>(<double><int64_t>(numbers[i] >> 11) * (1.0 / 9007199254740992.0) * n_rows) - first
+            if 0 <= row < m:
+                counts[row] += 1
 
 
 def relabel(

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pgmx._ext import _rows
+
 #: Draws that are made at once: they stay in a second-level cache.
 _PIECE = 1 << 16
 
@@ -38,12 +40,16 @@ def list_spans(bounds: np.ndarray) -> list[DrawSpan]:
 
 def make_fractions(seed: int, resample: int, first: int, stop: int) -> np.ndarray:
     """Return the fractions of the draws `first` to ``stop - 1`` of a resample, multiples of 2⁻⁵³ below 1."""
+    numbers = _make_numbers(seed, resample, first, stop)
+    return (numbers >> np.uint64(11)).view(np.int64) * 2.0**-53
+
+
+def _make_numbers(seed: int, resample: int, first: int, stop: int) -> np.ndarray:
+    """Return the 64-bit numbers of the draws `first` to ``stop - 1`` of a resample."""
     before = first % _NUMBERS_PER_COUNT
     key = np.array([seed, resample], dtype=np.uint64)
     generator = np.random.Philox(counter=first // _NUMBERS_PER_COUNT, key=key)
-    numbers = generator.random_raw(stop - first + before)[before:]
-    numbers >>= np.uint64(11)
-    return numbers.view(np.int64) * 2.0**-53
+    return generator.random_raw(stop - first + before)[before:]
 
 
 def count_draws(seed: int, resample: int, n_rows: int, first: int = 0, stop: int | None = None) -> np.ndarray:
@@ -53,14 +59,10 @@ def count_draws(seed: int, resample: int, n_rows: int, first: int = 0, stop: int
     rows counted.
     """
     stop = n_rows if stop is None else stop
-    drawn = [np.empty(0, dtype=np.int64)]
-    for fractions in _make_pieces(seed, resample, n_rows if stop > first else 0):
-        fractions *= n_rows
-        rows = fractions.astype(np.int64)
-        if stop - first < n_rows:
-            rows = rows[(rows >= first) & (rows < stop)] - first
-        drawn.append(rows)
-    return np.bincount(np.concatenate(drawn), minlength=stop - first)
+    counts = np.zeros(stop - first, dtype=np.int64)
+    for begin, end in _cut_draws(n_rows if stop > first else 0):
+        _rows.add_draws(_make_numbers(seed, resample, begin, end), n_rows, first, counts)
+    return counts
 
 
 def count_weighted_draws(
@@ -96,5 +98,11 @@ def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarra
 
 def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]:
     """Yield the fractions of all draws, some at a time."""
+    for first, stop in _cut_draws(n_draws):
+        yield make_fractions(seed, resample, first, stop)
+
+
+def _cut_draws(n_draws: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number but one of pieces of all draws."""
     for first in range(0, n_draws, _PIECE):
-        yield make_fractions(seed, resample, first, min(first + _PIECE, n_draws))
+        yield first, min(first + _PIECE, n_draws)

@@ -291,10 +291,10 @@ class DiscreteTable:
         array([[0, 0, 1]], dtype=uint8)
         """
         weights = self._check_repeats(weights)
-        index = np.uint32 if self.n_rows < 2**32 else np.uint64
-        rows = np.repeat(np.arange(self.n_rows, dtype=index), weights)
+        rows = np.empty(int(weights.sum()), dtype=np.uint32 if self.n_rows < 2**32 else np.uint64)
         if not rows.size:
             raise ValueError("no row is left: at least one weight must be positive")
+        _rows.repeat_numbers(np.ascontiguousarray(weights), rows)
         codes = np.empty((self.n_variables, rows.size), dtype=self._codes.dtype)
         _rows.gather_rows(self.codes, rows, codes)
         return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)

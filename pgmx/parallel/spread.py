@@ -50,17 +50,18 @@ def spread(
     first: int = 0,
     here: Callable[[int], Any] | None = None,
     compiled: bool = False,
+    at_once: bool = False,
 ) -> Generator[tuple[int, Any], None, None]:
     """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    A `task` with a method ``prepare(data)`` is run as what this returns, made once per thread, or per block of tasks
-    that is sent; the calling thread has `here`. Tasks that are not `compiled` may be sent to processes. `deadline` is a
-    reading of ``time.time()`` after which no task is begun but number 0. When closed early, running tasks are ended.
+    A `task` with ``prepare(data)`` is run as what this returns, once per thread or block; the calling thread has `here`.
+    Tasks that are not `compiled` may be sent to processes; threads begin `at_once` where tasks are long and release
+    Python's lock. After `deadline`, of ``time.time()``, none begins but number 0; closed early, running ones are ended.
     """
     if n <= first:
         return
     with one_blas_thread():  # the same sums in every worker, and no threads beside the workers
-        yield from _spread(task, data, n, n_jobs, deadline, first, here, compiled)
+        yield from _spread(task, data, n, n_jobs, deadline, first, here, compiled, at_once)
 
 
 def _spread(
@@ -72,6 +73,7 @@ def _spread(
     first: int,
     here: Callable[[int], Any] | None,
     compiled: bool,
+    at_once: bool,
 ) -> Iterator[tuple[int, Any]]:
     """Choose between this thread, more of them, processes, and the workers of the user's backend.
 
@@ -96,8 +98,8 @@ def _spread(
             yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
             return
     if n_workers > 1:
-        options: dict[str, Any] = {"first": first, "here": here, "allowed": may_begin, "compiled": compiled}
-        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, **options)
+        options: dict[str, Any] = {"here": here, "allowed": may_begin, "compiled": compiled, "at_once": at_once}
+        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, **options)
         return
     for number in range(first, n):
         if not may_begin(number):

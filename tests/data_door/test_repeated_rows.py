@@ -105,3 +105,14 @@ def test_former_names_work_and_warn():
     table = random_table(2, 3)
     with pytest.warns(DeprecationWarning, match=r"DiscreteTable\.repeated is now repeat_rows"):
         assert table.repeated([0, 2, 1]) == table.repeat_rows([0, 2, 1])
+
+
+@pytest.mark.parametrize("index", [np.uint32, np.uint64])
+def test_numbers_are_repeated(index):
+    rng = np.random.default_rng(0)
+    for most in range(1, 12):
+        for n in (0, 1, 2, 5, 40):
+            counts = rng.integers(0, most, n)
+            rows = np.full(counts.sum() + 1, 99, dtype=index)  # and nothing is written behind them
+            _rows.repeat_numbers(counts, rows[:-1])
+            assert rows.tolist() == [*np.repeat(np.arange(n), counts), 99]

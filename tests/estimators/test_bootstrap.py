@@ -20,7 +20,9 @@ from pgmx.estimators import (
     HillClimbSearch,
     SimulatedAnnealing,
 )
+from pgmx.estimators.resampling import bootstrap
 from pgmx.models import cpdag
+from pgmx.parallel import spread
 from pgmx.scores import BDeu
 
 DAGS = HillClimbSearch(scoring_method="bic", return_type="dag")
@@ -119,6 +121,23 @@ def test_renamed_columns_are_the_same_columns():
 def test_same_result_for_any_number_of_workers(table, options):
     data = table(0)
     assert same(boot(**options).fit(data), boot().fit(data))
+
+
+def test_long_resamples_begin_on_all_threads_at_once(monkeypatch):
+    began, run = [], spread.run_on_threads
+
+    def record(make, n, n_threads, **options):
+        began.append(options["at_once"])
+        return run(make, n, n_threads, **options)
+
+    monkeypatch.setattr(spread, "run_on_threads", record)
+    data = dependent_frame(0)
+    expected = boot().fit(data)
+    assert same(boot(n_jobs=2).fit(data), expected)
+    monkeypatch.setattr(bootstrap, "LONG_RESAMPLE", 0)
+    assert same(boot(n_jobs=2).fit(data), expected)
+    assert same(boot(CorrelationGraph(), n_jobs=2).fit(data), boot(CorrelationGraph()).fit(data))
+    assert began == [False, True, False]
 
 
 def test_other_seed_other_resamples():

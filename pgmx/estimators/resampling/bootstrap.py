@@ -29,11 +29,16 @@ from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
+from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.scoring import StoredScoring
 from pgmx.statistics.gaussian.distributed_moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Cells of a resample from which a learner with a compiled score is in kernels for nearly all of its time.
+LONG_RESAMPLE = 1 << 20
 
 
 class BootstrapStructure(NetworkResults):
@@ -249,7 +254,7 @@ class BootstrapStructure(NetworkResults):
         if self.checkpoint is not None:
             run.checkpoint = self._open_checkpoint(resampler, data)
         with bar:
-            results = self._resample(resampler, data, run)
+            results = self._resample(resampler, data, run, isinstance(scoring, DiscreteScoring))
         if not results:
             run.raise_error()
         self._counts = count_pairs(len(names), [marks for _, marks in results])
@@ -275,7 +280,7 @@ class BootstrapStructure(NetworkResults):
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
-    def _resample(self, resampler: Resampler, data: Opened, run: Run) -> list[Graph]:
+    def _resample(self, resampler: Resampler, data: Opened, run: Run, is_compiled: bool) -> list[Graph]:
         """Return the kind of graph and the edges of each resample, by number."""
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
@@ -284,7 +289,8 @@ class BootstrapStructure(NetworkResults):
         task = partial(_run_numbered, resampler, due)
         # rows that lie with the workers of a cluster cannot be sent, and all of these count for each resample
         n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
-        results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline)
+        is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
+        results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
                 for k, result in results:
