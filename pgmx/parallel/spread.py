@@ -54,7 +54,7 @@ def spread(
 ) -> Generator[tuple[int, Any], None, None]:
     """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    A `task` with ``prepare(data)`` is run as what this returns, once per thread or block; the calling thread has `here`.
+    A `task` with ``prepare(data)`` is run as what this returns, one per thread or block; this thread has `here`.
     Tasks that are not `compiled` may be sent to processes; threads begin `at_once` where tasks are long and release
     Python's lock. After `deadline`, of ``time.time()``, none begins but number 0; closed early, running ones are ended.
     """
