@@ -20,8 +20,8 @@ cdef struct Dag:
     uint64_t *ancestors         # (n, words)
     uint64_t *descendants       # (n, words)
     uint64_t *children          # (n, words)
-    uint64_t *before            # scratch of `rebuild_ancestors`, (words,)
-    char *stale                 # the same, zeros between calls
+    uint64_t *before            # scratch of `collect_ancestors`, (words,)
+    char *stale                 # nodes whose ancestors are to be recomputed, zeros between calls
     int *stack
 
 
@@ -151,19 +151,32 @@ cdef inline void inherit(Dag *dag, Py_ssize_t tail, Py_ssize_t v) noexcept nogil
 
 
 cdef inline void delete_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+    cdef Py_ssize_t i, w
+    cdef uint64_t word
+    detach_arc(dag, tail, head)
+    for i in range(dag.n_parents[head]):
+        if bit(ancestors_of(dag, dag.parents[head][i]), tail):
+            return              # tail leads to head on another path
+    mark_stale(dag, head)
+    rebuild_from(dag, head)
+    for w in range(dag.words):  # the descendants of head stay the same
+        word = descendants_of(dag, head)[w]
+        while word != 0:
+            rebuild_from(dag, 64 * w + pgmx_lowest_bit(word))
+            word &= word - 1
+
+
+cdef inline void detach_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+    # Deletes an arc without a change of ancestors: mark_stale() and rebuild_stale() must follow.
     cdef Py_ssize_t i = find_parent(dag, head, tail)
     memmove(dag.parents[head] + i, dag.parents[head] + i + 1, (dag.n_parents[head] - i - 1) * sizeof(int))
     dag.n_parents[head] -= 1
     dag.n_edges -= 1
     clear_bit(children_of(dag, tail), head)
-    for i in range(dag.n_parents[head]):
-        if bit(ancestors_of(dag, dag.parents[head][i]), tail):
-            return              # tail leads to head on another path
-    rebuild_ancestors(dag, head)
 
 
-cdef inline void rebuild_ancestors(Dag *dag, Py_ssize_t first) noexcept nogil:
-    # Recomputes the ancestors of `first` and of all its descendants, which stay the same, parents first.
+cdef inline void mark_stale(Dag *dag, Py_ssize_t first) noexcept nogil:
+    # Notes that the ancestors of `first` and of its descendants may have become fewer.
     cdef Py_ssize_t w
     cdef uint64_t word
     dag.stale[first] = 1
@@ -172,12 +185,14 @@ cdef inline void rebuild_ancestors(Dag *dag, Py_ssize_t first) noexcept nogil:
         while word != 0:
             dag.stale[64 * w + pgmx_lowest_bit(word)] = 1
             word &= word - 1
-    rebuild_from(dag, first)
-    for w in range(dag.words):
-        word = descendants_of(dag, first)[w]
-        while word != 0:
-            rebuild_from(dag, 64 * w + pgmx_lowest_bit(word))
-            word &= word - 1
+
+
+cdef inline void rebuild_stale(Dag *dag) noexcept nogil:
+    # Recomputes the ancestors that mark_stale() noted, parents first.
+    cdef Py_ssize_t v
+    for v in range(dag.n):
+        if dag.stale[v]:
+            rebuild_from(dag, v)
 
 
 cdef inline void rebuild_from(Dag *dag, Py_ssize_t v) noexcept nogil:

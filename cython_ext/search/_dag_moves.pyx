@@ -25,8 +25,8 @@ import numpy as np
 
 from _additions cimport Addition, compare_additions
 from _dag cimport (
-    ancestors_of, bit, children_of, clear_bit, close_others, delete_arc, find_parent, init_dag, insert_arc,
-    open_parents, set_bit
+    ancestors_of, bit, children_of, clear_bit, close_others, delete_arc, detach_arc, find_parent, init_dag,
+    insert_arc, mark_stale, open_parents, set_bit
 )
 from _rng cimport uniform
 from _simd cimport pgmx_lowest_bit, select_simd_level
@@ -189,10 +189,7 @@ cdef class DagMoves(DirectedGraph):
             self.make_move(op, tail, head)
 
     def insert_edge(self, Py_ssize_t tail, Py_ssize_t head):
-        """Add an arc while the graph is set up: no inverse is barred, no constraint is checked.
-
-        Raises ValueError where the arc is in the graph already or closes a cycle.
-        """
+        """Add an arc while the graph is set up, unless it is in it or closes a cycle; no constraint is checked."""
         if tail == head or find_parent(&self.dag, head, tail) >= 0 or bit(ancestors_of(&self.dag, tail), head):
             raise ValueError(f"the arc {tail} -> {head} is in the graph already, or closes a cycle")
         self.insert(tail, head)
@@ -478,7 +475,17 @@ cdef class DagMoves(DirectedGraph):
         return insert_arc(&self.dag, tail, head)
 
     cdef void remove(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        # Deletes an arc. Additions into tail or its ancestors, from head or its descendants, may become legal again.
+        self.forget_without(tail, head)
+        delete_arc(&self.dag, tail, head)
+
+    cdef void remove_later(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+        # The same of one of several arcs: rebuild_stale() brings the ancestors up to date.
+        self.forget_without(tail, head)
+        detach_arc(&self.dag, tail, head)
+        mark_stale(&self.dag, head)
+
+    cdef void forget_without(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
+        # Without the arc additions into tail or its ancestors, from head or its descendants, may become legal again.
         cdef Py_ssize_t w
         cdef uint64_t word
         self.forget_legal(tail)
@@ -489,4 +496,3 @@ cdef class DagMoves(DirectedGraph):
                 self.forget_legal(64 * w + pgmx_lowest_bit(word))
                 word &= word - 1
         self.most[head] = NAN
-        delete_arc(&self.dag, tail, head)

@@ -17,7 +17,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from _dag cimport bit
+from _dag cimport bit, rebuild_stale
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
 from pgmx._ext._row_cache cimport MOST_AHEAD, CachedScorer
@@ -222,7 +222,7 @@ cdef class ScoredMoves(DagMoves):
                 for j in range(size):
                     is_cut |= block[j] == k
                 if is_cut and not (self.required != NULL and bit(self.required + v * self.dag.words, k)):
-                    self.remove(k, v)
+                    self.remove_later(k, v)
                     self.log_move(C_DELETE, k, v)
                     n_of_v += 1
                 else:
@@ -230,6 +230,7 @@ cdef class ScoredMoves(DagMoves):
             if n_of_v > 0:
                 n_touched = self.expect_child(n_touched, v)
                 n_cut += n_of_v
+        rebuild_stale(&self.dag)
         rows[0] += self.rescore_expected(n_touched)
         return n_cut
 
@@ -283,11 +284,13 @@ cdef class ScoredMoves(DagMoves):
             self.n_logged -= 1
             move = self.log + self.n_logged
             if move.op == C_ADD:
-                self.remove(move.tail, move.head)
-            elif move.op == C_REVERSE:
-                self.remove(move.head, move.tail)
-            if move.op != C_ADD:
-                self.insert(move.tail, move.head)
+                self.remove_later(move.tail, move.head)
+                continue
+            if move.op == C_REVERSE:
+                self.remove_later(move.head, move.tail)
+            rebuild_stale(&self.dag)
+            self.insert(move.tail, move.head)
+        rebuild_stale(&self.dag)
         for i in range(past.n_replaced):
             replaced = past.replaced + i
             v = replaced.child
@@ -390,7 +393,7 @@ cdef class ScoredMoves(DagMoves):
         return n_asked
 
     cdef int rescore_expected(self, Py_ssize_t n) except -1 nogil:
-        # Rescores the children of the first n families to ask for; returns how often the source was asked.
+        # Rescores the children of the first n families; returns how often the source was asked.
         cdef Py_ssize_t i
         cdef int n_asked = 0
         if self.scorer is not None and self.scorer.is_far:
@@ -406,11 +409,9 @@ cdef class ScoredMoves(DagMoves):
         return n + 1
 
     cdef Py_ssize_t expect_additions(self, Py_ssize_t n, double least_gain) noexcept nogil:
-        # Adds the families after the best additions to other children, best first; of two that are each other's
-        # inverse the first. Returns how many families there are then.
+        # Adds the families after the best additions to other children, one of each two inverses; returns how many.
         cdef Py_ssize_t most = n + (AHEAD if self.cached is None or self.cached.ahead is None else MOST_AHEAD - 2)
-        cdef Py_ssize_t i, v, first = 0, m = 0
-        cdef int tail
+        cdef Py_ssize_t i, v, first = 0, m = 0, tail
         cdef double gain = 0.0, left_out = -INFINITY
         cdef int *wider = self.parents_ahead
         cdef int[MOST_AHEAD + 1] heads      # by their bounds, which are gains once their rows were looked at
@@ -446,9 +447,8 @@ cdef class ScoredMoves(DagMoves):
         return n
 
     cdef bint comes_before(self, Py_ssize_t head, Py_ssize_t other) noexcept nogil:
-        if self.bound[head] != self.bound[other]:
-            return self.bound[head] > self.bound[other]
-        return self.priority[head] < self.priority[other]
+        cdef bint is_tie = self.bound[head] == self.bound[other]
+        return self.priority[head] < self.priority[other] if is_tie else self.bound[head] > self.bound[other]
 
     cdef bint is_expected(self, Py_ssize_t n, int tail, Py_ssize_t head) noexcept nogil:
         # Whether the first n families to ask for are of head, or have it as a parent of tail.

@@ -74,3 +74,7 @@ cdef class DagMoves(DirectedGraph):
     cdef int insert(self, Py_ssize_t tail, Py_ssize_t head) except -1 nogil
     @cython.final
     cdef void remove(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil
+    @cython.final
+    cdef void remove_later(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil
+    @cython.final
+    cdef void forget_without(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil
