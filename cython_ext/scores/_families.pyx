@@ -34,14 +34,13 @@ from _workspace cimport (
     init_memos, init_offsets, marginals_of, store_memo
 )
 
-from pgmx._ext._remote_counts cimport RemoteCounts
-from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Family, Scorer, insert_parent
+from pgmx._ext._remote_families cimport RemoteCounts
+from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer, insert_parent
 
 cdef int SIMD = select_simd_level()
 
 cdef enum:
     GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
-    MESSAGE_MEMORY = 1 << 24    # bytes of tables that are asked for together with the cells of a family elsewhere
 
 
 def natural_log(double x) -> float:
@@ -78,7 +77,7 @@ cdef class FamilyScorer(Scorer):
     names : sequence, optional
         Names of the variables, for messages.
     ask : callable, optional
-        Where families are counted elsewhere, see ``_remote_counts.pyx``; codes (n, 0) and planes (0, 0) are empty then.
+        Where families are counted elsewhere, see ``_remote_families.pyx``; codes (n, 0), planes (0, 0) are empty then.
     n_rows : int, optional
         Rows counted elsewhere.
     segment_rows : int, optional
@@ -126,7 +125,7 @@ cdef class FamilyScorer(Scorer):
         self.set_up(codes.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
         self.work.n = self.n
-        self.remote = None if ask is None else RemoteCounts(ask, self.n)
+        self.remote = None if ask is None else RemoteCounts(ask, cardinalities)
         self.is_far = ask is not None
         self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         self.work.table.row_stride = codes.shape[1]
@@ -219,14 +218,18 @@ cdef class FamilyScorer(Scorer):
         return self.fill_row(row)
 
     cdef int open_row(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) except -1 nogil:
+        if not self.fill_in(row, child, parents, k):
+            self.refuse_cells(child, k, row.q)
+        return 0
+
+    cdef bint fill_in(self, Row *row, Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
+        # Returns whether the cells can be numbered.
         cdef Py_ssize_t i
         row.child, row.parents, row.k, row.q = child, parents, k, 1.0
         row.r = self.work.table.cards[child]
         for i in range(k):
             row.q *= self.work.table.cards[parents[i]]
-        if row.q * row.r > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
-            self.refuse_cells(child, k, row.q)
-        return 0
+        return row.q * row.r <= <double>(<uint64_t>1 << MAX_CELLS_LOG2)
 
     cdef int fill_row(self, Row *row) except -1 nogil:
         cdef double q
@@ -264,10 +267,8 @@ cdef class FamilyScorer(Scorer):
         else:
             of_a[0] = self.directed_gain(joint, counts, size, a, b)
             of_b[0] = self.directed_gain(joint, counts, size, b, a)
-        if not self.is_allowed(a, b):
-            of_a[0] = -INFINITY
-        if not self.is_allowed(b, a):
-            of_b[0] = -INFINITY
+        of_a[0] = of_a[0] if self.is_allowed(a, b) else -INFINITY
+        of_b[0] = of_b[0] if self.is_allowed(b, a) else -INFINITY
         return 0
 
     cdef bint has_pairs(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -291,13 +292,12 @@ cdef class FamilyScorer(Scorer):
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
         cdef Py_ssize_t u
-        cdef Family family = Family(child, k, parents)
+        cdef Family family = Family(child, k, parents, ALL, NULL)
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
         self.open_row(&row, child, parents, k)
-        if self.remote is not None:
-            self.expect(&family, 1, 1)
+        self.expect(&family, 1, 1)
         self.fill_row(&row)
         for u in range(self.n):
             gains[u] = -INFINITY
@@ -313,32 +313,32 @@ cdef class FamilyScorer(Scorer):
         return row.score
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
-        # One message for all families that do not follow from others, with the tables of all candidates while these are
-        # not too large; none where only families are missing that are not needed now.
+        # One message for the families that do not follow from others, while they fit in; none where only families are
+        # missing that are not needed now.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
-        cdef Py_ssize_t i, u, m
-        cdef double size = 0.0, more
+        cdef Py_ssize_t i, j, u, m, k, n_wanted
+        cdef double cells, tables
         cdef Row row
         self.headroom = INFINITY
-        for i in range(n):
+        for i in range(n if self.is_far else 0):
             if i >= n_needed and self.remote.n_asked == 0:
                 break
-            self.open_row(&row, families[i].child, families[i].parents, families[i].k)
-            if row.k == 0 or self.remote.has(&row) or find_wider(&self.work, &row) != NULL:
+            k, n_wanted = families[i].k, families[i].n_wanted
+            if k == 0 or not self.fill_in(&row, families[i].child, families[i].parents, k) \
+                    or self.remote.has(&families[i]) or (n_wanted <= 0 and find_wider(&self.work, &row) != NULL) \
+                    or (n_wanted == 0 and k == 1 and self.has_pairs(row.child, row.parents[0])):
                 continue
-            m, more = 0, 0.0
-            for u in range(self.n if row.k < self.max_indegree else 0):
-                if has_planes(&self.work.table, u) and self.can_add(&row, u):
+            m, tables, cells = 0, 0.0, min(row.q * row.r, <double>self.n_rows)
+            for j in range(self.n if n_wanted == ALL else n_wanted):
+                u = j if n_wanted == ALL else families[i].wanted[j]
+                if has_planes(&self.work.table, u) \
+                        and (n_wanted != ALL or (k < self.max_indegree and self.can_add(&row, u))):
                     candidates[m] = <int>u
                     m += 1
-                    more += min(row.q * row.r, <double>self.n_rows) * self.work.table.cards[u] * sizeof(uint32_t)
-            if size + more > MESSAGE_MEMORY:
-                if i >= n_needed:
-                    break
-                m, more = 0, 0.0
-            size += more
-            self.remote.add(&row, candidates, m)
-        return self.remote.send()
+                    tables += cells * self.work.table.cards[u] * sizeof(uint32_t)
+            if not self.remote.add(&families[i], candidates, m, cells * (sizeof(uint64_t) + sizeof(uint32_t)), tables):
+                break
+        return self.remote.send() if self.is_far else 0
 
     cdef bint can_add(self, const Row *row, Py_ssize_t u) noexcept nogil:
         cdef Py_ssize_t i
@@ -421,12 +421,14 @@ cdef class FamilyScorer(Scorer):
         cdef int *wider
         cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
         cdef const uint32_t *table
+        cdef Family family = Family(child, k, parents, n, wanted)
         cdef Row row
         if self.remote is None and fits_groups(&self.work, parents, k):
             return score_by_groups(&self.groups, &self.work, child, parents, k, wanted, n, scores, n_cells)
         reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         drop_memos(&self.work, child)
         if k > 0:
+            self.expect(&family, 1, 1)
             self.find_cells(&row, child, parents, k)
             for i in range(n):
                 if self.has_table(&row, wanted[i]):

@@ -18,7 +18,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from pgmx._ext._scorer cimport Family, Scorer
+from pgmx._ext._scorer cimport ALL, Family, Scorer
 
 
 cdef class RowStore:
@@ -421,7 +421,7 @@ cdef class CachedScorer(Scorer):
         if unknown == NULL:
             return 0            # nothing is lost but speed
         for i in range(n):
-            if not self.store.has(&families[i]):
+            if self.ahead is None if families[i].n_wanted != ALL else not self.store.has(&families[i]):
                 unknown[m] = families[i]
                 m += 1
                 m_needed += i < n_needed

@@ -7,7 +7,9 @@ Thread-safety: one scorer serves one thread at a time; ``start`` and ``rescore``
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
+
+import numpy as np
 
 
 cdef class Scorer:
@@ -61,6 +63,30 @@ cdef class Scorer:
             score = self.compute_row(child, p, k, &gains[child, 0])
         return score
 
+    def expect_families(self, list families, Py_ssize_t n_needed=1, bint has_rows=True):
+        """Ask for counts of ``families`` in one message where they come in messages: the first are needed next.
+
+        Pairs of a child and its ascending parents, int32, the likeliest first. Nothing is asked where the ``n_needed``
+        first are known, and no more of the others than a message should hold. Rows of gains follow, or scores alone.
+        """
+        cdef Py_ssize_t n = len(families), i, at = 0
+        cdef Family *listed
+        cdef const int[::1] ids
+        if not self.is_far or n == 0:
+            return
+        ids = np.concatenate([*[parents for _, parents in families], np.zeros(1, dtype=np.int32)])
+        listed = <Family *>malloc(n * sizeof(Family))
+        if listed == NULL:
+            raise MemoryError(f"cannot list {n} families")
+        for i in range(n):
+            listed[i] = Family(families[i][0], len(families[i][1]), &ids[at], ALL if has_rows else 0, NULL)
+            at += listed[i].k
+        try:
+            with nogil:
+                self.expect(listed, min(n_needed, n), n)
+        finally:
+            free(listed)
+
     # ---- what a scorer calls ----
 
     cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
@@ -106,7 +132,7 @@ cdef class Scorer:
             raise NotImplementedError("a compiled scorer defines compute_row")
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
-        # Called where `is_far` before the rows of the first n_needed families are computed; the others may be next.
+        # Called where `is_far` before the first n_needed families are counted; the others may be next.
         return 0
 
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:

@@ -22,9 +22,10 @@ import numpy as np
 from _buffers cimport Buffer, release, reserve
 from _cells cimport compare_u64
 from _merge cimport Merge, free_merge, merge_cells
+from _row_weights cimport COPIED_CELLS, add_weights
 
-from pgmx._ext._remote_weights cimport RemoteWeights
-from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer, insert_parent
+from pgmx._ext._remote_families cimport RemoteWeights
+from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer, insert_parent
 
 
 cdef extern from "_special.h" nogil:
@@ -34,8 +35,6 @@ cdef extern from "_special.h" nogil:
 
 cdef enum:
     TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
-    COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
-    MESSAGE_MEMORY = 1 << 24    # bytes of tables that are asked for together with the cells of a family elsewhere
 
 
 cdef enum:                      # scratch buffers, numbered from 0
@@ -49,35 +48,6 @@ def dirichlet_terms(const double[::1] a, const double[::1] n) -> float:
     for i in range(a.shape[0]):
         total += pgmx_log_rising_real(a[i], n[i])
     return total
-
-
-cdef fused code_t:
-    uint8_t
-    uint16_t
-
-
-cdef void add_weights(
-    const code_t *codes, const int32_t *cells, const double *weights, Py_ssize_t n_rows, Py_ssize_t c, double *table,
-    Py_ssize_t size
-) noexcept nogil:
-    # table[code * c + cell] += weight; the table has space for four copies of its `size` entries.
-    cdef Py_ssize_t i = 0
-    cdef double *second = table + size
-    cdef double *third = second + size
-    cdef double *fourth = third + size
-    cdef bint has_copies = size <= COPIED_CELLS
-    memset(table, 0, (4 * size if has_copies else size) * sizeof(double))
-    while has_copies and i + 4 <= n_rows:
-        table[codes[i] * c + cells[i]] += weights[i]
-        second[codes[i + 1] * c + cells[i + 1]] += weights[i + 1]
-        third[codes[i + 2] * c + cells[i + 2]] += weights[i + 2]
-        fourth[codes[i + 3] * c + cells[i + 3]] += weights[i + 3]
-        i += 4
-    while i < n_rows:
-        table[codes[i] * c + cells[i]] += weights[i]
-        i += 1
-    for i in range(size if has_copies else 0):
-        table[i] = (table[i] + second[i]) + (third[i] + fourth[i])
 
 
 @cython.final
@@ -103,7 +73,7 @@ cdef class WeightedFamilyScorer(Scorer):
     names : sequence, optional
         Names of the variables, for messages.
     ask, n_rows : callable and int, optional
-        Where weights of rows are summed elsewhere, see ``_remote_weights.pyx``; codes and weights have no rows then.
+        Where weights of rows are summed elsewhere, see ``_remote_families.pyx``; codes and weights have no rows then.
     """
 
     cdef Py_ssize_t n_rows
@@ -117,6 +87,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef Merge merge
     cdef Buffer[N_SCRATCH] scratch
     cdef Py_ssize_t n_cells, n_configs          # of the family numbered last
+    cdef Family numbered                        # which it is where rows are elsewhere
 
     def __cinit__(
         self,
@@ -140,7 +111,7 @@ cdef class WeightedFamilyScorer(Scorer):
         cdef const uint16_t[:, ::1] wide
         cdef Py_ssize_t v
         self.set_up(codes.shape[0], allowed, max_indegree, names)
-        self.remote = None if ask is None else RemoteWeights(ask, self.n)
+        self.remote = None if ask is None else RemoteWeights(ask, cardinalities)
         self.n_rows = codes.shape[1] if ask is None else n_rows
         if ask is not None:
             self.is_far = True
@@ -254,9 +225,8 @@ cdef class WeightedFamilyScorer(Scorer):
         if self.remote is None:
             self.number_rows(parents, k, child)
         else:
-            self.n_cells = self.remote.fill_cells(
-                child, parents, k, self.cards, &self.scratch[KEYS], &self.scratch[WEIGHTS]
-            )
+            self.numbered = Family(child, k, parents, 0, NULL)
+            self.n_cells = self.remote.fill_cells(&self.numbered, &self.scratch[KEYS], &self.scratch[WEIGHTS])
         keys = <const uint64_t *>self.scratch[KEYS].data
         ends = <int64_t *>reserve(&self.scratch[ENDS], (self.n_cells + 1) * sizeof(int64_t))
         self.n_configs = 0
@@ -331,12 +301,16 @@ cdef class WeightedFamilyScorer(Scorer):
 
     cdef double count_configs(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         # Returns q; refuses a family whose cells have no numbers.
+        cdef double q = self.multiply_cards(parents, k)
+        if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
+            self.refuse_cells(child, k, q)
+        return q
+
+    cdef double multiply_cards(self, const int *parents, Py_ssize_t k) noexcept nogil:
         cdef double q = 1.0
         cdef Py_ssize_t i
         for i in range(k):
             q *= self.cards[parents[i]]
-        if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
-            self.refuse_cells(child, k, q)
         return q
 
     cdef double find_cells(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
@@ -357,7 +331,7 @@ cdef class WeightedFamilyScorer(Scorer):
         )
         cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
         if self.remote is not None:
-            self.remote.fill_table(u, self.cards, table)
+            self.remote.fill_table(&self.numbered, u, table)
         elif self.codes8 != NULL:
             add_weights(self.codes8 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
         else:
@@ -370,29 +344,43 @@ cdef class WeightedFamilyScorer(Scorer):
         return u != child and self.cards[u] > 1 and self.cards[child] > 1 and self.is_allowed(child, u)
 
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
-        if self.remote is not None:
-            self.request_tables(a, NULL, 0, 1.0, a + 1)
+        cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        cdef Family alone = Family(a, 0, NULL, 0, NULL)
+        cdef Py_ssize_t u, n = 0
+        if self.remote is not None:     # no message: they come from the sums of all pairs
+            for u in range(a + 1, self.n):
+                if self.cards[a] * self.cards[u] <= TABLE_MEMORY // 8 and (self.can_add(a, u) or self.can_add(u, a)):
+                    wanted[n] = <int>u
+                    n += 1
+            self.remote.request(&alone, wanted, n)
         return self.number_cells(NULL, 0, a)
 
-    cdef int request_tables(
-        self, Py_ssize_t child, const int *parents, Py_ssize_t k, double q, Py_ssize_t first
-    ) except -1 nogil:
-        # Asks for the cells of a family with the tables of all candidates from `first` on, where they are not too many.
+    cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
+        # As that of ``FamilyScorer``.
         cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
-        # All states of a variable without parents have cells.
-        cdef double most_cells = min(q * self.cards[child], <double>self.n_rows if k > 0 else INFINITY), size = 0.0
-        cdef Py_ssize_t u, i = 0, n = 0
-        for u in range(first, self.n):
-            while i < k and parents[i] < u:
-                i += 1
-            if (i < k and parents[i] == u) or most_cells * self.cards[u] > TABLE_MEMORY // 8:
+        cdef const Family *one
+        cdef double cells, tables
+        cdef Py_ssize_t i, j, u, m
+        for i in range(n):
+            one = &families[i]
+            if i >= n_needed and self.remote.n_asked == 0:
+                break
+            cells = self.multiply_cards(one.parents, one.k) * self.cards[one.child]
+            if cells > <double>(<uint64_t>1 << MAX_CELLS_LOG2) or self.remote.has(one) \
+                    or one.k == 0 or (one.k == 1 and one.n_wanted == 0):    # answered from the sums of all pairs
                 continue
-            if self.can_add(child, u) or (k == 0 and self.can_add(u, child)):
-                wanted[n], size = <int>u, size + most_cells * self.cards[u] * sizeof(double)
-                n += 1
-        if k == 0 or size < MESSAGE_MEMORY:
-            self.remote.request(child, parents, k, wanted, n, self.cards)
-        return 0
+            m, j, tables, cells = 0, 0, 0.0, min(cells, <double>self.n_rows)
+            for u in range(self.n if one.n_wanted == ALL and one.k < self.max_indegree else 0):
+                while j < one.k and one.parents[j] < u:
+                    j += 1
+                if (j < one.k and one.parents[j] == u) or cells * self.cards[u] > TABLE_MEMORY // 8:
+                    continue
+                if self.can_add(one.child, u):
+                    wanted[m], tables = <int>u, tables + cells * self.cards[u] * sizeof(double)
+                    m += 1
+            if not self.remote.add(one, wanted, m, cells * (sizeof(uint64_t) + sizeof(double)), tables):
+                break
+        return self.remote.send()
 
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
@@ -473,11 +461,12 @@ cdef class WeightedFamilyScorer(Scorer):
         cdef double score, q, limit = <double>(<uint64_t>1 << MAX_CELLS_LOG2) / self.cards[child]
         cdef int *later = <int *>reserve(&self.scratch[LATER], (self.n + 1) * sizeof(int))
         cdef Py_ssize_t u, i, n_later = 0
+        cdef Family family = Family(child, k, parents, ALL, NULL)
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
-        if self.remote is not None and k < self.max_indegree:
-            self.request_tables(child, parents, k, self.count_configs(child, parents, k), 0)
+        if self.remote is not None:
+            self.expect(&family, 1, 1)
         q = self.find_cells(child, parents, k)
         score = self.score_cells(q, child)
         i = 0

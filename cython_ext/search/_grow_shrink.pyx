@@ -4,6 +4,8 @@ Problem: find parents of high score among some variables, for many sets of such 
 Algorithm: from the required parents the best addition that is allowed is made until none gains, then the best deletion
 until none gains, and with swaps the best exchange of one parent, again from there. A node of the trees is one set of
 parents of one child: its row of gains, sorted, is asked for once and kept, whatever path leads to the set.
+Where rows come in messages, walks are tried before: they end at the first node that is not there, and the rows of all
+these nodes come together.
 Ties: equal gains go to the parent that comes first in ``priority``.
 Cost: one row of gains per node; a walk along known nodes reads their branches.
 Memory: 20 bytes per addition that gains, and about 200 bytes per node.
@@ -15,7 +17,7 @@ using the best order score search and grow-shrink trees, NeurIPS, algorithms 2 t
 from libc.math cimport INFINITY, NAN, fmax
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from _parent_trees cimport (
 )
 from _rng cimport next_word
 
-from pgmx._ext._scorer cimport Scorer
+from pgmx._ext._scorer cimport ALL, Family, Scorer
 
 from pgmx._ext._families import FamilyScorer
 
@@ -87,6 +89,11 @@ cdef class GrowShrink:
             raise MemoryError(f"cannot allocate the families of {n} variables")
         if not (self.known and self.known_sets and self.oldest and init_trees(&self.trees, memory)):
             raise MemoryError(f"cannot allocate the families of {n} variables")
+        self.room = 8 * n if self.is_compiled and self.scorer.is_far else 0
+        self.missing = <Family *>malloc((self.room + 1) * sizeof(Family))
+        self.missing_parents = <int *>malloc((self.room * n + 1) * sizeof(int))
+        if not (self.missing and self.missing_parents):
+            raise MemoryError(f"cannot allocate the families of {n} variables")
         for i in range(2 * n):
             self.hashes[i] = next_word(&state)
         for i in range(required.shape[0]):
@@ -104,6 +111,8 @@ cdef class GrowShrink:
         free(self.row)
         free(self.sorted)
         free(self.family)
+        free(self.missing)
+        free(self.missing_parents)
 
     cdef int make_space(self) except -1:
         # Drops the nodes that were not visited for longest; families that are not to be lost must just have been.
@@ -123,18 +132,63 @@ cdef class GrowShrink:
 
     # ---- nodes ----
 
-    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL nogil:
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except? NULL nogil:
         # The node of a child with the k parents in `family`.
         cdef Py_ssize_t slot = find_slot(&self.trees, hash, child, self.family, k)
         cdef Node *node = self.trees.slots[slot]
         if node != NULL:
-            return node
-        node = self.fill_node(child, k)
+            return self.visit(node)
+        if self.is_trial:
+            self.list_missing(child, k)
+            return NULL
+        self.n_rows += 1
+        return self.store_new_node(hash, child, k, slot)
+
+    cdef Node *store_new_node(self, uint64_t hash, int child, int k, Py_ssize_t slot) except NULL nogil:
+        cdef Node *node = self.fill_node(child, k)
         node.hash = hash
         if not store_node(&self.trees, node, slot, self.words):
             free(node)
             self.refuse()
         return node
+
+    cdef Node *visit(self, Node *node) noexcept nogil:
+        # A node counts among the rows when it is needed, whether it was made ahead or not.
+        if node != NULL and node.is_ahead and not self.is_trial:
+            node.is_ahead = False
+            self.n_rows += 1
+        return node
+
+    cdef int list_missing(self, int child, int k) except -1 nogil:
+        # Adds the node of a child with the k parents in `family` to those that trials lack.
+        cdef Py_ssize_t i
+        if self.n_missing == self.room:
+            return 0            # the others come with a later message
+        for i in range(self.n_missing):
+            if self.missing[i].child == child and self.missing[i].k == k \
+                    and memcmp(self.missing[i].parents, self.family, k * sizeof(int)) == 0:
+                return 0
+        memcpy(self.missing_parents + self.n_missing * self.n, self.family, k * sizeof(int))
+        self.missing[self.n_missing] = Family(child, k, self.missing_parents + self.n_missing * self.n, ALL, NULL)
+        self.n_missing += 1
+        return 0
+
+    cdef int add_missing(self) except -1 nogil:
+        # Makes the nodes that trials lacked, with their rows in as few messages as may be.
+        cdef Py_ssize_t i, j, slot
+        cdef uint64_t hash
+        cdef const Family *one
+        for i in range(self.n_missing):
+            one = &self.missing[i]
+            memcpy(self.family, one.parents, one.k * sizeof(int))
+            hash = self.hashes[self.n + one.child]
+            for j in range(one.k):
+                hash ^= self.hashes[one.parents[j]]
+            self.scorer.expect(one, 1, self.n_missing - i)
+            slot = find_slot(&self.trees, hash, <int>one.child, self.family, <int>one.k)
+            self.store_new_node(hash, <int>one.child, <int>one.k, slot).is_ahead = True
+        self.n_missing = 0
+        return 0
 
     cdef Node *fill_node(self, int child, int k) except NULL nogil:
         # Asks for the row of gains and keeps the additions that gain and what each deletion leads to.
@@ -142,7 +196,6 @@ cdef class GrowShrink:
         cdef int u, m = 0, i = 0
         cdef Branch *branch
         cdef Node *node
-        self.n_rows += 1
         for u in range(self.n):
             if i < k and self.family[i] == u:
                 i += 1
@@ -190,9 +243,10 @@ cdef class GrowShrink:
         with gil:
             raise MemoryError("cannot allocate sets of parents")
 
-    cdef Node *enter(self, Node *node, int i) except NULL nogil:
+    cdef Node *enter(self, Node *node, int i) except? NULL nogil:
         # The node with addition number i.
         cdef int added = node.additions[i], j = 0, m = 0
+        cdef Node *wider
         if node.branches[i] == NULL:
             while j < node.n_parents and node.parents[j] < added:
                 self.family[j] = node.parents[j]
@@ -200,18 +254,23 @@ cdef class GrowShrink:
             self.family[j] = added
             for m in range(j, node.n_parents):
                 self.family[m + 1] = node.parents[m]
-            node.branches[i] = self.find_node(node.hash ^ self.hashes[added], node.child, node.n_parents + 1)
+            wider = self.find_node(node.hash ^ self.hashes[added], node.child, node.n_parents + 1)
+            if self.is_trial:
+                return wider
+            node.branches[i] = wider
         return node.branches[i]
 
-    cdef Node *reduce(self, Node *node, int i) except NULL nogil:
+    cdef Node *reduce(self, Node *node, int i) except? NULL nogil:
         # The node without parent number i.
         cdef int j
+        cdef Node *smaller
         if node.reduced[i] == NULL:
             for j in range(node.n_parents - 1):
                 self.family[j] = node.parents[j + (j >= i)]
-            node.reduced[i] = self.find_node(
-                node.hash ^ self.hashes[node.parents[i]], node.child, node.n_parents - 1
-            )
+            smaller = self.find_node(node.hash ^ self.hashes[node.parents[i]], node.child, node.n_parents - 1)
+            if self.is_trial:
+                return smaller
+            node.reduced[i] = smaller
         return node.reduced[i]
 
     cdef int hold_tables(self, Node *node) except -1 nogil:
@@ -227,7 +286,7 @@ cdef class GrowShrink:
                     self.family[j] = node.parents[j + (j >= i)]
                 hash = node.hash ^ self.hashes[node.parents[i]]
                 slot = find_slot(&self.trees, hash, node.child, self.family, node.n_parents - 1)
-                node.reduced[i] = self.trees.slots[slot]
+                node.reduced[i] = self.visit(self.trees.slots[slot])
                 missing += node.reduced[i] == NULL
         if missing >= 2:
             self.scorer.compute_row(node.child, node.parents, node.n_parents, self.row)
@@ -239,25 +298,30 @@ cdef class GrowShrink:
             self.source.keeps_tables = keeps
         return 0
 
-    cdef Node *find_root(self, int child) except NULL nogil:
+    cdef Node *find_root(self, int child) except? NULL nogil:
         cdef uint64_t hash = self.hashes[self.n + child]
         cdef int k = 0, u
+        cdef Node *root
         if self.roots[child] == NULL:
             for u in range(self.n):
                 if bit(self.required + child * self.words, u):
                     self.family[k] = u
                     hash ^= self.hashes[u]
                     k += 1
-            self.roots[child] = self.find_node(hash, child, k)
+            root = self.find_node(hash, child, k)
+            if self.is_trial:
+                return root
+            self.roots[child] = root
         return self.roots[child]
 
     # ---- the family of a child among its predecessors ----
 
     cdef Node *find_family(
         self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted
-    ) except NULL nogil:
+    ) except? NULL nogil:
         # Fills the sets of variables chosen and wanted on the way. Predecessors that hold all that were chosen on a
-        # way, and none that were wanted, lead the same way: the last ways of each child are remembered.
+        # way, and none that were wanted, lead the same way: the last ways of each child are remembered. NULL where a
+        # trial lacks a node.
         cdef Node **known = self.known + child * WAYS
         cdef uint64_t *sets = self.known_sets + 2 * child * WAYS * self.words
         cdef uint64_t off
@@ -277,6 +341,8 @@ cdef class GrowShrink:
                 return known[i]
             sets += 2 * self.words
         node = self.walk(child, before, chosen, wanted)
+        if self.is_trial:
+            return node
         i = self.oldest[child]
         self.oldest[child] = (i + 1) % WAYS
         known[i] = node
@@ -285,22 +351,25 @@ cdef class GrowShrink:
         memcpy(sets + self.words, wanted, self.words * sizeof(uint64_t))
         return node
 
-    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil:
         # Grow, shrink, swap.
         cdef Node *node = self.find_root(child)
         cdef Node *other
         memset(chosen, 0, self.words * sizeof(uint64_t))
         memset(wanted, 0, self.words * sizeof(uint64_t))
-        while True:
-            node = self.shrink(self.grow(node, before, chosen, wanted))
-            if not self.swaps:
+        while node != NULL:
+            node = self.grow(node, before, chosen, wanted)
+            if node != NULL:
+                node = self.shrink(node)
+            if node == NULL or not self.swaps:
                 return node
             other = self.swap(node, before, chosen, wanted)
             if other == node:
                 return node
             node = other
+        return NULL
 
-    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil:
         cdef Py_ssize_t w
         cdef uint64_t common
         cdef int i
@@ -319,8 +388,10 @@ cdef class GrowShrink:
                 i += 1
             set_bit(chosen, node.additions[i])
             node = self.enter(node, i)
+            if node == NULL:
+                return NULL
 
-    cdef Node *shrink(self, Node *node) except NULL nogil:
+    cdef Node *shrink(self, Node *node) except? NULL nogil:
         cdef int i, worst = -1
         cdef double best = node.score + self.least_gain
         cdef Node *smaller
@@ -330,32 +401,53 @@ cdef class GrowShrink:
                     best, worst = node.reduced_scores[i], i
             smaller = node
             if worst >= 0:
-                smaller = self.shrink(self.reduce(node, worst))
+                smaller = self.reduce(node, worst)
+                if smaller != NULL:
+                    smaller = self.shrink(smaller)
+            if self.is_trial:
+                return smaller
             node.shrunk = smaller
         node.shrunk.used = self.trees.epoch
         return node.shrunk
 
-    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil:
+    cdef double find_exchange(self, Node *node) except? -1 nogil:
+        # The highest score after the exchange of one parent for any other, NaN where a trial lacks a node.
+        cdef double best = -INFINITY
+        cdef bint is_known = True
+        cdef Node *smaller
+        cdef int j
+        if not self.is_trial:
+            self.hold_tables(node)
+        for j in range(node.n_parents):
+            if node.reduced_scores[j] != -INFINITY:
+                smaller = self.reduce(node, j)
+                if smaller == NULL:
+                    is_known = False
+                else:
+                    best = fmax(best, smaller.best_branch)
+        if self.is_trial:
+            return best if is_known else NAN
+        if self.has_tables:
+            self.keep_tables(False)
+        node.best_exchange = best
+        return best
+
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil:
         # The best family that differs by one addition or by the exchange of one parent; the node where none gains.
-        cdef double least = node.score + self.least_gain, best = least
+        cdef double least = node.score + self.least_gain, best = least, exchange = node.best_exchange
         cdef int i, j, k = node.n_parents, choice = -1
         cdef Node *smaller
         cdef Node *origin = node
-        if node.best_exchange != node.best_exchange:
-            best = -INFINITY
-            self.hold_tables(node)
-            for j in range(k):
-                if node.reduced_scores[j] != -INFINITY:
-                    best = fmax(best, self.reduce(node, j).best_branch)
-            if self.has_tables:
-                self.keep_tables(False)
-            node.best_exchange, best = best, least
-        if node.best_exchange <= least and node.best_branch <= least:
+        if exchange != exchange:
+            exchange = self.find_exchange(node)
+            if exchange != exchange:
+                return NULL
+        if exchange <= least and node.best_branch <= least:
             return node
         for j in range(k + 1):
             if j < k and node.reduced_scores[j] == -INFINITY:
                 continue
-            smaller = node.reduced[j] if j < k else node
+            smaller = self.reduce(node, j) if j < k else node
             smaller.used = self.trees.epoch
             if smaller.best_branch <= best:
                 continue
@@ -368,7 +460,7 @@ cdef class GrowShrink:
         for j in range(k + 1):
             if j < k and node.reduced_scores[j] == -INFINITY:
                 continue
-            smaller = node.reduced[j] if j < k else node
+            smaller = self.reduce(node, j) if j < k else node
             if smaller.best_branch < best:
                 continue
             for i in range(smaller.n_branches):

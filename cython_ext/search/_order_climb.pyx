@@ -5,7 +5,8 @@ its predecessors.
 Algorithm: best order score search with grow-shrink trees (``_grow_shrink``), kept between moves and starts.
 For each child the search knows which predecessors were chosen on this way, and which other variables would have been,
 had they been predecessors. Taking out or adding any other predecessor changes nothing, so that a move of one variable
-past another is mostly two bit tests.
+past another is mostly two bit tests. Where rows come in messages, the places of some variables are tried before, as if
+none of them moved, and the rows that these lack come together.
 Ties: equal gains go to the parent that comes first in ``priority``.
 Cost: one row of gains per node of the trees; O(n) bit tests to move one variable.
 Memory: that of the trees; beyond ``memory`` bytes the nodes that were not visited for longest are dropped.
@@ -29,6 +30,7 @@ from pgmx._ext._grow_shrink cimport GrowShrink
 
 cdef enum:
     ROWS_PER_CHECK = 16
+    VARIABLES_AHEAD = 32        # whose rows are asked for together where rows come in messages
 
 
 cdef class OrderClimb:
@@ -139,6 +141,7 @@ cdef class OrderClimb:
                     if i == 0:
                         for j in range(self.n):
                             turns[j] = self.now.order[j]
+                    self.try_places(&turns[0], i)
                     if self.improve_variable(turns[i]):
                         n_moves += 1
                         idle = 0
@@ -200,6 +203,7 @@ cdef class OrderClimb:
         cdef uint64_t *before = self.sets
         cdef Py_ssize_t i
         cdef int v
+        self.try_families(0, self.n, True)
         memset(before, 0, self.words * sizeof(uint64_t))
         for i in range(self.n):
             v = self.now.order[i]
@@ -222,12 +226,64 @@ cdef class OrderClimb:
 
     cdef bint improve_variable(self, int x) except -1 nogil:
         # Moves x to the place of the largest gain; False where none gains.
+        cdef Py_ssize_t place = self.find_place(x)
+        if place == self.now.rank[x]:
+            return False
+        self.move(x, place)
+        return True
+
+    cdef int try_places(self, const int *turns, Py_ssize_t first) except -1 nogil:
+        # Has what the first of some variables lacks asked for, and with it what the others do.
+        cdef Py_ssize_t j
+        while self.trees.room > 0:
+            self.trees.is_trial = True
+            for j in range(min(VARIABLES_AHEAD, self.n)):
+                self.find_place(turns[(first + j) % self.n])
+                if self.trees.n_missing == 0:
+                    break
+            self.trees.is_trial = False
+            if self.trees.n_missing == 0:
+                break
+            self.trees.add_missing()
+        return 0
+
+    cdef int try_families(self, Py_ssize_t first, Py_ssize_t end, bint finds_all) except -1 nogil:
+        # Has what the families at some ranks lack asked for together.
+        cdef uint64_t *before = self.sets
+        cdef uint64_t *other = self.sets + 3 * self.words
+        cdef Py_ssize_t i
+        while self.trees.room > 0:
+            self.find_predecessors(first, before)
+            self.trees.is_trial = True
+            for i in range(first, end):
+                if finds_all or self.is_off(self.now.order[i], before):
+                    self.trees.find_family(self.now.order[i], before, other, other + self.words)
+                set_bit(before, self.now.order[i])
+            self.trees.is_trial = False
+            if self.trees.n_missing == 0:
+                break
+            self.trees.add_missing()
+        return 0
+
+    cdef bint is_off(self, int v, const uint64_t *before) noexcept nogil:
+        # Whether the way to the family of v may be another with these predecessors.
+        cdef const uint64_t *chosen = self.chosen_by(v)
+        cdef const uint64_t *wanted = self.wanted_by(v)
+        cdef uint64_t off = 0
+        cdef Py_ssize_t w
+        for w in range(self.words):
+            off |= (chosen[w] & ~before[w]) | (wanted[w] & before[w])
+        return off != 0
+
+    cdef Py_ssize_t find_place(self, int x) except -1 nogil:
+        # The rank to which x should move, its own where none gains. A trial goes on as far as it gets.
         cdef Py_ssize_t rank = self.now.rank[x], place = rank, i
         cdef uint64_t *before = self.sets
         cdef uint64_t *chosen = self.sets + self.words
         cdef uint64_t *wanted = self.sets + 2 * self.words
         cdef uint64_t *other = self.sets + 3 * self.words
         cdef Node *family = self.now.families[x]
+        cdef Node *after
         cdef double best = self.trees.least_gain, gain = 0.0, first = family.score
         cdef int v
         self.find_predecessors(rank, before)
@@ -237,13 +293,15 @@ cdef class OrderClimb:
             if bit(self.trees.required + x * self.words, v):
                 break
             clear_bit(before, v)
-            if bit(chosen, v):
+            if family != NULL and bit(chosen, v):
                 family = self.trees.find_family(x, before, chosen, wanted)
             if bit(self.wanted_by(v), x):
                 set_bit(before, x)
-                gain += self.trees.find_family(v, before, other, other + self.words).score - self.now.families[v].score
+                after = self.trees.find_family(v, before, other, other + self.words)
                 clear_bit(before, x)
-            if gain + family.score - first > best:
+                if after != NULL:
+                    gain += after.score - self.now.families[v].score
+            if family != NULL and gain + family.score - first > best:
                 best, place = gain + family.score - first, i
         self.find_predecessors(rank, before)
         family, gain = self.now.families[x], 0.0
@@ -253,16 +311,15 @@ cdef class OrderClimb:
             if bit(self.trees.required + v * self.words, x):
                 break
             if bit(self.chosen_by(v), x):
-                gain += self.trees.find_family(v, before, other, other + self.words).score - self.now.families[v].score
+                after = self.trees.find_family(v, before, other, other + self.words)
+                if after != NULL:
+                    gain += after.score - self.now.families[v].score
             set_bit(before, v)
-            if bit(wanted, v):
+            if family != NULL and bit(wanted, v):
                 family = self.trees.find_family(x, before, chosen, wanted)
-            if gain + family.score - first > best:
+            if family != NULL and gain + family.score - first > best:
                 best, place = gain + family.score - first, i
-        if place == rank:
-            return False
-        self.move(x, place)
-        return True
+        return place
 
     cdef int move(self, int x, Py_ssize_t place) except -1 nogil:
         # Moves x to another place.
@@ -286,19 +343,14 @@ cdef class OrderClimb:
     cdef int update_families(self, Py_ssize_t first, Py_ssize_t end) except -1 nogil:
         # Finds the families of the variables at some ranks anew, where their way may have changed.
         cdef uint64_t *before = self.sets
-        cdef uint64_t *chosen
-        cdef uint64_t *wanted
-        cdef uint64_t off
-        cdef Py_ssize_t i, w
+        cdef Py_ssize_t i
         cdef int v
+        self.try_families(first, end, False)
         self.find_predecessors(first, before)
         for i in range(first, end):
-            v, off = self.now.order[i], 0
-            chosen, wanted = self.chosen_by(v), self.wanted_by(v)
-            for w in range(self.words):
-                off |= (chosen[w] & ~before[w]) | (wanted[w] & before[w])
-            if off:
-                self.now.families[v] = self.trees.find_family(v, before, chosen, wanted)
+            v = self.now.order[i]
+            if self.is_off(v, before):
+                self.now.families[v] = self.trees.find_family(v, before, self.chosen_by(v), self.wanted_by(v))
             set_bit(before, v)
         self.add_scores()
         return 0

@@ -25,7 +25,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Scorer
+from pgmx._ext._scorer cimport MAX_CELLS_LOG2, Family, Scorer
 
 
 cdef enum:
@@ -111,6 +111,11 @@ cdef class ParentSets:
     cdef int64_t *slots                         # positions of the sets of the level, by hash; -1: empty
     cdef Py_ssize_t n_slots
     cdef int[::1] family
+    cdef Scorer far                             # a source whose counts come in messages, else None
+    cdef Family *ahead                          # what the sets of a block need, in order, and by set its first
+    cdef int *ids_ahead
+    cdef Py_ssize_t *first_ahead
+    cdef Py_ssize_t n_ahead
     cdef double[64] best_of, bound_of, score_of
     cdef int[64] added
     cdef readonly int64_t n_scored
@@ -131,9 +136,11 @@ cdef class ParentSets:
         self.has_rows = hasattr(source, "score_additions")
         self.row_scores, self.row_cells = np.empty(source.n), np.empty(source.n)
         self.wanted = np.empty(self.n_candidates, dtype=np.int32)
+        self.far = source if isinstance(source, Scorer) and (<Scorer>source).is_far else None
         self.begin()
 
     def __dealloc__(self):
+        self.forget_block()
         release_level(&self.now)
         release_level(&self.later)
         release_level(&self.answer)
@@ -152,8 +159,13 @@ cdef class ParentSets:
 
     def extend(self, Py_ssize_t n_sets) -> bool:
         """Extend up to `n_sets` live sets; return whether any are left, in this level or the next."""
-        cdef Py_ssize_t end = min(self.at + n_sets, self.now.size)
+        cdef Py_ssize_t end = min(self.at + n_sets, self.now.size), first = self.at, i
+        if self.far is not None:
+            self.list_block(first, end)
         while self.at < end:
+            if self.far is not None:
+                for i in range(self.first_ahead[self.at - first], self.first_ahead[self.at + 1 - first]):
+                    self.far.expect(&self.ahead[i], 1, self.n_ahead - i)
             self.extend_set(self.at)
             self.at += 1
         if self.at == self.now.size:
@@ -263,11 +275,13 @@ cdef class ParentSets:
 
     # ---- extension ----
 
-    cdef int extend_set(self, Py_ssize_t position) except -1:
-        # Makes the live sets of one more candidate, beyond the last one of the set.
+    cdef Py_ssize_t find_extensions(self, Py_ssize_t position, Py_ssize_t *n_wanted) noexcept:
+        # Lists the live sets of one more candidate, beyond the last one of the set: `added`, with a `score_of` infinity
+        # where it is to be scored; returns how many there are.
         cdef uint64_t bits = self.now.sets[position], wider
-        cdef Py_ssize_t u, k = self.level + 1, i, n_new = 0, n_wanted = 0
+        cdef Py_ssize_t u, k = self.level + 1, n_new = 0
         cdef double arcs = self.bonus * (self.n_required + k), bound
+        n_wanted[0] = 0
         for u in range(self.n_candidates - 1, -1, -1):
             if bits >> u & 1:
                 break
@@ -280,9 +294,15 @@ cdef class ParentSets:
             self.added[n_new] = <int>u
             self.score_of[n_new] = -INFINITY
             if bound > self.best_of[n_new] + self.unit:
-                self.score_of[n_new] = INFINITY    # to be scored
-                n_wanted += 1
+                self.score_of[n_new] = INFINITY
+                n_wanted[0] += 1
             n_new += 1
+        return n_new
+
+    cdef int extend_set(self, Py_ssize_t position) except -1:
+        # Makes the live sets of one more candidate, beyond the last one of the set.
+        cdef uint64_t bits = self.now.sets[position], wider
+        cdef Py_ssize_t k = self.level + 1, i, n_wanted = 0, n_new = self.find_extensions(position, &n_wanted)
         if n_wanted > 0:
             self.score_extensions(bits, n_new)
             self.n_scored += n_wanted
@@ -296,6 +316,51 @@ cdef class ParentSets:
             if k < self.max_size and self.bound_supersets(wider, self.bound_of[i], k) > self.best_of[i] + self.unit:
                 append(&self.later, wider, self.best_of[i], self.bound_of[i])
         return 0
+
+    cdef int list_block(self, Py_ssize_t first, Py_ssize_t end) except -1:
+        # Lists the families that sets of the level need: with tables of candidates, or each wider one by itself.
+        cdef Py_ssize_t k = self.n_required + self.level, each = 1 if self.has_rows else self.n_candidates, p, i, m
+        cdef Py_ssize_t n_new, n_wanted = 0
+        cdef uint64_t bits, wider
+        cdef int *ids
+        self.forget_block()
+        self.ahead = <Family *>malloc(((end - first) * each + 1) * sizeof(Family))
+        self.ids_ahead = <int *>malloc(((end - first) * each * (k + 1 + self.n_candidates) + 1) * sizeof(int))
+        self.first_ahead = <Py_ssize_t *>malloc((end - first + 1) * sizeof(Py_ssize_t))
+        if not (self.ahead and self.ids_ahead and self.first_ahead):
+            raise MemoryError(f"cannot list the families of {end - first} sets of parents")
+        ids = self.ids_ahead
+        for p in range(first, end):
+            self.first_ahead[p - first] = self.n_ahead
+            bits, n_new, m = self.now.sets[p], self.find_extensions(p, &n_wanted), 0
+            for i in range(n_new):
+                wider = bits | <uint64_t>1 << self.added[i]
+                if self.score_of[i] == -INFINITY or not self.can_count(wider):
+                    continue
+                if self.has_rows:
+                    ids[m] = self.candidates[self.added[i]]
+                    m += 1
+                else:
+                    ids = self.list_family(wider, ids, 0, NULL)
+            if m > 0:
+                ids = self.list_family(bits, ids + m, m, ids)
+        self.first_ahead[end - first] = self.n_ahead
+        return 0
+
+    cdef int *list_family(self, uint64_t bits, int *ids, Py_ssize_t n_wanted, const int *wanted) noexcept:
+        # Adds the family of a set to those of the block; returns where the next ids go.
+        cdef Py_ssize_t k = self.write_family(bits), i
+        for i in range(k):
+            ids[i] = self.family[i]
+        self.ahead[self.n_ahead] = Family(self.child, k, ids, n_wanted, wanted)
+        self.n_ahead += 1
+        return ids + k
+
+    cdef void forget_block(self) noexcept:
+        free(self.ahead)
+        free(self.ids_ahead)
+        free(self.first_ahead)
+        self.ahead, self.ids_ahead, self.first_ahead, self.n_ahead = NULL, NULL, NULL, 0
 
     cdef bint join_subsets(self, uint64_t wider, Py_ssize_t i) noexcept:
         # The best score and the bound of the subsets of one candidate less; False where one of them is not live.

@@ -25,6 +25,7 @@ cdef struct Node:
     Node *shrunk                # where deleting parents ends, NULL until it is known
     int child, n_parents, n_branches
     unsigned int used           # the epoch in which it was visited last
+    bint is_ahead               # whether it was made for a trial and is not visited yet
     uint64_t *reach             # bits of the parents to add
     double *scores              # of the families with one parent more, best first
     double *reduced_scores      # of the family without each parent, -inf where it is required

@@ -14,14 +14,15 @@ Thread-safety: an object serves one thread; over a compiled source it releases t
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from _dag cimport bit, rebuild_stale
+from _expected_moves cimport list_additions_ahead, list_draws
 
 from pgmx._ext._dag_moves cimport C_ADD, C_DELETE, C_REVERSE, DagMoves, Move
 from pgmx._ext._row_cache cimport MOST_AHEAD, CachedScorer
-from pgmx._ext._scorer cimport Family, Scorer, insert_parent
+from pgmx._ext._scorer cimport ALL, Family, Scorer
 
 cdef extern from "_atomic.h" nogil:
     int64_t pgmx_take_next(int64_t *counter)
@@ -104,6 +105,25 @@ cdef class ScoredMoves(DagMoves):
         """
         with nogil:
             self.make_scored(op, tail, head, least_gain)
+
+    def make_drawn(
+        self, int op, Py_ssize_t tail, Py_ssize_t head, double temperature, Py_ssize_t n_draws, uint64_t word
+    ):
+        """Make a legal move that ``draw`` accepted, with ``n_draws`` to come at this temperature, from ``word`` on.
+
+        Of a far source, the rows after the moves that these will accept, as far as that can be told, are asked for too.
+        """
+        cdef Move made = Move(op, <int>tail, <int>head, 0.0)
+        cdef Py_ssize_t n
+        with nogil:
+            self.make_move(op, tail, head)
+            self.log_move(op, tail, head)
+            if self.scorer is not None and self.scorer.is_far:
+                n = list_draws(self, made, temperature, n_draws, word, self.ahead, self.parents_ahead)
+                self.scorer.expect(self.ahead, 2 if op == C_REVERSE else 1, n)
+            self.rescore_child(head)
+            if op == C_REVERSE:
+                self.rescore_child(tail)
 
     def insert_unscored(self, Py_ssize_t tail, Py_ssize_t head):
         """Add an arc as ``insert_edge`` does; the caller then calls ``rescore`` for its head."""
@@ -377,7 +397,7 @@ cdef class ScoredMoves(DagMoves):
     cdef int make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head, double least_gain) except -1 nogil:
         # Returns how often the source was asked. Additions that gain less than `least_gain` are not expected next.
         cdef int n_asked
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, most
         self.make_move(op, tail, head)
         self.log_move(op, tail, head)
         if self.scorer is not None and self.scorer.is_far and (
@@ -386,7 +406,10 @@ cdef class ScoredMoves(DagMoves):
             n = self.expect_child(0, head)
             if op == C_REVERSE:
                 n = self.expect_child(n, tail)
-            self.scorer.expect(self.ahead, n, self.expect_additions(n, least_gain))
+            most = n + (AHEAD if self.cached is None or self.cached.ahead is None else MOST_AHEAD - 2)
+            self.scorer.expect(
+                self.ahead, n, list_additions_ahead(self, least_gain, self.ahead, self.parents_ahead, n, most)
+            )
         n_asked = self.rescore_child(head)
         if op == C_REVERSE:
             n_asked += self.rescore_child(tail)
@@ -404,62 +427,8 @@ cdef class ScoredMoves(DagMoves):
 
     cdef Py_ssize_t expect_child(self, Py_ssize_t n, Py_ssize_t child) noexcept nogil:
         # Puts the family of a child behind the first n to ask for; returns how many there are then.
-        self.ahead[n].child, self.ahead[n].k = child, self.dag.n_parents[child]
-        self.ahead[n].parents = self.dag.parents[child]
+        self.ahead[n] = Family(child, self.dag.n_parents[child], self.dag.parents[child], ALL, NULL)
         return n + 1
-
-    cdef Py_ssize_t expect_additions(self, Py_ssize_t n, double least_gain) noexcept nogil:
-        # Adds the families after the best additions to other children, one of each two inverses; returns how many.
-        cdef Py_ssize_t most = n + (AHEAD if self.cached is None or self.cached.ahead is None else MOST_AHEAD - 2)
-        cdef Py_ssize_t i, v, first = 0, m = 0, tail
-        cdef double gain = 0.0, left_out = -INFINITY
-        cdef int *wider = self.parents_ahead
-        cdef int[MOST_AHEAD + 1] heads      # by their bounds, which are gains once their rows were looked at
-        for v in range(self.n if least_gain < INFINITY else 0):
-            if self.bound[v] + self.bonus[C_ADD] < least_gain or self.bound[v] <= left_out:
-                continue
-            i = m
-            while i > 0 and self.comes_before(v, heads[i - 1]):
-                heads[i] = heads[i - 1]
-                i -= 1
-            heads[i] = <int>v
-            m += 1
-            if m > MOST_AHEAD:
-                m -= 1
-                left_out = self.bound[heads[m]]
-        while first < m and n < most:
-            v = heads[first]
-            tail, i = self.best_addition(v, least_gain, &gain), first + 1
-            while tail >= 0 and i < m and self.comes_before(heads[i], v):
-                heads[i - 1] = heads[i]
-                i += 1
-            heads[i - 1] = <int>v
-            if i > first + 1:
-                continue
-            first += 1
-            if tail < 0 or self.bound[v] <= left_out or self.is_expected(n, tail, v):
-                continue
-            insert_parent(wider, self.dag.parents[v], self.dag.n_parents[v], tail)
-            self.ahead[n].child, self.ahead[n].k = v, self.dag.n_parents[v] + 1
-            self.ahead[n].parents = wider
-            wider += self.n
-            n += 1
-        return n
-
-    cdef bint comes_before(self, Py_ssize_t head, Py_ssize_t other) noexcept nogil:
-        cdef bint is_tie = self.bound[head] == self.bound[other]
-        return self.priority[head] < self.priority[other] if is_tie else self.bound[head] > self.bound[other]
-
-    cdef bint is_expected(self, Py_ssize_t n, int tail, Py_ssize_t head) noexcept nogil:
-        # Whether the first n families to ask for are of head, or have it as a parent of tail.
-        cdef Py_ssize_t i, j
-        for i in range(n):
-            if self.ahead[i].child == head:
-                return True
-            for j in range(self.ahead[i].k if self.ahead[i].child == tail else 0):
-                if self.ahead[i].parents[j] == head:
-                    return True
-        return False
 
     cdef int rescore_child(self, Py_ssize_t child) except -1 nogil:
         # Returns whether the source was asked.

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from _parent_trees cimport Branch, Node, Trees
 
-from pgmx._ext._scorer cimport Scorer
+from pgmx._ext._scorer cimport Family, Scorer
 
 
 cdef enum:
@@ -32,20 +32,29 @@ cdef class GrowShrink:
     cdef double *row            # scratch: gains of a child
     cdef Branch *sorted         # scratch: its branches
     cdef int *family            # scratch: parents of a child
+    cdef bint is_trial          # whether walks list the nodes that they lack, and end there
+    cdef Family *missing        # these
+    cdef int *missing_parents   # (room, n)
+    cdef Py_ssize_t n_missing, room
 
     cdef int make_space(self) except -1
+    cdef int add_missing(self) except -1 nogil
+    cdef int list_missing(self, int child, int k) except -1 nogil
+    cdef Node *visit(self, Node *node) noexcept nogil
     cdef int hold_tables(self, Node *node) except -1 nogil
-    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
-    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
-    cdef Node *find_root(self, int child) except NULL nogil
-    cdef Node *find_node(self, uint64_t hash, int child, int k) except NULL nogil
+    cdef Node *find_family(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil
+    cdef Node *walk(self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil
+    cdef Node *find_root(self, int child) except? NULL nogil
+    cdef Node *find_node(self, uint64_t hash, int child, int k) except? NULL nogil
+    cdef Node *store_new_node(self, uint64_t hash, int child, int k, Py_ssize_t slot) except NULL nogil
     cdef Node *fill_node(self, int child, int k) except NULL nogil
     cdef double compute_row(self, int child, int k) except? -1 nogil
     cdef double ask_source(self, int child, int k) except? -1
     cdef int refuse(self) except -1 nogil
     cdef int keep_tables(self, bint keeps) except -1 nogil
-    cdef Node *enter(self, Node *node, int i) except NULL nogil
-    cdef Node *reduce(self, Node *node, int i) except NULL nogil
-    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
-    cdef Node *shrink(self, Node *node) except NULL nogil
-    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except NULL nogil
+    cdef Node *enter(self, Node *node, int i) except? NULL nogil
+    cdef Node *reduce(self, Node *node, int i) except? NULL nogil
+    cdef Node *grow(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil
+    cdef Node *shrink(self, Node *node) except? NULL nogil
+    cdef double find_exchange(self, Node *node) except? -1 nogil
+    cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil

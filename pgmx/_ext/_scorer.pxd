@@ -7,6 +7,7 @@ from libc.stdint cimport uint8_t
 
 cdef enum:
     MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
+    ALL = -1                    # wanted: all candidates that the family has in a row of gains
 
 
 cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_ssize_t u) noexcept nogil:
@@ -24,6 +25,8 @@ cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_
 cdef struct Family:
     Py_ssize_t child, k
     const int *parents          # k of them, ascending
+    Py_ssize_t n_wanted         # candidates whose tables are wanted with the cells, or ALL
+    const int *wanted           # NULL where these are none or all
 
 
 cdef class Scorer:
@@ -33,7 +36,7 @@ cdef class Scorer:
     cdef const uint8_t *allowed             # (n, n), NULL where all arcs are
     cdef double unit                        # rounded gains are multiples of 1 / unit
     cdef object names, owners, mask         # names for messages; the other two keep borrowed arrays alive
-    cdef bint is_far                        # whether counts come in messages, so that `expect` pays
+    cdef readonly bint is_far               # whether counts come in messages, so that `expect` pays
 
     cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1
     cdef void choose_unit(self, double finest) noexcept

@@ -174,6 +174,23 @@ class CachedSources:
         return {**self.__dict__, "_store": None}
 
 
+def is_far(source: GainSource) -> bool:
+    """Return whether counts come in messages, so that `expect_families` saves time."""
+    return isinstance(source, Scorer) and source.is_far
+
+
+def expect_families(
+    source: GainSource, families: list[tuple[int, np.ndarray]], *, n_needed: int = 1, has_rows: bool = True
+) -> None:
+    """Have families asked for in one message where counts come in messages; the first `n_needed` are scored next.
+
+    A family is a child and its ascending parents, int32, and the likeliest come first: there is no message where those
+    needed are known, and none is longer than it should be. Rows of gains are computed of them, or scores alone.
+    """
+    if isinstance(source, Scorer):
+        source.expect_families(families, n_needed, has_rows)
+
+
 def source_of_rows(source: GainSource) -> GainSource:
     """Return a source of gains without the rows that are kept of it."""
     return source.source if isinstance(source, RowCache | CachedScorer) else source

@@ -21,7 +21,8 @@ class WeightedFamilies(DistributedFamilies):
     """What a scorer of weighted rows asks for sums, when the rows and their weights lie with workers.
 
     Families without parents are answered from the sums of all pairs, which are asked for together, when the first table
-    is wanted. Scorers of several threads may share them.
+    is wanted; and from then on families of one parent whose cells alone are wanted. Scorers of several threads may
+    share them.
     """
 
     def __init__(self, table: DistributedTable):
@@ -32,11 +33,21 @@ class WeightedFamilies(DistributedFamilies):
 
     def __call__(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
         """Return the sums over all parts; a family without parents has a cell for each state, and later candidates."""
-        with_parents = [request for request in requests if len(request[1])]
-        sums = iter(self.table.reduce(weigh_families, with_parents, add=add_weights) if with_parents else ())
-        return [next(sums) if len(parents) else self._read(child, wanted) for child, parents, wanted in requests]
+        known = list(map(self._has, requests))  # once: another thread may bring the pairs
+        asked = [request for request, is_known in zip(requests, known, strict=True) if not is_known]
+        sums = iter(self.table.reduce(weigh_families, asked, add=add_weights) if asked else ())
+        return [
+            self._read(*request) if is_known else next(sums) for request, is_known in zip(requests, known, strict=True)
+        ]
 
-    def _read(self, child: int, wanted: np.ndarray) -> FamilyCounts:
+    def _has(self, request: FamilyRequest) -> bool:
+        """Return whether a family is answered from the sums of all pairs."""
+        _, parents, wanted = request
+        return not len(parents) or (len(parents) == 1 and not len(wanted) and self._pairs is not None)
+
+    def _read(self, child: int, parents: np.ndarray, wanted: np.ndarray) -> FamilyCounts:
+        if len(parents):
+            return self._read_pair(child, int(parents[0]))
         with self._lock:
             if not self._marginals:
                 sums = marginal_weights(self.table)
@@ -45,6 +56,13 @@ class WeightedFamilies(DistributedFamilies):
                 self._pairs = self._sum_pairs()
         keys = np.arange(self.table.cardinalities[child], dtype=np.uint64)
         return FamilyCounts(keys, self._marginals[child], self._take_tables(child, wanted))
+
+    def _read_pair(self, child: int, parent: int) -> FamilyCounts:
+        """Return the cells of a child with one parent, the child's states fastest."""
+        first, second = sorted((child, parent))
+        table = self._take_tables(first, np.array([second]))  # (states of the second, states of the first)
+        weights = np.ravel(table if parent == second else table.T)
+        return FamilyCounts(np.arange(len(weights), dtype=np.uint64), weights, np.empty((0, len(weights))))
 
     def _take_tables(self, child: int, wanted: np.ndarray) -> np.ndarray:
         """Return the tables of a variable with later ones: the states of these, then its own."""

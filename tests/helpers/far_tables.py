@@ -3,16 +3,20 @@
 import numpy as np
 
 from pgmx._ext._families import FamilyScorer
+from pgmx._ext._weighted import WeightedFamilyScorer
 from pgmx.data import DiscreteTable
 from pgmx.data.distributed.parts import Part
 from pgmx.statistics import marginal_counts, pair_counts
 from pgmx.statistics.families import add_families, count_families
+from pgmx.statistics.weighted_families import add_weights, weigh_families
 
 
-def cut(table, bounds):
+def cut(table, bounds, weights=None):
     """Return the parts of a table."""
     pieces = np.split(table.codes, bounds, axis=1)
-    return [Part(DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece))) for piece in pieces]
+    tables = [DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece)) for piece in pieces]
+    of_parts = [None] * len(tables) if weights is None else np.split(weights, bounds)
+    return [Part(rows, of_part) for rows, of_part in zip(tables, of_parts, strict=True)]
 
 
 class Elsewhere:
@@ -25,6 +29,25 @@ class Elsewhere:
     def __call__(self, requests):
         self.messages.append([(child, *parents.tolist()) for child, parents, _ in requests])
         return add_families([count_families(part, requests) for part in self.parts])
+
+
+class WeightedElsewhere(Elsewhere):
+    """The same for rows with weights; families without parents are summed in the whole table."""
+
+    def __init__(self, table, parts):
+        super().__init__(parts)
+        weights = np.concatenate([part.weights for part in parts])
+        self.whole = WeightedFamilyScorer(table.codes, table.cardinalities, weights)
+
+    def __call__(self, requests):
+        self.messages.append([(child, *parents.tolist()) for child, parents, _ in requests])
+        answers = []
+        for request in requests:
+            if len(request[1]):
+                answers += add_weights([weigh_families(part, [request]) for part in self.parts])
+            else:
+                answers.append(self.whole.count(*request))
+        return answers
 
 
 def far_scorer(table, terms, ask, **options):

@@ -1,15 +1,26 @@
-"""Moves over a scorer whose counts come in messages: what a message holds, and how many there are."""
+"""Searches over a scorer whose counts come in messages: what a message holds, and how many there are."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 
-from helpers.far_tables import Elsewhere, cut, far_scorer
+from helpers.far_tables import Elsewhere, WeightedElsewhere, cut, far_scorer
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx._ext._row_cache import CachedScorer, RowStore
-from pgmx.data import encode
+from pgmx._ext._weighted import WeightedFamilyScorer
+from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import load_network, sample
 from pgmx.scores import ScoreTerms, family_scorer
-from pgmx.search.dag.state import DagState
+from pgmx.scores.bounds import FamilyBounds
+from pgmx.search.dag.annealing import anneal
+from pgmx.search.dag.best_first import best_first
+from pgmx.search.dag.course import Course
+from pgmx.search.dag.equivalence.phases import KINDS, search_classes
+from pgmx.search.dag.families.pairs import climb_by_pairs
+from pgmx.search.dag.orders.first_orders import draw_order
+from pgmx.search.dag.orders.kicks import OrderSearch
+from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 
 TERMS = ScoreTerms(penalty=4.0)
 
@@ -105,3 +116,73 @@ def test_another_graph_is_one_message(table, ask):
     ask.messages.clear()
     state.detach(range(0, state.n, 5))
     assert len(ask.messages) <= 1
+
+
+def test_climb_on_weighted_rows_asks_for_the_next_moves_too(table):
+    """Weights that are whole numbers: sums are the same in any order."""
+    weights = np.random.default_rng(0).integers(1, 5, table.n_rows).astype(float)
+    near = make_state(family_scorer(table, TERMS, max_indegree=3, weights=weights))
+    ask = WeightedElsewhere(table, cut(table, [400, 900], weights))
+    codes = np.empty((table.n_variables, 0), dtype=np.uint8)
+    options = {"penalty": TERMS.penalty, "max_indegree": 3, "ask": ask, "n_rows": table.n_rows}
+    far = make_state(WeightedFamilyScorer(codes, table.cardinalities, np.empty(0), **options))
+    assert climb(near) == climb(far) > 40
+    assert np.array_equal(far.edges(), near.edges()) and np.array_equal(far.gains, near.gains)
+    families = [family for message in ask.messages for family in message if len(family) > 1]
+    n_messages = sum(any(len(family) > 1 for family in message) for message in ask.messages)
+    assert n_messages < 0.4 * len(families)
+
+
+# ---- other searches ----
+
+
+def make_problem(make_source, table, **options):
+    """Return the problem of a source: at most three parents."""
+    limits = ClimbLimits(0.01, 10_000, 3, 0, 0)
+    rng = np.random.default_rng(1)
+    return DagProblem(table.n_variables, make_source, limits, rng.permutation(table.n_variables), **options)
+
+
+def run(search, problem):
+    """Return the best graph of a search and its score."""
+    state, course = problem.make_state(), Course(problem.limits)
+    course.set_best(state)
+    search(state, course)
+    return course.best_edges(state), course.best_score
+
+
+def search_orders(state, course):
+    orders = OrderSearch(state, course, required=state.required, seed=0)
+    orders.search(draw_order(state.n, state.required, 0, 0), 0, patience=5)
+
+
+def search_pairs(state, course):
+    climb_by_pairs(state, course, FamilyBounds())
+
+
+SEARCHES = {
+    "annealing": partial(anneal, seed=3, n_draws=4000, initial_temperature=30.0, final_temperature=1.0),
+    "best first": partial(best_first, width=10, patience=20, max_open=100),
+    "classes": partial(search_classes, phases=list(KINDS), repeat=True),
+    "orders": search_orders,
+    "pairs": search_pairs,
+}
+#: Most messages for each family that they bring.
+MOST_MESSAGES = {"annealing": 0.4, "best first": 0.4, "classes": 0.4, "orders": 0.4, "pairs": 0.2}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_ask_for_many_families_at_once(table, ask, name):
+    columns = range(0, table.n_variables, 2)
+    table = DiscreteTable(
+        [table.columns[v] for v in columns], [table.states[v] for v in columns], table.codes[list(columns)]
+    )
+    ask = Elsewhere(cut(table, [400, 900]))
+    all_moves = name in ("annealing", "best first")
+    near = make_problem(lambda: family_scorer(table, TERMS, max_indegree=3), table, all_moves=all_moves)
+    far = make_problem(lambda: far_scorer(table, TERMS, ask, max_indegree=3), table, all_moves=all_moves)
+    edges, score = run(SEARCHES[name], near)
+    far_edges, far_score = run(SEARCHES[name], far)
+    assert np.array_equal(far_edges, edges) and far_score == score and len(edges) > 10
+    families = [family for message in ask.messages for family in message]
+    assert len(ask.messages) < MOST_MESSAGES[name] * len(families)

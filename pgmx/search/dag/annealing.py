@@ -29,7 +29,7 @@ def anneal(
         n_drawn += n_tried
         if op >= 0:
             course.keep_best(state)
-            state.make(op, tail, head)
+            state.moves.make_drawn(op, tail, head, float(temperatures[level]), end - n_drawn, int(word[0]))
             course.record_move(state)
             course.mark_safe(state, word=word[0], n_drawn=n_drawn)
 

@@ -8,10 +8,14 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
 from pgmx.runs.snapshot import Snapshot
+from pgmx.scores.gains import expect_families, is_far
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
 _Entry = tuple[float, int, bytes]  # less the score, a running number, the arcs
+
+#: Graphs of the open list whose rows are asked for ahead where counts come in messages.
+GRAPHS_AHEAD = 4
 
 
 def best_first(state: DagState, course: Course, *, width: int, patience: int, max_open: int) -> None:
@@ -40,6 +44,7 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
         legal = course.legal if rank <= n_stored else None  # checked one by one: the list is long
         if legal is not None:
             legal.check(memo, arcs, "open_keys")
+        _expect_graphs(state, arcs, open_list)
         state.reset(arcs)
         if legal is not None:
             legal.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
@@ -58,6 +63,28 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
         if len(open_list) > 2 * max_open:
             open_list = heapq.nsmallest(max_open, open_list)
             heapq.heapify(open_list)
+
+
+def _expect_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
+    """Have what a graph changes asked for, and what the next ones of the open list then do."""
+    if not is_far(state.source):
+        return
+    now, families, n_needed = state.edges(), [], 0
+    for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_AHEAD, open_list))):
+        families += _list_changes(now, graph)
+        n_needed = n_needed or len(families)
+        now = arcs
+    expect_families(state.source, families, n_needed=n_needed)
+
+
+def _list_changes(before: np.ndarray, after: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """Return the families of the children that have other parents in the second of two graphs."""
+    arcs = set(map(tuple, after.tolist()))
+    parents: dict[int, list[int]] = {head: [] for _, head in arcs ^ set(map(tuple, before.tolist()))}
+    for tail, head in sorted(arcs):
+        if head in parents:
+            parents[head].append(tail)
+    return [(head, np.array(parents[head], dtype=np.int32)) for head in sorted(parents)]
 
 
 def _apply_move(arcs: set[tuple[int, int]], op: int, tail: int, head: int) -> set[tuple[int, int]]:

@@ -13,7 +13,7 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._scored_moves import ScoredMoves
 from pgmx._ext._scorer import Scorer
 from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.gains import GainSource, RowCache
+from pgmx.scores.gains import GainSource, RowCache, expect_families
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
 
@@ -147,7 +147,8 @@ class DagState:
 
     def score_graph(self, edges: np.ndarray) -> float:
         """Return the score of a graph, whatever the present one is; edges are by head and tail."""
-        parents = (edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(self.n))
+        parents = [edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(self.n)]
+        expect_families(self.source, list(enumerate(parents)), n_needed=self.n, has_rows=False)
         scores = [self.source.family_score(v, family) for v, family in enumerate(parents)]
         return float(np.sum(scores)) + self.offset + len(edges) * self.bonus[ADD]
 

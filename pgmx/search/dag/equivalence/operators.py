@@ -6,7 +6,7 @@ tail → head is added, deleted, or turned from head → tail. Its gain is the s
 have equal scores.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.partial_dag import PartialDag
+from pgmx.scores.gains import expect_families, is_far
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
@@ -40,6 +41,7 @@ class Operators:
         self.state, self._course = state, course
         self._rows = np.empty((state.n, state.n))
         self._scores: dict[tuple[int, bytes], float] = {}
+        self._expected: list[dict[tuple[int, bytes], np.ndarray]] | None = None  # families of scores, and of rows
         allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
         self._forced = ~allowed.T  # the arc, which a start may have in any case, may not be turned; by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
@@ -53,6 +55,19 @@ class Operators:
         self.graph = PartialDag.from_dag(self.state.n, edges.tolist(), edges[known].tolist())
 
     # ---- which operators there are ----
+
+    def expect_operators(self, kind: int, heads: Sequence[int]) -> None:
+        """Have what `list_operators` needs of some heads asked for together where counts come in messages."""
+        source = self.state.source
+        if not is_far(source):
+            return
+        self._expected = [{}, {}]
+        for head in heads:
+            self.list_operators(kind, head)
+        scores, rows = ([(child, ids) for (child, _), ids in of_kind.items()] for of_kind in self._expected)
+        self._expected = None
+        expect_families(source, rows, n_needed=len(rows))
+        expect_families(source, scores, n_needed=len(scores), has_rows=False)
 
     def list_operators(self, kind: int, head: int) -> list[Operator]:
         """Return the operators at a head that gain enough, the best first; paths are not looked at yet."""
@@ -127,8 +142,12 @@ class Operators:
 
     def _compute_row(self, head: int, parents: Collection[int]) -> np.ndarray | None:
         """Return what each further parent gains; None for a family that the score refuses."""
+        ids = _sort_ids(parents)
+        if self._expected is not None:
+            self._expected[1][head, ids.tobytes()] = ids
+            return np.zeros(self.state.n)
         try:
-            self.state.source.rescore(head, _sort_ids(parents), self._rows)
+            self.state.source.rescore(head, ids, self._rows)
         except ValueError:
             return None
         return self._rows[head]
@@ -137,6 +156,9 @@ class Operators:
         ids = _sort_ids(parents)
         key = child, ids.tobytes()
         if key not in self._scores:
+            if self._expected is not None:
+                self._expected[0][key] = ids
+                return 0.0
             try:
                 self._scores[key] = self.state.source.family_score(child, ids)
             except ValueError:
@@ -154,10 +176,13 @@ class Operators:
             return not self.graph.has_path(head, tail, clique | self.graph.neighbours[tail], without=(head, tail))
         return True
 
-    def find_edges(self, operator: Operator, max_indegree: int) -> np.ndarray | None:
+    def find_edges(
+        self, operator: Operator, max_indegree: int, following: Sequence[Operator] = ()
+    ) -> np.ndarray | None:
         """Return the arcs of a DAG to which an operator leads, by head and tail; None where there is none that gains.
 
-        Under knowledge of directions, and for scores that differ within a class, an operator may fail here.
+        Under knowledge of directions, and for scores that differ within a class, an operator may fail here. `following`
+        may come next: where counts come in messages, their families are asked for too.
         """
         before = self._read_parents()
         after = self._extend(operator, before)
@@ -170,6 +195,12 @@ class Operators:
         changes = [v for v in range(len(after)) if after[v] != before[v]]
         if any(len(after[v]) > max(max_indegree, len(before[v])) for v in changes):
             return None
+        families = [(v, _sort_ids(parents[v])) for parents in (after, before) for v in changes]
+        n_needed = len(families)
+        if is_far(self.state.source):
+            families += self._list_insertion(operator)
+            families += [family for one in following for family in self._list_insertion(one)[:1]]
+        expect_families(self.state.source, families, n_needed=n_needed)
         gain = sum(self._score(v, after[v]) - self._score(v, before[v]) for v in changes)
         if not gain + self.state.bonus[operator.kind] >= self._course.least_gain():
             return None
@@ -177,6 +208,13 @@ class Operators:
         if find_cycle(len(after), edges) is not None:
             return None
         return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+    def _list_insertion(self, operator: Operator) -> list[tuple[int, np.ndarray]]:
+        """Return the families of both ends of an edge that is inserted, each with the other as a parent."""
+        _, kind, tail, head, clique = operator
+        parents = self.graph.parents
+        ends = [(head, parents[head] | clique | {tail}), (tail, parents[tail] | {head})] if kind == ADD else []
+        return [(child, _sort_ids(of_child)) for child, of_child in ends]
 
     def _read_parents(self) -> list[set[int]]:
         return [set(self.state.moves.parents_of(v).tolist()) for v in range(self.state.n)]

@@ -1,7 +1,7 @@
 """The greedy search over equivalence classes, phase by phase."""
 
 from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.graphs.partial_dag import PartialDag
@@ -11,6 +11,9 @@ from pgmx.search.dag.state import DagState
 
 #: Operators of each phase.
 KINDS = {"forward": ADD, "backward": DELETE, "turning": REVERSE}
+
+#: Heads whose families are asked for together where counts come in messages, and operators that are expected next.
+HEADS_AHEAD, OPERATORS_AHEAD = 64, 4
 
 
 def search_classes(state: DagState, course: Course, *, phases: Sequence[str], repeat: bool) -> None:
@@ -50,9 +53,11 @@ class OperatorQueue:
         self._version = [0] * n
         self._rank = operators.state.priority.tolist()
         self._heap: list[tuple] = []
-        for head in range(n):
-            course.check()
-            self._list([head])
+        for first in range(0, n, HEADS_AHEAD):
+            operators.expect_operators(kind, range(first, min(first + HEADS_AHEAD, n)))
+            for head in range(first, min(first + HEADS_AHEAD, n)):
+                course.check()
+                self._list([head])
 
     def make_best(self) -> bool:
         """Make the best operator; return whether there is one."""
@@ -81,14 +86,21 @@ class OperatorQueue:
         operators = self._operators
         if not operators.is_open(operator):
             return False
-        edges = operators.find_edges(operator, self._course.limits.max_indegree)
+        edges = operators.find_edges(operator, self._course.limits.max_indegree, self._list_following())
         if edges is None:
             return False
         before = operators.graph
         operators.state.reset(edges)
         operators.read_class()
-        self._list(find_changes(before, operators.graph))
+        changes = find_changes(before, operators.graph)
+        operators.expect_operators(self._kind, changes)
+        self._list(changes)
         return True
+
+    def _list_following(self) -> list[Operator]:
+        """Return the best operators of the heap, which may come next."""
+        entries = nsmallest(OPERATORS_AHEAD, self._heap)
+        return [self._lists[head][at] for _, _, head, version, at in entries if version == self._version[head]]
 
     def _list(self, heads: Iterable[int]) -> None:
         for head in heads:

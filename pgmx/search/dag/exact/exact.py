@@ -12,7 +12,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx.scores.bounds import NO_BOUND
-from pgmx.scores.gains import GainSource, source_of_rows
+from pgmx.scores.gains import GainSource, expect_families, source_of_rows
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.exact.components import ComponentSearch, compute_group_bound, find_components
 from pgmx.search.dag.exact.parent_sets import MOST_CANDIDATES, FamilyLimit, ParentList, find_parent_sets
@@ -115,7 +115,9 @@ def finish_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
     lists = _find_lists(problem, allowed, max_indegree=size, most_families=inf, make_limit=lambda child: course.is_over)
     course.check()
     edges = course.best_edges(state)
-    lists = [_extend_list(parents, v, edges, state) for v, parents in enumerate(lists)]
+    families = [(v, np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32)) for v in range(state.n)]
+    expect_families(state.source, families, n_needed=state.n, has_rows=False)
+    lists = [_extend_list(parents, *family, state) for parents, family in zip(lists, families, strict=True)]
     bound = course.upper_bound
     solved = _solve_components(lists, find_components(lists), state, course)
     course.upper_bound = bound  # what it proves is left to the exact search
@@ -123,9 +125,8 @@ def finish_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
     return solved and size == most
 
 
-def _extend_list(parents: ParentList, child: int, edges: np.ndarray, state: DagState) -> ParentList:
-    """Return a list with the parents that a variable has in a graph."""
-    family = np.sort(edges[edges[:, 1] == child, 0]).astype(np.int32)
+def _extend_list(parents: ParentList, child: int, family: np.ndarray, state: DagState) -> ParentList:
+    """Return a list with one more family of its variable."""
     score = state.source.family_score(child, family) + len(family) * state.bonus[ADD]
     bits = np.uint64(sum(1 << u for u in family.tolist()))
     return replace(parents, sets=np.append(parents.sets, bits), scores=np.append(parents.scores, score))

@@ -8,7 +8,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
-from pgmx.scores.gains import source_of_rows
+from pgmx.scores.gains import expect_families, is_far, source_of_rows
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
@@ -85,8 +85,9 @@ class PairAdditions:
         """Return the best pair of `others` that gains; the row of each first parent says which second one is best."""
         state, source, best = self.state, self._source, None
         least = self.course.least_gain()
-        candidates = np.array(others)
-        for u, most in zip(others, self._limit_gains(child, parents, others), strict=True):
+        candidates, limits = np.array(others), self._limit_gains(child, parents, others)
+        self._expect_rows(child, parents, [u for u, most in zip(others[:-1], limits, strict=False) if most >= least])
+        for u, most in zip(others, limits, strict=True):
             first, later = state.gains[child, u] + state.bonus[ADD], candidates[candidates > u]
             if most < least or not len(later):
                 continue
@@ -103,6 +104,21 @@ class PairAdditions:
             if gain >= least:
                 least, best = gain, Pair(gain, (u, w))
         return best
+
+    def _expect_rows(self, child: int, parents: list[int], firsts: list[int]) -> None:
+        """Have the rows after one of `firsts` is added asked for together where counts come in messages."""
+        source = self._source
+        if not firsts or not is_far(source):
+            return
+        if isinstance(source, FamilyScorer):
+            most = float(self.state.gains[child, firsts].max()) + 2 * self.state.bonus[ADD]
+            source.least_gain = self.course.least_gain() - most
+        try:
+            families = [(child, np.array(sorted([*parents, u]), dtype=np.int32)) for u in firsts]
+            expect_families(source, families)
+        finally:
+            if isinstance(source, FamilyScorer):
+                source.least_gain = -inf
 
     def _limit_gains(self, child: int, parents: list[int], others: list[int]) -> list[float]:
         """Return an upper bound of what each of `others` gains with a second parent, -inf where it is not tried.
