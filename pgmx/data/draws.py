@@ -18,6 +18,9 @@ from pgmx._ext import _rows
 #: Draws that are made at once: they stay in a second-level cache.
 _PIECE = 1 << 16
 
+#: Rows whose counts come from one stream of the generator, where draws are many times the rows.
+BLOCK_ROWS = 1024
+
 #: Numbers that the generator makes from one value of its counter.
 _NUMBERS_PER_COUNT = 4
 
@@ -86,14 +89,45 @@ def count_weighted_draws(
     return np.bincount(np.concatenate(drawn), minlength=len(ends))
 
 
-def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
-    """Return how often each row is drawn in proportion to its weight, int64, where draws are many times the rows.
+def count_block_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
+    """Return how many of all draws fall into each block of `BLOCK_ROWS` rows, int64; the last one may be shorter.
 
-    The counts have the multinomial distribution of as many draws as the weights add up to, and the draws no numbers.
+    The draws, as many as the weights add up to, have no numbers: the counts have their multinomial distribution.
     """
-    generator = np.random.Generator(np.random.Philox(key=np.array([seed, resample], dtype=np.uint64)))
-    total = weights.sum()
-    return generator.multinomial(round(float(total)), weights / total)
+    weights = np.asarray(weights, dtype=np.float64)
+    sums = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK_ROWS))
+    total = float(sums.sum())
+    return _make_generator(seed, resample, 0).multinomial(round(total), sums / total)
+
+
+def count_draws_in_blocks(
+    seed: int, resample: int, weights: np.ndarray, of_blocks: np.ndarray, first: int = 0
+) -> np.ndarray:
+    """Return how often each row of some blocks is drawn, int64, where draws are many times the rows.
+
+    `weights` are those of the rows of the blocks `first`, ``first + 1``, ..., of which `of_blocks` says how many draws
+    fall into each. Counts of a block are multinomial, and functions of (seed, resample), its number and its weights.
+    """
+    counts = np.zeros(len(weights), dtype=np.int64)
+    for number, n_draws in enumerate(of_blocks.tolist()):
+        rows = slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS)
+        of_rows = np.asarray(weights[rows], dtype=np.float64)
+        if n_draws:
+            generator = _make_generator(seed, resample, first + number + 1)
+            counts[rows] = generator.multinomial(n_draws, of_rows / of_rows.sum())
+    return counts
+
+
+def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
+    """Return how often each row is drawn in proportion to its weight, int64, where draws are many times the rows."""
+    return count_draws_in_blocks(seed, resample, weights, count_block_draws(seed, resample, weights))
+
+
+def _make_generator(seed: int, resample: int, stream: int) -> np.random.Generator:
+    """Return a generator at the beginning of a stream; streams are 2⁶⁴ numbers apart."""
+    key = np.array([seed, resample], dtype=np.uint64)
+    counter = np.array([0, stream, 0, 0], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(counter=counter, key=key))
 
 
 def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]:

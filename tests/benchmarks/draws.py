@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from pgmx.data import distribute, encode
-from pgmx.data.draws import count_draws, count_weighted_draws
+from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import BootstrapStructure, HillClimbSearch
 
@@ -30,12 +30,14 @@ def measure(call, n_runs: int = 7) -> float:
 
 def measure_draws(n_rows: int) -> dict:
     """Return nanoseconds a draw."""
+    weights = np.random.default_rng(0).exponential(20, n_rows)
     ends = np.cumsum(np.random.default_rng(0).exponential(size=n_rows))
     calls = {
         "generator": lambda: np.bincount(np.random.default_rng([0, 1]).integers(n_rows, size=n_rows), minlength=n_rows),
         "whole": lambda: count_draws(0, 1, n_rows),
         "part": lambda: count_draws(0, 1, n_rows, n_rows // 2, n_rows // 2 + n_rows // 8),
         "weighted": lambda: count_weighted_draws(0, 1, ends),
+        "many, a row": lambda: count_many_draws(0, 1, weights),
     }
     repeats = max(1, 1_000_000 // n_rows)
     return {

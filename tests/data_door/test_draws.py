@@ -1,6 +1,7 @@
 """Draws of rows: the law that their docstring states, for any pieces and parts."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from oracles.bootstrap import draw_rows
 from pgmx.data import draws
+from pgmx.data.distributed import row_weights
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws, make_fractions
 
 WORD = 2**64
@@ -107,3 +109,40 @@ def test_many_draws():
     assert abs(counts[0] - 10**7) < 5 * np.sqrt(4e7 * 0.25 * 0.75)
     assert np.array_equal(counts, count_many_draws(0, 1, weights))
     assert not np.array_equal(counts, count_many_draws(0, 2, weights))
+
+
+@examples(25)
+@given(st.integers(0, 1000), st.integers(1, 60), st.lists(st.integers(0, 60), max_size=6))
+def test_parts_hold_their_rows_of_the_same_many_draws(seed, n_rows, cuts):
+    """Blocks of eight rows, which parts cut."""
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(50, n_rows) * (rng.random(n_rows) < 0.8)
+    weights[0] = 300.0
+    bounds = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (draws, row_weights):
+            patch.setattr(module, "BLOCK_ROWS", 8)
+        whole = count_many_draws(seed, 2, weights)
+        slices = row_weights.split_block_draws(seed, 2, weights, np.diff(bounds).tolist())
+        kept = [SimpleNamespace(weights=weights[first:stop]) for first, stop in pairwise(bounds)]
+        parts = [
+            row_weights.draw_part_weights(part, of_part, lambda part, counts: counts, seed, 2)
+            for part, of_part in zip(kept, slices, strict=True)
+        ]
+        assert max(len(of_part.head) + len(of_part.tail) for of_part in slices) <= 14
+    assert np.array_equal(np.concatenate(parts), whole)
+    assert whole.sum() == round(weights.sum()) and not whole[weights == 0].any()
+
+
+def test_many_draws_are_multinomial(seed):
+    """Within blocks and between them: means, variances and covariances of 3,000 resamples within five deviations."""
+    weights = np.array([40.0, 10.0, 0.0, 30.0, 20.0, 100.0])
+    shares, n_resamples = weights / 200, 3000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draws, "BLOCK_ROWS", 2)
+        counts = np.array([count_many_draws(seed, b, weights) for b in range(n_resamples)])
+    covariance = 200 * (np.diag(shares) - np.outer(shares, shares))
+    deviation = np.sqrt(covariance.diagonal() / n_resamples)
+    assert (np.abs(counts.mean(axis=0) - weights) <= 5 * deviation).all()
+    spread = np.sqrt((np.outer(covariance.diagonal(), covariance.diagonal()) + covariance**2) / n_resamples)
+    assert (np.abs(np.cov(counts.T) - covariance) <= 5 * spread).all()

@@ -1,15 +1,12 @@
 """Bayesian networks of numbers whose parts lie with the workers of a real cluster: the graph of the whole."""
 
-import os
 import pickle
-import signal
 
 import numpy as np
 import pytest
 
-from helpers.distributed_tables import cut
+from helpers.distributed_tables import CLIMB, FOREST, cut, draw_chain, kill_worker, with_empty_part
 from pgmx.data import distribute
-from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import (
     BestFirstSearch,
     BootstrapStructure,
@@ -22,19 +19,10 @@ from pgmx.estimators import (
 from pgmx.models import cpdag
 from pgmx.scores import BGe, BICGauss, EdgePrior
 
-CLIMB = HillClimbSearch(show_progress=False)
-FOREST = ChowLiuForest(weight="bic", show_progress=False)
-
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows of a chain, its columns in several units and far from zero."""
-    drawn = gaussian_chain_network(9, 0.6).simulate(600, random_state=2)
-    return drawn * np.geomspace(1e-3, 1e3, 9) + np.linspace(-1e4, 1e4, 9)
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
+    return draw_chain(far=1e4)
 
 
 def assert_same(learner, table, whole, weights=None):
@@ -211,6 +199,6 @@ def test_worker_killed(client, rows, tmp_path):
     for path, part in zip(paths, cut(rows, 5), strict=True):
         part.to_parquet(path)
     table = distribute(paths, client)
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    kill_worker(client)
     assert_same(CLIMB, table, rows)
     client.wait_for_workers(2)

@@ -1,13 +1,10 @@
 """Markov networks from a table whose parts lie with the workers of a real cluster: the network of the whole table."""
 
-import os
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import cut, draw_frame
+from helpers.distributed_tables import WorkerKiller, cut, draw_frame, with_empty_part
 from helpers.markov_tables import ALL, planted_rows
 from helpers.pseudolikelihoods import random_potentials
 from pgmx.data import distribute, encode
@@ -30,10 +27,6 @@ FINE = {"tol": 1e-8, "show_progress": False}
 @pytest.fixture(scope="module")
 def frame():
     return planted_rows(900, 7)
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
 def assert_same_network(learner, table, whole, weights=None, *, rel=1e-9):
@@ -218,19 +211,6 @@ def test_what_needs_the_rows_is_refused(client, frame):
 # ---- faults and checkpoints ----
 
 
-class Killer:
-    """A callback that kills a worker after some rounds."""
-
-    def __init__(self, client, after):
-        self.pids = list(client.run(os.getpid).values())
-        self.after, self.killed = after, False
-
-    def __call__(self, progress):
-        if not self.killed and progress.n_iter >= self.after:
-            self.killed = True
-            os.kill(self.pids[0], signal.SIGKILL)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 def test_worker_killed_in_the_middle(client, frame, tmp_path, tol):
@@ -238,7 +218,7 @@ def test_worker_killed_in_the_middle(client, frame, tmp_path, tol):
     for path, part in zip(paths, cut(frame, 6), strict=True):
         part.to_parquet(path)
     table = distribute(paths, client)
-    killer = Killer(client, after=3)
+    killer = WorkerKiller(client, after=3)
     learner = EdgeGrafting(lam_ratio=0.1, tol=tol, callback=killer, show_progress=False)
     assert_same_network(learner, table, encode(frame), rel=1e-9 if tol < 1e-5 else 1e-6)
     assert killer.killed

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import cut
+from helpers.distributed_tables import cut, draw_chain, with_empty_part
 from pgmx.data import DistributedNumericTable, NumericTable, distribute, open_numeric
-from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import (
     CLIME,
     BootstrapStructure,
@@ -30,13 +29,7 @@ LEARNERS = [LASSO, NeighborhoodLasso(lam=0.2, show_progress=False), CLIME(lam=0.
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows of a chain, its columns in several units and far from zero."""
-    drawn = gaussian_chain_network(9, 0.6).simulate(600, random_state=2)
-    return drawn * np.geomspace(1e-3, 1e3, 9) + np.linspace(-1e5, 1e5, 9)
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
+    return draw_chain()
 
 
 def assert_same_moments(far, near):

@@ -7,21 +7,24 @@ import numpy as np
 import pytest
 
 from helpers.bootstraps import boot, same
-from helpers.distributed_tables import cut, draw_frame, join_blocks, same_table
+from helpers.distributed_tables import (
+    FOREST,
+    copy_weights,
+    cut,
+    draw_chain,
+    draw_frame,
+    join_blocks,
+    same_table,
+    with_empty_part,
+)
 from pgmx.data import distribute, encode
-from pgmx.data.draws import count_draws, count_weighted_draws
+from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.estimators import ChowLiuForest, HillClimbSearch
-
-FOREST = ChowLiuForest(weight="bic", show_progress=False)
 
 
 @pytest.fixture(scope="module")
 def frame():
     return draw_frame(500, seed=3)
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
 def test_resamples_of_parts(client, frame):
@@ -119,3 +122,28 @@ def test_bad_weights(client, frame):
         table.weigh_rows(np.ones(499))
     with pytest.raises(ValueError, match=r"weights\[3\] is -1"):
         table.weigh_rows(np.where(np.arange(500) == 3, -1, 1))
+
+
+@pytest.mark.slow
+def test_weighted_numbers(client):
+    """Weights of rows as often as rows, and many times: workers draw, and no weight is sent for a resample."""
+    rows = draw_chain()
+    for scale in (1.5, 40.0):
+        weights = np.random.default_rng(4).exponential(scale, len(rows))
+        weights[100:190] = 0
+        table = distribute(with_empty_part(cut(rows, 5)), client)
+        learner = boot(HillClimbSearch(scoring_method="bic-g"), 4, random_state=3)
+        far = learner.fit(table, sample_weight=weights).pair_counts_
+        assert np.array_equal(far, learner.fit(rows, sample_weight=weights).pair_counts_) and far.any()
+
+
+@pytest.mark.slow
+def test_many_draws_of_weighted_rows(client, frame):
+    weights = np.random.default_rng(0).integers(0, 100, len(frame))
+    table = distribute(with_empty_part(cut(frame, 5)), client).weigh_rows(weights)
+    drawn = table.draw_weights(7, 2)
+    assert np.array_equal(drawn.row_weights, count_many_draws(7, 2, weights))
+    far = drawn.reduce(copy_weights, add=np.concatenate)
+    assert np.array_equal(far, drawn.row_weights)
+    with pytest.raises(ValueError, match="weigh_rows first"):
+        distribute(frame, client).draw_weights(7, 2)

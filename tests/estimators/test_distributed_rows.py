@@ -1,13 +1,10 @@
 """What networks answer about rows that lie with the workers of a real cluster: what they answer about the whole."""
 
-import os
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import cut, draw_frame
+from helpers.distributed_tables import cut, draw_frame, kill_worker, with_empty_part
 from pgmx.data import distribute
 from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
@@ -31,10 +28,6 @@ def numbers():
     """Rows of a chain, in two units, whose first column holds one of three whole numbers."""
     drawn = gaussian_chain_network(5, 0.6).simulate(500, random_state=2) * np.geomspace(1, 1e3, 5) + 40.0
     return drawn.assign(kind=np.digitize(drawn["x0"], [39.5, 40.5]))
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
 def assert_same(far, near):
@@ -227,7 +220,7 @@ def test_released_table_and_lost_worker(client, frame, learner, tmp_path):
     table = distribute(paths, client)
     answers = network.log_likelihood(table)
     assert_same(answers, network.log_likelihood(frame))
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    kill_worker(client)
     assert_same(answers, network.log_likelihood(frame))
     client.wait_for_workers(2)
     table.release()

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.distributed_tables import assert_same, cut, draw_frame, same_table
+from helpers.distributed_tables import (
+    CLIMB,
+    FOREST,
+    WorkerKiller,
+    assert_same,
+    cut,
+    draw_frame,
+    same_table,
+    with_empty_part,
+)
 from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write_table
 from pgmx.data.distributed import parts as part_functions
 from pgmx.datasets import load_network, sample
@@ -24,9 +33,6 @@ from pgmx.estimators import (
 )
 from pgmx.metrics import held_out_log_likelihood
 
-CLIMB = HillClimbSearch(show_progress=False)
-FOREST = ChowLiuForest(weight="bic", show_progress=False)
-
 
 @pytest.fixture(scope="module")
 def frame():
@@ -36,10 +42,6 @@ def frame():
 @pytest.fixture(scope="module")
 def alarm():
     return sample(load_network("alarm"), 2000, random_state=0)
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
 def test_forest_and_climb_from_parts_of_two_processes(client, frame):
@@ -257,27 +259,13 @@ def test_likelihood_of_rows_in_parts(client, frame):
 # ---- faults ----
 
 
-class Killer:
-    """A callback that kills a worker after some moves of a climb."""
-
-    def __init__(self, client, after):
-        self.pids = list(client.run(os.getpid).values())
-        self.after = after
-        self.killed = False
-
-    def __call__(self, progress):
-        if not self.killed and progress.n_iter >= self.after:
-            self.killed = True
-            os.kill(self.pids[0], signal.SIGKILL)
-
-
 @pytest.mark.slow
 def test_worker_killed_between_two_moves(client, alarm, tmp_path):
     paths = [tmp_path / f"{k}.parquet" for k in range(6)]
     for path, part in zip(paths, cut(alarm, 6), strict=True):
         part.to_parquet(path)
     table = distribute(paths, client)
-    killer = Killer(client, after=5)
+    killer = WorkerKiller(client, after=5)
     learner = HillClimbSearch(callback=killer, show_progress=False)
     assert_same(learner, table, encode(alarm))
     assert killer.killed
@@ -318,7 +306,9 @@ def test_part_that_cannot_be_read_again(client, alarm, tmp_path):
     table = distribute(paths, client)
     for path in paths:
         path.unlink()
-    learner = HillClimbSearch(callback=Killer(client, after=3), show_progress=False, checkpoint=tmp_path / "climb.ckpt")
+    learner = HillClimbSearch(
+        callback=WorkerKiller(client, after=3), show_progress=False, checkpoint=tmp_path / "climb.ckpt"
+    )
     with pytest.raises(FileNotFoundError, match=r"\d\.parquet"):
         learner.fit(table)
     client.wait_for_workers(2)

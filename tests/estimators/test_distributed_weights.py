@@ -5,7 +5,7 @@ import pytest
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from helpers.distributed_tables import assert_close, cut, draw_frame
+from helpers.distributed_tables import CLIMB, FOREST, assert_close, cut, draw_frame, with_empty_part
 from pgmx.data import DiscreteTable, distribute, encode
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
@@ -17,9 +17,6 @@ from pgmx.estimators import (
     SimulatedAnnealing,
 )
 from pgmx.scores import BDe, BDeu, EdgePrior, ScoreTerms, family_scorer
-
-CLIMB = HillClimbSearch(show_progress=False)
-FOREST = ChowLiuForest(weight="bic", show_progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +31,6 @@ def weights():
     weights = rng.exponential(size=600) * (rng.random(600) < 0.9)
     weights[100:180] = 0
     return weights
-
-
-def with_empty_part(parts):
-    return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
 def test_forest_and_climb(client, frame, weights):

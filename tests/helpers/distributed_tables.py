@@ -1,5 +1,7 @@
 """Tables for the workers of a cluster, and what is compared of the learners that learn from them."""
 
+import os
+import signal
 import time
 from itertools import pairwise
 
@@ -7,6 +9,12 @@ import numpy as np
 import pandas as pd
 
 from pgmx.data import DiscreteTable
+from pgmx.datasets import gaussian_chain_network
+from pgmx.estimators import ChowLiuForest, HillClimbSearch
+
+#: Learners without options.
+CLIMB = HillClimbSearch(show_progress=False)
+FOREST = ChowLiuForest(weight="bic", show_progress=False)
 
 
 def draw_frame(n_rows, seed=0):
@@ -38,6 +46,35 @@ def cut(frame, n_parts, seed=1):
     return [frame.iloc[a:b] for a, b in pairwise(bounds)]
 
 
+def with_empty_part(parts):
+    """Put a part without rows behind the first one."""
+    return [parts[0], parts[0].iloc[:0], *parts[1:]]
+
+
+def draw_chain(far=1e5):
+    """Return 600 rows of a chain, its nine columns in several units and up to so far from zero."""
+    drawn = gaussian_chain_network(9, 0.6).simulate(600, random_state=2)
+    return drawn * np.geomspace(1e-3, 1e3, 9) + np.linspace(-far, far, 9)
+
+
+def kill_worker(client):
+    """Kill one worker, which the cluster starts again."""
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+class WorkerKiller:
+    """A callback that kills a worker after some moves or rounds."""
+
+    def __init__(self, client, after):
+        self.pid = next(iter(client.run(os.getpid).values()))
+        self.after, self.killed = after, False
+
+    def __call__(self, progress):
+        if not self.killed and progress.n_iter >= self.after:
+            self.killed = True
+            os.kill(self.pid, signal.SIGKILL)
+
+
 def gather_codes(table):
     """Return the codes of a distributed table."""
     return table.reduce(copy_codes, add=join_codes)
@@ -45,6 +82,10 @@ def gather_codes(table):
 
 def copy_codes(part):
     return part.table.codes
+
+
+def copy_weights(part):
+    return part.weights
 
 
 def join_blocks(part):

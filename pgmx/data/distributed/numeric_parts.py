@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.data.columns.kinds import column_kind
-from pgmx.data.draws import DrawSpan, count_draws
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import Frame
@@ -43,17 +42,22 @@ class NumericBlocks(NamedTuple):
 
 
 class NumericPart:
-    """Some rows of a distributed table of numbers, kept by a worker: blocks of float64 rows."""
+    """Some rows of a distributed table of numbers, kept by a worker: blocks of float64 rows.
 
-    def __init__(self, names: tuple, blocks: list[np.ndarray]):
+    `weights` are float64 weights of the rows, None where each counts as one.
+    """
+
+    def __init__(self, names: tuple, blocks: list[np.ndarray], weights: np.ndarray | None = None):
         self.names = names
         self.blocks = blocks
+        self.weights = weights
 
     def __reduce__(self):
-        return NumericPart, (self.names, self.blocks)
+        return NumericPart, (self.names, self.blocks, self.weights)
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + sum(block.nbytes for block in self.blocks)
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return object.__sizeof__(self) + sum(block.nbytes for block in self.blocks) + weights
 
     def pieces(self) -> Iterator[tuple[int, Frame]]:
         """Yield the rows in pieces, each with the number of its first row."""
@@ -104,9 +108,14 @@ def order_columns(part: NumericBlocks, positions: list[int], names: tuple) -> Nu
     return NumericPart(names, [np.ascontiguousarray(block[:, positions]) for block in part.blocks])
 
 
-def draw_numbers(part: NumericPart, span: DrawSpan, seed: int, resample: int) -> NumericPart:
-    """Return a part in which every row stands as often as a resample of the whole table draws it."""
-    counts = count_draws(seed, resample, int(span.total), int(span.begin), int(span.end))
+def weigh_numbers(part: NumericPart, weights: np.ndarray | None) -> NumericPart:
+    """Return a part with other weights of its rows, or without; it shares the blocks."""
+    kept = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    return NumericPart(part.names, part.blocks, kept)
+
+
+def repeat_numbers(part: NumericPart, counts: np.ndarray) -> NumericPart:
+    """Return a part in which row i stands ``counts[i]`` times, maybe without rows."""
     ends = np.cumsum([len(block) for block in part.blocks], dtype=np.int64)
     of_blocks = zip(part.blocks, np.split(counts, ends), strict=False)  # after the last block nothing is left
     blocks = [np.repeat(block, times, axis=0) for block, times in of_blocks]

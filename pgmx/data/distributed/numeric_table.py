@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
-from pgmx.data.distributed.numeric_parts import count_rows, draw_numbers
+from pgmx.data.distributed.numeric_parts import count_rows, repeat_numbers, weigh_numbers
 from pgmx.data.distributed.remote_parts import RemoteParts
-from pgmx.data.draws import list_spans
+from pgmx.data.distributed.row_weights import RowWeights
 from pgmx.data.frame import Frame
 from pgmx.data.numbers.table import NumericTable
 
 
-class DistributedNumericTable(NumericTable):
+class DistributedNumericTable(RowWeights, NumericTable):
     """Table of numbers whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
 
     It is given to ``fit`` of a Gaussian learner like any table. Means and cross-products of the parts are computed by
@@ -65,20 +65,32 @@ class DistributedNumericTable(NumericTable):
 
     integer_columns: tuple
     _parts: RemoteParts
+    _weights: np.ndarray | None
+    _weigh_part = staticmethod(weigh_numbers)
+    _repeat_part = staticmethod(repeat_numbers)
+    _count_rows = staticmethod(count_rows)
 
     def __init__(self, *args: Any, **options: Any):
         raise TypeError("a DistributedNumericTable is made by pgmx.data.distribute(source, client)")
 
     @classmethod
     def _from_remote_parts(
-        cls, names: Iterable[Hashable], integer_columns: Iterable[Hashable], parts: RemoteParts
+        cls,
+        names: Iterable[Hashable],
+        integer_columns: Iterable[Hashable],
+        parts: RemoteParts,
+        weights: np.ndarray | None = None,
     ) -> DistributedNumericTable:
-        """Make a table of the parts that workers keep."""
+        """Make a table of the parts that workers keep; `weights` are those of their rows, where they have some."""
         table = cls.__new__(cls)
         NumericTable.__init__(table, names, "error")
         table.integer_columns = tuple(integer_columns)
         table._parts = parts
+        table._weights = weights
         return table
+
+    def _with_parts(self, parts: RemoteParts, weights: np.ndarray | None = None) -> DistributedNumericTable:
+        return DistributedNumericTable._from_remote_parts(self.names, self.integer_columns, parts, weights)
 
     # ---- the table ----
 
@@ -157,28 +169,6 @@ class DistributedNumericTable(NumericTable):
         slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
         return self._parts.reduce(function, *arguments, add=add, slices=slices)
 
-    def draw_rows(self, seed: int, resample: int) -> DistributedNumericTable:
-        """Return a resample: as many rows, drawn with replacement, by every worker from its own rows.
-
-        Parameters
-        ----------
-        seed, resample : int
-            Not negative, below 2**64: what the draws are functions of, with their numbers.
-
-        Returns
-        -------
-        DistributedNumericTable
-            The rows that a resample of the whole table has, for any parts, in the order of the table.
-
-        Notes
-        -----
-        Two messages to each part, of some hundred bytes. A worker makes all draws for each of its parts and keeps those
-        of its rows: about 10 ns a draw, and the memory of the rows once more.
-        """
-        spans = list_spans(np.cumsum([0, *self._parts.rows_of]))
-        parts = self._parts.replace_parts(draw_numbers, spans, seed, resample, rows_of=count_rows)
-        return DistributedNumericTable._from_remote_parts(self.names, self.integer_columns, parts)
-
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
         """Return what a function answers for each row, computed by the workers and left there until it is asked for.
 
@@ -247,7 +237,8 @@ class DistributedNumericTable(NumericTable):
         return f"DistributedNumericTable({text}, {by_worker})"
 
     def __reduce__(self):
-        return DistributedNumericTable._from_remote_parts, (self.names, self.integer_columns, self._parts)
+        fields = self.names, self.integer_columns, self._parts, self._weights
+        return DistributedNumericTable._from_remote_parts, fields
 
     # ---- inside ----
 

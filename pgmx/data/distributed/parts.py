@@ -18,7 +18,6 @@ import numpy as np
 from pgmx import __version__
 from pgmx._ext import _rows
 from pgmx.data.distributed.sources import find_floats, slice_rows
-from pgmx.data.draws import DrawSpan, count_draws, count_weighted_draws
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.plane_reader import open_table
@@ -196,17 +195,6 @@ def repeat_part(part: Part, weights: np.ndarray) -> Part:
 def weigh_part(part: Part, weights: np.ndarray | None) -> Part:
     """Return a part with other weights of its rows, or without; it shares the table."""
     return Part(part.table, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64))
-
-
-def draw_part(part: Part, span: DrawSpan, seed: int, resample: int) -> Part:
-    """Return a part in which every row stands as often as a resample of the whole table draws it."""
-    if part.weights is None:
-        counts = count_draws(seed, resample, int(span.total), int(span.begin), int(span.end))
-    else:
-        # added one after the other, as the sums of the whole table are: these are the same to the bit
-        ends = np.cumsum(np.concatenate(([span.begin], part.weights)))[1:]
-        counts = count_weighted_draws(seed, resample, ends, span.begin, span.total)
-    return repeat_part(part, counts)
 
 
 def count_part_rows(part: Part) -> int:

@@ -23,18 +23,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights
-from pgmx.data.distributed.parts import count_part_rows, draw_part, pack_part, repeat_part, weigh_part
+from pgmx.data.distributed.parts import count_part_rows, pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
-from pgmx.data.draws import list_spans
+from pgmx.data.distributed.row_weights import RowWeights
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
-from pgmx.data.weights import narrow_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class DistributedTable(DiscreteTable):
+class DistributedTable(RowWeights, DiscreteTable):
     """Coded table whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
 
     It is given to ``fit`` like any table. What a learner needs of the rows is counted by the workers and added up; the
@@ -74,6 +72,9 @@ class DistributedTable(DiscreteTable):
 
     _parts: RemoteParts
     _weights: np.ndarray | None
+    _weigh_part = staticmethod(weigh_part)
+    _repeat_part = staticmethod(repeat_part)
+    _count_rows = staticmethod(count_part_rows)
 
     def __init__(self, *args: Any, **options: Any):
         raise TypeError("a DistributedTable is made by pgmx.data.distribute(source, client)")
@@ -99,6 +100,9 @@ class DistributedTable(DiscreteTable):
         """Return a table of other parts with the same variables."""
         return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts, weights)
 
+    def _check_total(self, total: float) -> None:
+        check_number_of_rows(round(total))
+
     # ---- the table ----
 
     @property
@@ -110,11 +114,6 @@ class DistributedTable(DiscreteTable):
     def n_parts(self) -> int:
         """Number of parts that are counted one by one."""
         return len(self._parts.rows_of)
-
-    @property
-    def row_weights(self) -> np.ndarray | None:
-        """The weights that the workers keep of their rows, float64 of shape (n_rows,), read-only; None without."""
-        return self._weights
 
     @property
     def codes(self) -> np.ndarray:
@@ -177,69 +176,6 @@ class DistributedTable(DiscreteTable):
         check_number_of_rows(sum(rows_of))
         slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
         return self._with_parts(self._parts.replace_parts(repeat_part, slices, rows_of=rows_of))
-
-    def weigh_rows(self, weights: ArrayLike | None) -> DistributedTable:
-        """Return the table whose workers keep the weights of their rows beside them.
-
-        Parameters
-        ----------
-        weights : array_like of float, shape (n_rows,), or None
-            In the order of the parts, finite, none negative, not all zero; None for none. They replace those of the
-            table.
-
-        Returns
-        -------
-        DistributedTable
-            A table with the same rows; the table itself where it has these weights. A function given to :meth:`reduce`
-            finds the weights of its rows as `weights` of the part, and :meth:`draw_rows` draws in proportion to them;
-            nothing else reads them.
-
-        Raises
-        ------
-        ValueError
-            If there is not one weight per row, one is negative, infinite or NaN, or all are zero.
-
-        Notes
-        -----
-        One message to each part: 8 bytes a row, fewer where the weights are whole. A worker keeps 8 bytes a row.
-        """
-        rows_of = self._parts.rows_of
-        if weights is None:
-            if self._weights is None:
-                return self
-            return self._with_parts(self._parts.replace_parts(weigh_part, [None] * len(rows_of), rows_of=rows_of))
-        if weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights)):
-            return self
-        checked = check_weights(weights, "weights", self.n_rows)
-        checked.setflags(write=False)
-        slices = [narrow_weights(of_part) for of_part in np.split(checked, np.cumsum(rows_of)[:-1])]
-        return self._with_parts(self._parts.replace_parts(weigh_part, slices, rows_of=rows_of), checked)
-
-    def draw_rows(self, seed: int, resample: int) -> DistributedTable:
-        """Return a resample: rows drawn with replacement, by every worker from its own rows.
-
-        Parameters
-        ----------
-        seed, resample : int
-            Not negative, below 2**64: what the draws are functions of, with their numbers.
-
-        Returns
-        -------
-        DistributedTable
-            As many rows as the table has, or as the weights of :meth:`weigh_rows` add up to, in the order of the table.
-            They are those that a resample of the whole table has, for any parts.
-
-        Notes
-        -----
-        Two messages to each part, of some hundred bytes. A worker makes all draws for each of its parts and keeps those
-        of its rows: about 10 ns a draw, and memory in proportion to its rows.
-        """
-        bounds = np.cumsum([0, *self._parts.rows_of])
-        if self._weights is not None:
-            bounds = np.concatenate(([0.0], np.cumsum(self._weights)))[bounds]
-        check_number_of_rows(round(float(bounds[-1])))
-        spans = list_spans(bounds)
-        return self._with_parts(self._parts.replace_parts(draw_part, spans, seed, resample, rows_of=count_part_rows))
 
     # ---- what is asked of the workers ----
 

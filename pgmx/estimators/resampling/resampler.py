@@ -56,11 +56,11 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        stays = bound or _is_mixed(data) or (isinstance(data, DistributedNumericTable) and self.weights is not None)
-        if stays or self.n_draws > MOST_REPETITIONS * self.n_rows:
+        if isinstance(data, DistributedTable | DistributedNumericTable) and not bound:
+            drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
+            learner.fit(drawn, sample_weight=drawn.row_weights)
+        elif bound or _is_mixed(data) or not self.repeats_rows:
             learner.fit(data, sample_weight=self.count_draws(b))
-        elif isinstance(data, DistributedTable | DistributedNumericTable):
-            learner.fit(data.draw_rows(self.seed, b))
         else:
             learner.fit(_repeat_rows(data, self.count_draws(b)))
         return _read_edges(learner)
@@ -70,11 +70,16 @@ class Resampler:
         """Rows of a resample: as many as there are, or as their weights add up to."""
         return self.n_rows if self.weights is None else round(float(self.weights.sum()))
 
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether a resample has the rows as often as they are drawn, where these are few, and not as weights."""
+        return self.n_draws <= MOST_REPETITIONS * self.n_rows
+
     def count_draws(self, b: int) -> np.ndarray:
         """Draw rows with replacement in proportion to their weights; return how often each was drawn, int64."""
         if self.weights is None:
             return count_draws(self.seed, b, self.n_rows)
-        if self.n_draws > MOST_REPETITIONS * self.n_rows:
+        if not self.repeats_rows:
             return count_many_draws(self.seed, b, self.weights)
         return count_weighted_draws(self.seed, b, np.cumsum(self.weights, dtype=np.float64))
 
@@ -90,7 +95,7 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score of pgmpy that is bound to its rows and cannot be "
             "resampled: give its name, or one of pgmx's scores"
         )
-    if isinstance(opened, DistributedTable) and weights is not None:
+    if isinstance(opened, DistributedTable | DistributedNumericTable) and weights is not None:
         return opened.weigh_rows(weights), weights
     if isinstance(opened, DiscreteTable | DistributedNumericTable):
         return opened, weights

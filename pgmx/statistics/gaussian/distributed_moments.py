@@ -13,6 +13,8 @@ def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = Non
     """Return the moments of all rows: those of the parts, merged in the order of the parts in a tree of twos."""
     if weights is None:
         return table.reduce(compute_part_moments, add=merge_moments)
+    if table.row_weights is not None and np.array_equal(weights, table.row_weights):
+        return table.reduce(compute_weighted_moments, add=merge_moments)
     return table.reduce(compute_part_moments, add=merge_moments, values=narrow_weights(weights))
 
 
@@ -24,6 +26,11 @@ def compute_part_moments(part: Any, weights: np.ndarray | None = None) -> Moment
         moments.update(block, None if weights is None else weights[first:stop])
         first = stop
     return moments
+
+
+def compute_weighted_moments(part: Any) -> Moments:
+    """Return the moments of the rows of a part, with the weights that it keeps."""
+    return compute_part_moments(part, part.weights)
 
 
 def merge_moments(parts: list[Moments]) -> Moments:
