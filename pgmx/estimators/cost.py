@@ -18,6 +18,9 @@ CELLS_PER_MOVE = 8
 #: Products of floats that are summed per second, and cells of weighted rows that are.
 PRODUCTS_PER_SECOND, WEIGHTED_CELLS_PER_SECOND = 1e9, 1e9
 
+#: Seconds per product of a covariance and per float that is read, and of a climb over floats alone over n³.
+COVARIANCE_SECONDS, FLOAT_SECONDS, UPDATE_SECONDS = 2e-10, 5e-9, 3e-10
+
 #: Rows times cells of a pair that are scored per second, and seconds of a round of grafting for each of them.
 SCORED_CELLS_PER_SECOND, SECONDS_PER_ROUND = 1.25e10, 4e-7
 
@@ -108,12 +111,14 @@ def estimate_numbers(n_rows: int, n_floats: int, cardinalities: ArrayLike = (), 
     cards = np.asarray(cardinalities, dtype=np.int64)
     n = n_floats + len(cards)
     numbers = 8 * n_rows * n_floats * (1 + COPIES)
+    if not len(cards):  # gains come from partial covariances, and no row is looked at twice
+        seconds = n_rows * n_floats * (n_floats * COVARIANCE_SECONDS + FLOAT_SECONDS) + climbs * n**3 * UPDATE_SECONDS
+        return _sum_parts((0, 0, 32 * n * n, 0, 32 * n * n, 0, 24 * n_rows, numbers), seconds)
     codes, planes = size_table(n_rows, cards)
     kept = min(1 << 28, 8 * n * n_floats * (n_floats + 1) * int(max(cards, default=1)) ** 2)
     parts = (codes, planes, 32 * n * n, 0, kept, 0, 24 * n_rows, numbers)
     seconds = n_rows * n_floats * n_floats / PRODUCTS_PER_SECOND + climbs * 1.3 * n * n * n_floats**2 / 1e10
-    if len(cards):
-        seconds += climbs * 1.3 * n * n_rows * (n + n_floats**2 / 8) / PRODUCTS_PER_SECOND
+    seconds += climbs * 1.3 * n * n_rows * (n + n_floats**2 / 8) / PRODUCTS_PER_SECOND
     return _sum_parts(parts, seconds)
 
 

@@ -39,8 +39,8 @@ class Run:
         #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
         self.stopped_by = ""
         self.error: BaseException | None = None
-        #: What estimates how many steps are left; None where nothing does.
-        self.estimate_left: Callable[[], float] | None = None
+        #: What estimates how many steps are left, None while that is not known; None where nothing does.
+        self.estimate_left: Callable[[], float | None] | None = None
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}

@@ -26,11 +26,20 @@ FIRST_PASSES, PLANS = 10, 3
 FAMILY_SECONDS, TREE_SECONDS, PRODUCT_SECONDS, FLOAT_SECONDS = 1e-4, 3.2e-8, 7e-10, 2e-8
 MISSING_SECONDS, PLAN_SECONDS = 1e-6, 4e-6
 
-#: Bytes per cell of completed rows of both kinds, and copies of a table of floats.
-COMPLETED_BYTES, FLOAT_COPIES = 72, 10
+#: Bytes per cell of completed rows of both kinds, and further copies of a table of floats.
+COMPLETED_BYTES, FLOAT_COPIES = 72, 2
 
-#: Numbers of the blocks in which missing floats are taken, some arrays of each.
-BLOCK_BYTES = 5 << 24
+#: Numbers of the blocks in which missing floats are taken, some arrays of each, and bytes per square of missing cells.
+BLOCK_BYTES, SQUARE_BYTES = 5 << 23, 10
+
+#: Copies of the clique tables of a chunk of rows, and of the distributions that draws are taken from at a time.
+CHUNK_COPIES, DRAW_COPIES = 2.5, 3
+
+#: Bytes for each row of a table, beside copies of its codes, in which rows that are equal are found.
+ROW_BYTES, ROW_COPIES = 40, 3
+
+#: Rows of gains that a climb stores per variable; a row takes 8 bytes per variable, and some more.
+GAIN_ROWS, GAIN_BYTES = 16, 128
 
 
 class MissingCells(NamedTuple):
@@ -95,11 +104,24 @@ class MissingCells(NamedTuple):
 
 
 def estimate_expectations(
-    missing: MissingCells, cards: Sequence[int], n_floats: int, *, climbs: float, starts: int, row_memory: int = 0
+    missing: MissingCells,
+    n_rows: int,
+    cards: Sequence[int],
+    n_floats: int,
+    *,
+    climbs: float,
+    starts: int,
+    row_memory: int = 0,
 ) -> LearningCost:
-    """Return the cost of structural EM from `starts` first graphs, each search as long as `climbs` greedy ones."""
+    """Return the cost of structural EM from `starts` first graphs, each search as long as `climbs` greedy ones.
+
+    `n_rows` counts all rows, also those that are equal.
+    """
     if not n_floats:
-        return _estimate_states(missing, cards, sqrt(climbs), starts, row_memory)  # many rows of gains are kept
+        n = len(cards)
+        row_memory = min(row_memory, round(climbs * GAIN_ROWS * n * (8 * n + GAIN_BYTES)))
+        cost = _estimate_states(missing, cards, sqrt(climbs), starts, row_memory)  # many rows of gains are kept
+        return cost.add(scratch=n_rows * (ROW_COPIES * n + ROW_BYTES))
     if not len(cards):
         return _estimate_floats(missing, n_floats, climbs, starts)
     return _estimate_both(missing, cards, n_floats, climbs, starts)
@@ -114,9 +136,10 @@ def _estimate_states(
     tree = n * float(np.mean(cards)) ** 3
     first = 2.3 * n * n * sqrt(climbs) * FAMILY_SECONDS
     seconds = first + starts * (SEARCHES * cost.seconds + PASSES_OF_STATES * missing.n_incomplete * tree * TREE_SECONDS)
-    chunk = min(CHUNK_BYTES, int(8 * tree * missing.n_incomplete))
-    scratch = 3 * chunk + 3 * min(DRAW_BYTES, N_DRAWS * chunk) + 3 * cost.codes + 40 * n_completed
-    return cost.add(scratch=scratch)._replace(seconds=seconds)
+    chunk = min(CHUNK_BYTES, 8 * tree * missing.n_incomplete)
+    draws = min(DRAW_BYTES, 8 * N_DRAWS * missing.n_incomplete * float(np.mean(cards)))
+    scratch = CHUNK_COPIES * chunk + DRAW_COPIES * draws + 3 * cost.codes + 40 * n_completed
+    return cost.add(scratch=round(scratch))._replace(seconds=seconds)
 
 
 def _estimate_floats(missing: MissingCells, n_floats: int, climbs: float, starts: int) -> LearningCost:
@@ -146,7 +169,7 @@ def _time_pass(missing: MissingCells, n_rows: int, n_columns: int, factor: float
 
 
 def _size_floats(missing: MissingCells, n_rows: int, n_columns: int) -> int:
-    blocks = min(BLOCK_BYTES, 40 * int(missing.squares))
+    blocks = min(BLOCK_BYTES, SQUARE_BYTES * int(missing.squares))
     return 8 * FLOAT_COPIES * n_rows * n_columns + 8 * int(missing.cells) + blocks
 
 

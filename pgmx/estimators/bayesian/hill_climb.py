@@ -422,5 +422,5 @@ class HillClimbSearch(SearchLearner):
             options: dict[str, Any] = {"make_source": problem.make_source, "n_threads": n_threads}
             climb(state, course, patience=self.patience, **options)
         if self.n_restarts and course.enter(1):
-            n_moves, n_restarts = self.n_restart_moves, self.n_restarts
-            restart(problem, state, course, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=self.n_jobs)
+            options = {"n_restarts": self.n_restarts, "n_moves": self.n_restart_moves, "n_jobs": self.n_jobs}
+            restart(problem, state, course, seed=seed, is_last=self.strategy == "greedy", **options)

@@ -112,7 +112,7 @@ class SearchCost(DagLearner):
         if size.missing is not None:
             starts = 1 + self.n_em_restarts
             cost = estimate_expectations(
-                size.missing, size.cards, size.n_floats, climbs=climbs, starts=starts, row_memory=rows
+                size.missing, size.n_rows, size.cards, size.n_floats, climbs=climbs, starts=starts, row_memory=rows
             )
         elif size.n_floats:
             cost = estimate_numbers(size.n_rows, size.n_floats, size.cards, climbs=climbs)

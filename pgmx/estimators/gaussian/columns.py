@@ -85,7 +85,8 @@ def solve_columns(
     parts = {} if store is None or store.snapshot is None else _read_parts(store.snapshot, solve.lams, blocks)
     due = [number for number in range(len(blocks)) if number not in parts]
     task = ColumnTask(solve, [blocks[number] for number in due])
-    n_rows = run.n_rows
+    n_stored, n_rows = len(parts), run.n_rows
+    run.estimate_left = lambda: n_stored + len(due) - len(parts)
     with run.catch_interrupt(), closing(spread(task, arrays, len(due), n_jobs=n_jobs)) as results:
         for at, part in results:
             parts[due[at]] = part

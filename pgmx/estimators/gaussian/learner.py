@@ -313,6 +313,7 @@ class GaussianLearner(ContinuousLearner):
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            bar.follow(run)
             yield run, None if checkpoint is None else RunStore(run)
         if checkpoint is not None and not run.is_over():
             checkpoint.remove()

@@ -263,7 +263,9 @@ class MarkovLearner(MarkovResults):
         checkpoint = None if self.checkpoint is None else problem.open_checkpoint(self, seed)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
-            yield Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            run = Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            bar.follow(run)
+            yield run
 
     def _make_loss(self, problem: MarkovProblem, **options: Any) -> PenalisedLoss:
         """Return the loss without edges and without a penalty on them."""

@@ -274,6 +274,7 @@ class SelectedGraph(WrappingLearner):
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            bar.follow(run)
             with one_blas_thread():
                 choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
                 lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)

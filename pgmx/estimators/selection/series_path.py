@@ -81,6 +81,8 @@ class SeriesChoice:
 
     def extend(self, lams: np.ndarray, run: Run) -> SeriesPath:
         """Return the path with further penalties, smaller than those before."""
+        n_penalties = len(self._lams) + len(lams)
+        run.estimate_left = lambda: n_penalties - len(self._lams)
         for lam in lams.tolist():
             if self._lams and run.is_over():
                 break

@@ -245,7 +245,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         reduction, required = reduce_moments(problem), list_knowledge(problem)[1]
         products = reduction.products
         self._set_penalty(find_largest_penalty(products.cross, required))
-        record = TargetRecord(run)
+        record = TargetRecord(run, problem.n_series)
         coefs = solve_lasso(products, self.lam_, required, record)
         self._end_blocks(record, problem.n_series, run)
         self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
@@ -254,7 +254,7 @@ class SparsityInducingLDS(SparseLDSLearner):
 
     def _solve_rows(self, problem: LDSProblem, run: Run | None) -> LDSSolution:
         row_problem = make_rows(problem, range(1, self.lags + 1))
-        rows, record = row_problem.rows, TargetRecord(run)
+        rows, record = row_problem.rows, TargetRecord(run, problem.n_series)
         if self.solver == "sgd":
             self._set_penalty(find_candidates(rows, 1)[1])
             coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))

@@ -38,7 +38,9 @@ class RunsSolver:
         """Return a run with its progress bar."""
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            yield Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            bar.follow(run)
+            yield run
 
     def _end_run(self, run: Run, converged: bool) -> Run:
         """End a run, and set what it says of itself."""
@@ -50,13 +52,20 @@ class RunsSolver:
 class TargetRecord:
     """Counts the targets that are solved and their edges, and records each block of them on a run, if there is one."""
 
-    def __init__(self, run: Run | None):
-        self.n_targets = self.n_edges = 0
-        self._run = run
+    def __init__(self, run: Run | None, n_all: int):
+        self.n_targets = self.n_edges = self._n_blocks = 0
+        self._run, self._n_all = run, n_all
+        if run is not None:
+            run.estimate_left = self._estimate_left
+
+    def _estimate_left(self) -> float | None:
+        """Return how many blocks are left, were they as large as those before."""
+        return (self._n_all - self.n_targets) * self._n_blocks / self.n_targets if self.n_targets else None
 
     def __call__(self, n_targets: int, n_edges: int) -> bool:
         """Add a block, and return whether no other is to be begun."""
         self.n_targets += n_targets
+        self._n_blocks += 1
         self.n_edges += n_edges
         return self._run is not None and self._run.record(objective=nan, n_edges=self.n_edges)
 

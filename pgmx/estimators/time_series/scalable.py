@@ -227,7 +227,7 @@ class ScalableLDS(SparseLDSLearner):
         self.seeds_ = [problem.names[seed] for seed in seeds]
         whole = make_rows(problem, range(1, lags + 1))
         self._set_penalty(problem, whole.rows)
-        record = TargetRecord(run)
+        record = TargetRecord(run, 2 * n_seeds)
         one_step = self._regress(_select_targets(whole.rows, seeds), rng, record)
         two_steps = self._regress(make_rows(problem, range(2, 2 * lags + 1), seeds).rows, rng, record)
         self._end_blocks(record, 2 * n_seeds, run)

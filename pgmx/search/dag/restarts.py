@@ -36,9 +36,11 @@ def restart(
     n_moves: int,
     seed: int,
     n_jobs: int | None = None,
+    is_last: bool = False,
 ) -> None:
     """Start again `n_restarts` times, each `n_moves` random moves away from the best graph, and take the best result.
 
+    Where the search ends with them (`is_last`), the moves that are left are estimated by those of a restart so far.
     Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts of this
     thread use `state`, others a state of their own.
     """
@@ -52,6 +54,9 @@ def restart(
     local = _OnThreads(task, state.copy_maker(problem.make_source)) if compiled and count_workers(n_jobs) > 1 else task
     options: dict[str, Any] = {"first": done, "here": partial(task.restart, state), "compiled": compiled}
     results = spread(local, problem, n_restarts, n_jobs=n_jobs, **options)
+    n_left, n_tried, n_made = n_restarts - done, 0, 0
+    if is_last:
+        course.run.estimate_left = lambda: (n_left - n_tried) * n_made / n_tried if n_tried else None
     with closing(in_order(results, done)) as ordered:
         while done < n_restarts:
             course.mark_safe(state, optimum=optimum, done=done)
@@ -63,6 +68,7 @@ def restart(
             limits = _remaining(course)
             if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there
                 one = replace(task, limits=limits).restart(state, done)
+            n_tried, n_made = n_tried + 1, n_made + one.n_moves
             course.offer(one.edges, one.score, one.n_moves)
             if not one.finished:
                 course.check()

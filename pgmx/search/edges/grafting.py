@@ -82,6 +82,7 @@ class Grafting:
         self.n_active = len(loss.edges)
         self._measure = measure
         self._n_idle = self._n_presses = 0
+        self._first = 0, self.n_active  # rounds and active edges where grafting began
         self._iterates: Iterates | None = None  # of a loss that is not convex
 
     def begin(
@@ -144,6 +145,9 @@ class Grafting:
         if self._iterates is None and not self.loss.is_convex:
             self._iterates = Iterates(self.loss)
         reason = ""
+        self._first = self.n_iter, self.n_active
+        if self.max_edges < inf:
+            self.run.estimate_left = self._estimate_left
         with self.run.catch_interrupt():
             if not self.run.n_rows:
                 self._record()
@@ -163,6 +167,11 @@ class Grafting:
         self.run.add_row(**self._figures())
         self._n_idle, self._n_presses, self._iterates = 0, 0, None  # for the next penalty
         return reason
+
+    def _estimate_left(self) -> float | None:
+        """Return in how many rounds `max_edges` will be reached, at the rate since the run began."""
+        n_added = self.n_active - self._first[1]
+        return (self.max_edges - self.n_active) * (self.n_iter - self._first[0]) / n_added if n_added > 0 else None
 
     def _do_round(self) -> str:
         """Activate edges, or optimise everything where none passes; return why the run ends, if it does."""
