@@ -357,7 +357,7 @@ def warn_of_rows_left(n_left, n_rows):
     if n_left < n_rows:
         warnings.warn(
             f"missing='drop' leaves out {n_rows - n_left:,} of {n_rows:,} rows, which have missing cells (NaN): "
-            f"{n_left:,} rows ({n_left / n_rows:.0%}) are learned from",
+            f"{n_left:,} rows ({n_left / n_rows:.0%}) remain",
             IncompleteRowsWarning,
             stacklevel=caller_level(),
         )

@@ -137,11 +137,21 @@ def test_labels(edges, labels):
     assert label_bins(np.array(edges, dtype=float)) == labels
 
 
+@pytest.mark.parametrize("n_bins", [2, 3, 5])
+def test_quantiles_of_few_values_part_them(n_bins):
+    two = np.r_[np.zeros(212), np.ones(357), np.nan]
+    three = np.r_[np.zeros(400), np.ones(100), np.full(69, 2.0), np.nan]
+    categories, _ = discretize(pd.DataFrame({"two": two, "three": three}), n_bins=n_bins)
+    np.testing.assert_array_equal(categories["two"].cat.codes, np.where(np.isnan(two), -1, two))
+    three = three if n_bins > 2 else np.minimum(three, 1.0)  # 400 of 569 below the cut, 500 below the other
+    np.testing.assert_array_equal(categories["three"].cat.codes, np.where(np.isnan(three), -1, three))
+
+
 def test_ties_leave_fewer_bins():
     x = np.r_[np.zeros(90), np.arange(1.0, 11.0)]
     categories, fitted = discretize(pd.DataFrame({"x": x, "y": x[::-1]}), n_bins=5)
-    assert fitted.bin_edges_["x"].tolist() == [0, 10]
-    assert categories["x"].cat.categories.tolist() == ["all"]
+    assert fitted.bin_edges_["x"].tolist() == [0, 0.5, 10]
+    assert categories["x"].cat.categories.tolist() == ["below 0.5", "0.5 and above"]
     _, fitted = discretize(pd.DataFrame({"x": [0.0, 1.0, 1.0, 2.0]}), "kmeans", n_bins=9)
     assert fitted.bin_edges_["x"].tolist() == [0, 0.5, 1.5, 2]
 

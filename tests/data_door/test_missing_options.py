@@ -171,7 +171,7 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
 
 # ---- rows that are left out ----
 
-LEFT_OUT = r"missing='drop' leaves out 3 of 5 rows, which have missing cells \(NaN\): 2 rows \(40%\) are learned from"
+LEFT_OUT = r"missing='drop' leaves out 3 of 5 rows, which have missing cells \(NaN\): 2 rows \(40%\) remain"
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

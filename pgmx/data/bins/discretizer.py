@@ -44,7 +44,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     method : {"quantile", "interval", "kmeans", "hartemink"}, default="quantile"
         How the edges are chosen.
     n_bins : int or mapping of column to int, default=5
-        Most bins of a column, 2 to 255; a column with fewer distinct values, or with ties at its quantiles, has fewer.
+        Most bins of a column, 2 to 255; a column with fewer distinct values, or with ties at its quantiles, has fewer,
+        but two at least: a bin for each of few values, or the cut nearest to the median where all quantiles are one.
     columns : sequence of column names, optional
         The columns to discretise, of floats or integers; None means all columns of floats.
     n_initial_bins : int, default=20

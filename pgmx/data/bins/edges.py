@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 #: Names of the ways to choose edges column by column, and what scikit-learn calls them.
 STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
@@ -15,8 +16,11 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
     low, high = values.min(), values.max()
     if low == high:
         return np.array([low, high])
+    distinct = np.unique(values)
     if method == "kmeans":
-        n_bins = min(n_bins, len(np.unique(values)))
+        n_bins = min(n_bins, len(distinct))
+    if method == "quantile" and len(distinct) <= n_bins:  # quantiles of few values are equal, which would join them
+        return _part_values(distinct, np.arange(1, len(distinct)))
     # scikit-learn leaves out bins narrower than 1e-8: widths are made relative, by a power of two, which is exact
     exponent = int(np.frexp(high / 2 - low / 2)[1]) + 1
     options = {"encode": "ordinal", "strategy": STRATEGIES[method], "subsample": None}
@@ -26,7 +30,19 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
         warnings.filterwarnings("ignore", "Bins whose width are too small", UserWarning)
         found = KBinsDiscretizer(n_bins=n_bins, **options).fit(np.ldexp(values, -exponent)[:, None])
     edges = np.ldexp(found.bin_edges_[0], exponent)
-    return edges[np.append(True, np.diff(edges) > 0)]
+    edges = edges[np.append(True, np.diff(edges) > 0)]
+    if len(edges) > 2:
+        return edges
+    below = np.searchsorted(np.sort(values), distinct[1:])  # nearly all rows have one value
+    return _part_values(distinct, [1 + int(np.argmin(np.abs(2 * below - len(values))))])
+
+
+def _part_values(distinct: np.ndarray, places: ArrayLike) -> np.ndarray:
+    """Return the edges of bins that part ascending values midway before some of them."""
+    at = np.asarray(places)
+    cuts = distinct[at - 1] / 2 + distinct[at] / 2
+    cuts = np.where(cuts > distinct[at - 1], cuts, distinct[at])  # neighbouring numbers have none between them
+    return np.concatenate([distinct[:1], cuts, [max(distinct[-1], np.nextafter(cuts[-1], np.inf))]])
 
 
 def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
