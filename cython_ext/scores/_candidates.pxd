@@ -1,13 +1,15 @@
 # The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of earlier parents.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from _buffers cimport reserve
-from _cells cimport has_planes
+from _cells cimport Cells, NodeSet, find_configs, has_planes
+from _crew cimport await_pieces, begin_task, finish_piece, take_piece
 from _merge cimport merge_cells
 from _segments cimport (
-    Segment, add_list, add_planes, build_segment, find_cells, number_cells, open_segment, sort_cells_by_size
+    OWN_CANDIDATES, OWN_TABLES, Segment, add_cells, add_list, add_planes, build_segment, number_cells,
+    sort_cells_by_size
 )
 from _workspace cimport (
     AFTER_ADDING, AFTER_DELETING, COUNTED, LARGEST, MEMOS, OFFSETS, PAIR_TABLE, TABLES, Memo, Row, Workspace,
@@ -17,11 +19,51 @@ from _workspace cimport (
 
 cdef inline int find_row_cells(Workspace *work, Row *row) except -1 nogil:
     # The cells of a family with parents.
-    find_cells(
-        &work.segments, &work.table, &work.cells, row.parents, row.k, row.child, marginals_of(work, row.parents[0])
-    )
+    cdef Cells *cells
+    cdef Py_ssize_t t
+    work.segments.family += 1
+    work.share.row, work.share.makes_tables = row, False
+    work.cells.size = 0
+    run_task(work)
+    for t in range(1, work.segments.crew.n_threads):
+        if work.segments.of_thread[t].task == work.segments.crew.task:
+            cells = &work.segments.of_thread[t].cells
+            add_cells(
+                &work.segments.of_thread[0], &work.cells, <const uint64_t *>cells.keys.data,
+                <const uint32_t *>cells.counts.data, cells.size
+            )
     row.n_cells = work.cells.size
     row.keys, row.counts = <const uint64_t *>work.cells.keys.data, <const uint32_t *>work.cells.counts.data
+    return find_configs(&work.cells, work.table.cards[row.child])
+
+
+cdef inline int run_task(Workspace *work) except -1 nogil:
+    cdef bint has_failed = True
+    begin_task(&work.segments.crew)
+    try:
+        count_share(work, 0)
+    finally:
+        has_failed = not await_pieces(&work.segments.crew)
+    if has_failed:
+        with gil:
+            raise MemoryError("a thread that counts rows is short of memory")
+    return 0
+
+
+cdef inline int count_share(Workspace *work, Py_ssize_t thread) except -1 nogil:
+    # Counts segments as long as there are some that no other thread has taken.
+    cdef Segment *segment = &work.segments.of_thread[thread]
+    cdef uint64_t task = 0
+    cdef bint has_failed
+    cdef Py_ssize_t number = take_piece(&work.segments.crew, segment.number, &task)
+    while number >= 0:
+        has_failed = True
+        try:
+            count_piece(work, segment, thread, number, task)
+            has_failed = False
+        finally:
+            finish_piece(&work.segments.crew, has_failed)
+        number = take_piece(&work.segments.crew, segment.number, &task)
     return 0
 
 
@@ -33,10 +75,11 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
     cdef uint32_t *counts
     cdef uint32_t *last
     cdef uint32_t rest, count
-    cdef int parent
+    cdef int parent = <int>a
+    cdef Row row
     if not (has_planes(&work.table, a) and has_planes(&work.table, b)):
-        parent = <int>a
-        find_cells(&work.segments, &work.table, &work.cells, &parent, 1, b, of_a)
+        row.child, row.k, row.parents = b, 1, &parent
+        find_row_cells(work, &row)
         size[0] = work.cells.size
         return <uint32_t *>work.cells.counts.data
     counts = <uint32_t *>reserve(&work.scratch[PAIR_TABLE], (ra * rb + 1) * sizeof(uint32_t))
@@ -133,30 +176,72 @@ cdef inline int count_tables(
     Workspace *work, Row *row, int *candidates, Py_ssize_t n_deduced, Py_ssize_t n
 ) except -1 nogil:
     # Counts into tables that are all 0; those of the first candidates follow in part from those before an addition: the
-    # largest sub-cell of every old cell is not counted. The tree of one segment is there already.
-    cdef Py_ssize_t i, first = work.segments.segment.number, n_segments = work.segments.n
+    # largest sub-cell of every old cell is not counted.
+    cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
+    cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
+    cdef const uint32_t *others
+    cdef Py_ssize_t i, t
     if n_deduced > 0:
         choose_largest(work, row)
-    for i in range(n_segments):
-        if i > 0:
-            open_segment(&work.segments, &work.table, (first + i) % n_segments)
-            build_segment(&work.segments, row.parents, row.k, row.child, marginals_of(work, row.parents[0]))
-        number_cells(&work.segments.segment, row.keys, row.n_cells)
-        count_segment(work, row, candidates, n_deduced, True, i + 1 == n_segments)
-        count_segment(work, row, candidates + n_deduced, n - n_deduced, False, False)
+    work.share.row, work.share.makes_tables, work.share.candidates = row, True, candidates
+    work.share.n_deduced, work.share.n, work.share.n_entries = n_deduced, n, 0
+    for i in range(n):
+        t = offsets[candidates[i]] + work.table.cards[candidates[i]] * row.n_cells
+        work.share.n_entries = max(work.share.n_entries, t)
+    run_task(work)
+    for t in range(1, work.segments.crew.n_threads):
+        if work.segments.of_thread[t].task == work.segments.crew.task:
+            others = <const uint32_t *>work.segments.of_thread[t].scratch[OWN_TABLES].data
+            for i in range(work.share.n_entries):
+                tables[i] += others[i]
+    for i in range(n_deduced):
+        deduce(work, row, candidates[i])
     return 0
 
 
+cdef inline int count_piece(
+    Workspace *work, Segment *segment, Py_ssize_t thread, Py_ssize_t number, uint64_t task
+) except -1 nogil:
+    # What a thread does with a segment.
+    cdef const Row *row = work.share.row
+    cdef const NodeSet *nodes
+    cdef Py_ssize_t n = work.share.n, n_deduced = work.share.n_deduced
+    cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
+    cdef int *candidates
+    cdef Cells *cells = &work.cells if thread == 0 else &segment.cells
+    cdef bint is_first = segment.task != task
+    segment.task = task
+    if segment.number != number or segment.family != work.segments.family:
+        build_segment(
+            &work.segments, segment, &work.table, number, row.parents, row.k, row.child,
+            marginals_of(work, row.parents[0])
+        )
+    if not work.share.makes_tables:
+        if is_first and thread > 0:
+            cells.size = 0
+        nodes = &segment.tree.nodes[segment.tree.current]
+        return add_cells(
+            segment, cells, <const uint64_t *>nodes.keys.data, <const uint32_t *>nodes.counts.data, nodes.size
+        )
+    if thread > 0:
+        tables = <uint32_t *>reserve(&segment.scratch[OWN_TABLES], (work.share.n_entries + 1) * sizeof(uint32_t))
+        if is_first:
+            memset(tables, 0, work.share.n_entries * sizeof(uint32_t))
+    candidates = <int *>reserve(&segment.scratch[OWN_CANDIDATES], (n + 1) * sizeof(int))
+    memcpy(candidates, work.share.candidates, n * sizeof(int))
+    number_cells(segment, row.keys, row.n_cells)
+    count_segment(work, segment, tables, candidates, n_deduced, True)
+    return count_segment(work, segment, tables, candidates + n_deduced, n - n_deduced, False)
+
+
 cdef inline int count_segment(
-    Workspace *work, Row *row, int *candidates, Py_ssize_t n, bint leaves_largest, bint deduces
+    Workspace *work, Segment *segment, uint32_t *tables, int *candidates, Py_ssize_t n, bint leaves_largest
 ) except -1 nogil:
     # Adds the rows of a segment to tables, candidates of about as many states at a time; reorders the candidates.
-    cdef Segment *segment = &work.segments.segment
-    cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef const int64_t *target = <const int64_t *>work.merge.target.data if leaves_largest else NULL
     cdef const int64_t *largest = <const int64_t *>work.scratch[LARGEST].data if leaves_largest else NULL
-    cdef Py_ssize_t first = 0, last, i, n_passes = 1
+    cdef Py_ssize_t first = 0, last, i, n_passes = 1, n_cells = work.share.row.n_cells
     cdef int u
     while first < n:
         last = first
@@ -168,12 +253,9 @@ cdef inline int count_segment(
                 last += 1
         if last > first:
             sort_cells_by_size(segment, target, largest, n_passes)
-            add_planes(segment, candidates + first, last - first, tables, offsets, row.n_cells)
-        for i in range(first, last):
-            if segment.n_list_rows > 0:
-                add_list(segment, candidates[i], tables + offsets[candidates[i]], row.n_cells)
-            if deduces:
-                deduce(work, row, candidates[i])
+            add_planes(segment, candidates + first, last - first, tables, offsets, n_cells)
+        for i in range(first, last if segment.n_list_rows > 0 else first):
+            add_list(segment, candidates[i], tables + offsets[candidates[i]], n_cells)
         first = last
         n_passes *= 2
     return 0

@@ -9,29 +9,32 @@ search asks for many parents of few rows each: these are counted by groups of ro
 
 Cost of a row: about cells * (states - 1) * N/512 vector operations per candidate with AVX-512, less what is inherited.
 All sums run in a fixed order: the result has the same bits on every processor.
-Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
+Thread-safety: one scorer serves one thread at a time, which others help (``share_rows``); rows release the GIL.
 References: Koller & Friedman (2009), section 18.4.3; Moore & Lee (1998), JAIR 8, 67-91 (counts from cached counts).
 """
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from _buffers cimport reserve
-from _candidates cimport choose_inheritance, fill_tables, find_row_cells, find_wider, pair_counts, sum_tables
+from _candidates cimport (
+    choose_inheritance, count_share, fill_tables, find_row_cells, find_wider, pair_counts, sum_tables
+)
 from _cell_scores cimport score_without, sum_configs
 from _cells cimport count_table_configs, has_planes
+from _crew cimport MOST_THREADS, await_task, close_crew
 from _row_groups cimport RowGroups, fits_groups, free_groups, score_by_groups
 from _segments cimport SEGMENT_ROWS, cut_rows
 from _simd cimport select_simd_level
 from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
     AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos, free_workspace,
-    init_memos, init_offsets, marginals_of, store_memo
+    init_memos, init_offsets, marginals_of, set_table, store_memo
 )
 
 from pgmx._ext._remote_families cimport RemoteCounts
@@ -118,41 +121,25 @@ cdef class FamilyScorer(Scorer):
         Py_ssize_t n_rows=0,
         Py_ssize_t segment_rows=SEGMENT_ROWS,
     ):
-        cdef const uint8_t[:, ::1] narrow
-        cdef const uint16_t[:, ::1] wide
         cdef double whole
         cdef Py_ssize_t v
         self.set_up(codes.shape[0], allowed, max_indegree, names)
         self.least_gain = -INFINITY
-        self.work.n = self.n
         self.remote = None if ask is None else RemoteCounts(ask, cardinalities)
         self.is_far = ask is not None
-        self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
-        self.work.table.row_stride = codes.shape[1]
-        self.work.table.n_words = self.work.table.word_stride = planes.shape[1]
-        if codes.shape[1] > 0 and codes.dtype == np.uint8:
-            narrow = codes
-            self.work.table.codes8 = &narrow[0, 0]
-        elif codes.shape[1] > 0:    # else there are no rows here
-            wide = codes
-            self.work.table.codes16 = &wide[0, 0]
-        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
-        self.work.table.cards = &cardinalities[0]
-        self.work.table.plane_offsets = &plane_offsets[0]
-        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
-        self.work.marginals = &marginals[0]
         self.equivalent = equivalent
-        self.work.memory = memory
-        if pairs is not None and pairs.shape[0] > 0:
-            self.work.pairs = &pairs[0, 0]
-            self.work.pair_width = pairs.shape[1]
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
+        set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, memory)
+        self.n_rows = self.work.table.n_rows = codes.shape[1] if ask is None else n_rows
         init_terms(
             &self.work.terms, dirichlet, per_cell, observed, prior, penalty, <uint32_t>self.work.table.n_rows
         )
-        cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD)
         self.self_terms = <double *>calloc(self.n, sizeof(double))
         self.entropies = <double *>calloc(self.n, sizeof(double))
-        if not (self.self_terms and self.entropies and init_memos(&self.work) and init_offsets(&self.work)):
+        if not (
+            self.self_terms and self.entropies and init_memos(&self.work) and init_offsets(&self.work)
+            and cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD, 1)
+        ):
             raise MemoryError("cannot allocate the family scorer")
         for v in range(self.n):
             self.self_terms[v] = sum_terms(
@@ -178,6 +165,24 @@ cdef class FamilyScorer(Scorer):
             drop_memos(&self.work, v)
         self.work.n_memos = min(max(n_rows, 1), MEMOS)
 
+    def share_rows(self, Py_ssize_t n_threads) -> bool:
+        """Let so many threads, this one and those that call ``serve``, count segments; False for rows elsewhere."""
+        if self.remote is not None or n_threads > MOST_THREADS:
+            return False
+        if not cut_rows(&self.work.segments, &self.work.table, self.work.segments.most_rows, SIMD, n_threads):
+            raise MemoryError("cannot allocate what threads share")
+        return True
+
+    def serve(self, Py_ssize_t thread):
+        """Count segments on a thread, numbers from 1, until ``close``."""
+        with nogil:
+            while await_task(&self.work.segments.crew, thread):
+                count_share(&self.work, thread)
+
+    def close(self):
+        """Let the threads end."""
+        close_crew(&self.work.segments.crew)
+
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
         """Return ``(keys, counts)`` of the cells that occur, ascending: uint64 and uint32 arrays.
 
@@ -188,7 +193,8 @@ cdef class FamilyScorer(Scorer):
             alone = np.array(<const uint32_t[:self.work.table.cards[child]]>marginals_of(&self.work, child))
             keys = np.flatnonzero(alone)
             return keys.astype(np.uint64), alone[keys]
-        self.find_cells(&row, child, &parents[0], parents.shape[0])
+        with nogil:
+            self.find_cells(&row, child, &parents[0], parents.shape[0])
         return np.array(<const uint64_t[:row.n_cells]>row.keys), np.array(<const uint32_t[:row.n_cells]>row.counts)
 
     def score_additions(

@@ -6,7 +6,7 @@ those of ``_families.pyx``: tables follow from those of the same child with one 
 Thread-safety: one counter serves one thread at a time; it releases the GIL.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
@@ -16,7 +16,7 @@ from _candidates cimport fill_tables, find_row_cells
 from _segments cimport SEGMENT_ROWS, cut_rows, size_scratch
 from _simd cimport select_simd_level
 from _workspace cimport (
-    CANDIDATES, OFFSETS, TABLES, Row, Workspace, free_workspace, init_memos, init_offsets, store_memo
+    CANDIDATES, OFFSETS, TABLES, Row, Workspace, free_workspace, init_memos, init_offsets, set_table, store_memo
 )
 
 cdef int SIMD = select_simd_level()
@@ -49,30 +49,13 @@ cdef class FamilyCounter:
         size_t memory=1 << 26,
         Py_ssize_t segment_rows=SEGMENT_ROWS,
     ):
-        cdef const uint8_t[:, ::1] narrow
-        cdef const uint16_t[:, ::1] wide
-        self.n = self.work.n = codes.shape[0]
+        self.n = codes.shape[0]
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
-        self.work.table.n_rows = self.work.table.row_stride = codes.shape[1]
-        self.work.table.n_words = self.work.table.word_stride = planes.shape[1]
-        if codes.shape[1] == 0:
-            pass
-        elif codes.dtype == np.uint8:
-            narrow = codes
-            self.work.table.codes8 = &narrow[0, 0]
-        else:
-            wide = codes
-            self.work.table.codes16 = &wide[0, 0]
-        self.work.table.cards = &cardinalities[0]
-        self.work.table.plane_offsets = &plane_offsets[0]
-        self.work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
-        self.work.marginals = &marginals[0]
-        cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD)
-        self.work.memory = memory
-        if pairs is not None and pairs.shape[0] > 0:
-            self.work.pairs = &pairs[0, 0]
-            self.work.pair_width = pairs.shape[1]
-        if not (init_memos(&self.work) and init_offsets(&self.work)):
+        set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, memory)
+        if not (
+            init_memos(&self.work) and init_offsets(&self.work)
+            and cut_rows(&self.work.segments, &self.work.table, segment_rows, SIMD, 1)
+        ):
             raise MemoryError("cannot allocate the family counter")
 
     def __dealloc__(self):

@@ -41,7 +41,12 @@ cdef class Scorer:
 
     def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
         """Return the score of ``child`` with ``parents`` (ascending ids)."""
-        return self.score_family(child, &parents[0] if parents.shape[0] > 0 else NULL, parents.shape[0])
+        cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t k = parents.shape[0]
+        cdef double score
+        with nogil:
+            score = self.score_family(child, p, k)
+        return score
 
     def start(self, double[:, ::1] gains, double[::1] scores):
         """Fill ``gains`` and ``scores`` for the graph without arcs; each pair of variables is counted once."""

@@ -1,17 +1,20 @@
-# Counting by segments of the rows: the scratch of one segment serves all, so that it does not grow with the table.
+# Counting by segments of the rows: a segment's scratch serves all, so that it does not grow with the table.
 #
 # First a tree of each segment gives the cells of a family in it, and those of all segments are merged; then each
-# segment adds its rows to tables over the merged cells. Of several segments only the tree of the last is still there;
-# the others are built again, which costs a few percent of the tables of many candidates.
+# segment adds its rows to tables over the merged cells. Threads share the segments: each has scratch, cells and tables
+# of its own, which are added up. Only the tree that a thread built last is still there for the tables; the others are
+# built again, which costs a few percent of the tables of many candidates.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from _buffers cimport Buffer, release, reserve
 from _cells cimport (
-    Cells, CellTree, Columns, NodeSet, build_tree, choose_limits, code_of, find_configs, free_tree, has_planes,
-    plane_of, reserve_cells, unpack_rows
+    Cells, CellTree, Columns, NodeSet, build_tree, choose_limits, code_of, free_cells, free_tree, has_planes, plane_of,
+    reserve_cells, unpack_rows
 )
+from _crew cimport MOST_THREADS, Crew, free_crew, set_crew
 from _simd cimport pgmx_count_and, pgmx_popcount
 
 
@@ -22,36 +25,51 @@ cdef enum:
 
 cdef enum:                      # scratch buffers
     BIG_CELLS, BIG_INDEX, BIG_COUNTS, LIST_ROWS, LIST_CELLS, ROW_CELLS, ROW_BITS, PLANE_ROWS, NUMBERS, STATE_COUNTS
-    MERGED_KEYS, MERGED_ROWS, N_SCRATCH
+    MERGED_KEYS, MERGED_ROWS, OWN_TABLES, OWN_CANDIDATES, N_SCRATCH
 
 
 cdef struct Segment:            # some rows of a table, the cells of a family in them, and what counting them needs
     Py_ssize_t number
+    uint64_t family             # the number of the family that the tree is of
+    uint64_t task               # the last one that the thread had a share in
     Columns rows
     CellTree tree
     const int64_t *numbers      # of the cells of the tree among those of all rows, NULL where these are the same
     Py_ssize_t n_big, n_list_rows
+    Cells cells                 # of the segments that the thread counted; the first thread has those of the family
     Buffer[N_SCRATCH] scratch
 
 
 cdef struct Segments:
-    Py_ssize_t n
+    Py_ssize_t n, most_rows     # segments, and rows of each at most
     Py_ssize_t n_words          # of each but the last
     int simd
-    Segment segment             # the one that is being counted
+    uint64_t family             # numbers the families
+    Segment *of_thread          # what each thread counts
+    Crew crew
 
 
-cdef inline void cut_rows(Segments *all, const Columns *table, Py_ssize_t most, int simd) noexcept nogil:
-    # Chooses segments of about equal size, `most` rows at most (512 or more), which begin at multiples of 512 rows.
-    cdef Py_ssize_t n_blocks = max((table.n_rows + 511) // 512, 1), n = (n_blocks * 512 + most - 1) // most
+cdef inline bint cut_rows(
+    Segments *all, const Columns *table, Py_ssize_t most, int simd, Py_ssize_t n_threads
+) noexcept:
+    # Chooses segments of about equal size, `most` rows at most (512 or more), which begin at multiples of 512 rows, and
+    # as many for each thread. False where memory is short; call free_segments() in both cases.
+    cdef Py_ssize_t n_blocks = max((table.n_rows + 511) // 512, 1), n = (n_blocks * 512 + most - 1) // most, i
+    n = min((n + n_threads - 1) // n_threads * n_threads, n_blocks)
+    all.most_rows, all.simd = most, simd
     all.n_words = (n_blocks + n - 1) // n * 8
     all.n = (n_blocks * 8 + all.n_words - 1) // all.n_words
-    all.simd = simd
-    open_segment(all, table, 0)
+    if all.of_thread == NULL:
+        all.of_thread = <Segment *>calloc(MOST_THREADS, sizeof(Segment))
+    if all.of_thread == NULL or not set_crew(&all.crew, n_threads, all.n):
+        return False
+    for i in range(n_threads):
+        open_segment(all, &all.of_thread[i], table, i % all.n)
+    return True
 
 
-cdef inline void open_segment(Segments *all, const Columns *table, Py_ssize_t number) noexcept nogil:
-    cdef Columns *rows = &all.segment.rows
+cdef inline void open_segment(Segments *all, Segment *segment, const Columns *table, Py_ssize_t number) noexcept nogil:
+    cdef Columns *rows = &segment.rows
     cdef Py_ssize_t first = number * all.n_words
     rows[0] = table[0]
     if all.n > 1:
@@ -60,78 +78,72 @@ cdef inline void open_segment(Segments *all, const Columns *table, Py_ssize_t nu
         rows.planes = table.planes + first if table.planes != NULL else NULL
         rows.codes8 = table.codes8 + first * 64 if table.codes8 != NULL else NULL
         rows.codes16 = table.codes16 + first * 64 if table.codes16 != NULL else NULL
-    all.segment.number = number
-    choose_limits(&all.segment.tree, rows, all.simd)
+    segment.number, segment.family = number, 0
+    choose_limits(&segment.tree, rows, all.simd)
 
 
 cdef inline size_t size_scratch(const Segments *all) noexcept nogil:
     # The bytes that counting has allocated for the rows of a segment.
-    cdef const CellTree *tree = &all.segment.tree
+    cdef const CellTree *tree = &all.of_thread[0].tree
     cdef size_t n_bytes = tree.scratch.capacity
     cdef Py_ssize_t i
     for i in range(2):
         n_bytes += tree.nodes[i].keys.capacity + tree.nodes[i].counts.capacity + tree.nodes[i].planes.capacity
         n_bytes += tree.nodes[i].starts.capacity + tree.nodes[i].rows.capacity + tree.nodes[i].words.capacity
     for i in range(N_SCRATCH):
-        n_bytes += all.segment.scratch[i].capacity
+        n_bytes += all.of_thread[0].scratch[i].capacity
     return n_bytes
 
 
-cdef inline void free_segments(Segments *all) noexcept nogil:
-    cdef Py_ssize_t i
-    free_tree(&all.segment.tree)
-    for i in range(N_SCRATCH):
-        release(&all.segment.scratch[i])
+cdef inline void free_segments(Segments *all) noexcept:
+    cdef Py_ssize_t t, i
+    for t in range(MOST_THREADS if all.of_thread != NULL else 0):
+        free_tree(&all.of_thread[t].tree)
+        free_cells(&all.of_thread[t].cells)
+        for i in range(N_SCRATCH):
+            release(&all.of_thread[t].scratch[i])
+    free(all.of_thread)
+    free_crew(&all.crew)
 
 
 cdef inline int build_segment(
-    Segments *all, const int *parents, Py_ssize_t n_parents, Py_ssize_t child, const uint32_t *first_counts
+    Segments *all, Segment *segment, const Columns *table, Py_ssize_t number, const int *parents, Py_ssize_t n_parents,
+    Py_ssize_t child, const uint32_t *first_counts
 ) except -1 nogil:
-    # Builds the tree of the segment that is open; `first_counts` as for the tree, but of all rows.
-    cdef Segment *segment = &all.segment
-    cdef Py_ssize_t first = parents[0] if n_parents > 0 else child, r = segment.rows.cards[first], s
+    # Builds the tree of a segment for the present family; `first_counts` as for the tree, but of all rows.
+    cdef Py_ssize_t first = parents[0], r, s
     cdef uint32_t *counts
+    if segment.number != number:
+        open_segment(all, segment, table, number)
     if all.n > 1 and has_planes(&segment.rows, first):
+        r = segment.rows.cards[first]
         counts = <uint32_t *>reserve(&segment.scratch[STATE_COUNTS], r * sizeof(uint32_t))
         for s in range(r):
             counts[s] = <uint32_t>pgmx_popcount(plane_of(&segment.rows, first, s), segment.rows.n_words)
         first_counts = counts
-    return build_tree(&segment.tree, &segment.rows, parents, n_parents, child, first_counts)
+    segment.family = 0
+    build_tree(&segment.tree, &segment.rows, parents, n_parents, child, first_counts)
+    segment.family = all.family
+    return 0
 
 
-cdef inline int find_cells(
-    Segments *all, const Columns *table, Cells *cells, const int *parents, Py_ssize_t n_parents, Py_ssize_t child,
-    const uint32_t *first_counts    # rows in each state of the first variable: parents[0], or the child if it has none
+cdef inline int add_cells(
+    Segment *segment, Cells *cells, const uint64_t *more, const uint32_t *more_counts, Py_ssize_t n_more
 ) except -1 nogil:
-    # The cells of a family in all rows.
-    cdef const NodeSet *nodes
-    cdef Py_ssize_t number
-    cells.size = 0
-    for number in range(all.n):
-        if all.n > 1:
-            open_segment(all, table, number)
-        build_segment(all, parents, n_parents, child, first_counts)
-        nodes = &all.segment.tree.nodes[all.segment.tree.current]
-        if number > 0:
-            add_cells(&all.segment, cells, nodes)
-            continue
-        reserve_cells(cells, nodes.size)
-        memcpy(cells.keys.data, nodes.keys.data, nodes.size * sizeof(uint64_t))
-        memcpy(cells.counts.data, nodes.counts.data, nodes.size * sizeof(uint32_t))
-        cells.size = nodes.size
-    return find_configs(cells, table.cards[child])
-
-
-cdef inline int add_cells(Segment *segment, Cells *cells, const NodeSet *nodes) except -1 nogil:
-    # Adds the cells of one more segment, key by key.
-    cdef const uint64_t *more = <const uint64_t *>nodes.keys.data
-    cdef const uint32_t *more_counts = <const uint32_t *>nodes.counts.data
-    cdef uint64_t *keys = <uint64_t *>cells.keys.data
-    cdef uint32_t *counts = <uint32_t *>cells.counts.data
+    # Adds ascending cells of further rows, key by key; uses scratch of the segment.
+    cdef uint64_t *keys
+    cdef uint32_t *counts
     cdef Py_ssize_t i, j = 0, n = 0, n_new = 0
     cdef uint64_t *merged
     cdef uint32_t *rows
-    for i in range(nodes.size):
+    if cells.size == 0:
+        reserve_cells(cells, n_more)
+        memcpy(cells.keys.data, more, n_more * sizeof(uint64_t))
+        memcpy(cells.counts.data, more_counts, n_more * sizeof(uint32_t))
+        cells.size = n_more
+        return 0
+    keys, counts = <uint64_t *>cells.keys.data, <uint32_t *>cells.counts.data
+    for i in range(n_more):
         while j < cells.size and keys[j] < more[i]:
             j += 1
         if j < cells.size and keys[j] == more[i]:
@@ -143,10 +155,10 @@ cdef inline int add_cells(Segment *segment, Cells *cells, const NodeSet *nodes) 
     merged = <uint64_t *>reserve(&segment.scratch[MERGED_KEYS], (cells.size + n_new) * sizeof(uint64_t))
     rows = <uint32_t *>reserve(&segment.scratch[MERGED_ROWS], (cells.size + n_new) * sizeof(uint32_t))
     i = j = 0
-    while i < nodes.size or j < cells.size:
-        if i == nodes.size or (j < cells.size and keys[j] <= more[i]):
+    while i < n_more or j < cells.size:
+        if i == n_more or (j < cells.size and keys[j] <= more[i]):
             merged[n], rows[n] = keys[j], counts[j]     # which has the rows of an equal key already
-            i += i < nodes.size and keys[j] == more[i]
+            i += i < n_more and keys[j] == more[i]
             j += 1
         else:
             merged[n], rows[n] = more[i], more_counts[i]

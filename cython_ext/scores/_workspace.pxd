@@ -1,6 +1,6 @@
 # The state of a family scorer: borrowed table, score terms, scratch memory, and the memo of each child.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -50,12 +50,20 @@ cdef struct Row:                # the row that is being computed
     double score
 
 
+cdef struct Share:              # the task of the threads: to find the cells of a family, or to add to tables
+    const Row *row
+    bint makes_tables
+    const int *candidates
+    Py_ssize_t n_deduced, n, n_entries  # of the first candidates the largest sub-cells are not counted; of all tables
+
+
 cdef struct Workspace:
     Py_ssize_t n
     Columns table
     Terms terms
     Cells cells
     Segments segments
+    Share share                         # what threads do
     Merge merge
     Memo *memos                         # (n, MEMOS)
     int *newest                         # by child: the number of its last memo
@@ -67,6 +75,30 @@ cdef struct Workspace:
     Py_ssize_t pair_width
     int64_t *pair_offsets
     Buffer[N_BUFFERS] scratch
+
+
+cdef inline int set_table(
+    Workspace *work, codes, const int64_t[::1] cardinalities, const uint64_t[:, ::1] planes,
+    const int64_t[::1] plane_offsets, const uint32_t[::1] marginals, const uint32_t[:, ::1] pairs, size_t memory
+) except -1:
+    # Borrows the arrays, which the caller keeps alive; codes without rows are of a table elsewhere.
+    cdef const uint8_t[:, ::1] narrow
+    cdef const uint16_t[:, ::1] wide
+    work.n, work.memory = codes.shape[0], memory
+    work.table.n_rows = work.table.row_stride = codes.shape[1]
+    work.table.n_words = work.table.word_stride = planes.shape[1]
+    if codes.shape[1] > 0 and codes.itemsize == 1:
+        narrow = codes
+        work.table.codes8 = &narrow[0, 0]
+    elif codes.shape[1] > 0:
+        wide = codes
+        work.table.codes16 = &wide[0, 0]
+    work.table.cards, work.table.plane_offsets = &cardinalities[0], &plane_offsets[0]
+    work.table.planes = &planes[0, 0] if planes.shape[0] > 0 and planes.shape[1] > 0 else NULL
+    work.marginals = &marginals[0]
+    if pairs is not None and pairs.shape[0] > 0:
+        work.pairs, work.pair_width = &pairs[0, 0], pairs.shape[1]
+    return 0
 
 
 cdef inline const uint32_t *marginals_of(const Workspace *work, Py_ssize_t v) noexcept nogil:
@@ -157,7 +189,7 @@ cdef inline void free_memos(Workspace *work) noexcept nogil:
     free(work.newest)
 
 
-cdef inline void free_workspace(Workspace *work) noexcept nogil:
+cdef inline void free_workspace(Workspace *work) noexcept:
     cdef Py_ssize_t i
     free_memos(work)
     free_offsets(work)

@@ -35,6 +35,9 @@ TURN = 2e-3
 #: Seconds of tasks after which threads are judged by the processor time that they get; and how much more it must be.
 TRIAL_SECONDS, LEAST_GAIN = 0.1, 1.1
 
+#: Rows of a table for each thread from which helpers do not take calls ahead, but a share of the rows of every call.
+LEAST_SHARE = 1 << 15
+
 #: Seconds of a call, and of all of them, from which helpers pay; the most threads, this one included, that they make.
 HELPER_CALL, HELPER_PAYS, MOST_HELPED = 3e-5, 5e-3, 4
 
@@ -272,6 +275,11 @@ def count_helpers(n_threads: int, n_calls: float, seconds: float) -> int:
     """
     pays = seconds > HELPER_CALL and n_calls * seconds > HELPER_PAYS
     return min(n_threads, MOST_HELPED) - 1 if pays else 0
+
+
+def count_sharers(n_threads: int, n_rows: int) -> int:
+    """Return how many of the threads that pay are to share the rows of every call; 1 where calls ahead are faster."""
+    return max(1, min(n_threads, n_rows // LEAST_SHARE))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Rows of gains that other threads compute before a climb asks for them."""
+"""Rows of gains that other threads compute before a climb asks for them, or count a part of the table for."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -6,8 +6,9 @@ from typing import Self
 
 import numpy as np
 
+from pgmx._ext._families import FamilyScorer
 from pgmx._ext._row_cache import CachedScorer, RowsAhead
-from pgmx.parallel.threads import count_helpers, help_on_threads
+from pgmx.parallel.threads import count_helpers, count_sharers, help_on_threads
 from pgmx.scores.gains import GainSource, source_of_rows
 
 
@@ -45,6 +46,9 @@ class RowHelpers:
         n_helpers = count_helpers(self._n_threads, n_rows, seconds)
         if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
             return
+        if self._share_rows(source_of_rows(source), n_helpers + 1):
+            self._n_threads = 1
+            return
         ahead = RowsAhead(source.store, n_helpers + 1)
         self._n_threads = 1
         if not source.follow(ahead):
@@ -53,6 +57,17 @@ class RowHelpers:
         self._stack.enter_context(
             help_on_threads(lambda number: ahead.serve(number, self._make_rows()), ahead.close, n_helpers)
         )
+
+    def _share_rows(self, scorer: GainSource, n_threads: int) -> bool:
+        """Start threads that count some of the rows of the table for each row of gains, where that is faster."""
+        if not isinstance(scorer, FamilyScorer):
+            return False
+        n_threads = count_sharers(n_threads, scorer.n_rows)
+        if n_threads == 1 or not scorer.share_rows(n_threads):
+            return False
+        self._stack.callback(scorer.share_rows, 1)
+        self._stack.enter_context(help_on_threads(scorer.serve, scorer.close, n_threads - 1))
+        return True
 
     def _make_rows(self) -> GainSource:
         """Return a source of the same rows for a thread."""

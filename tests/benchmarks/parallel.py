@@ -79,6 +79,7 @@ PROBLEMS = {
         for name in ("alarm", "hailfinder", "hepar2", "win95pts", "munin1")
     },
     "climb-link": (lambda f: network_table(f, "link", 10_000), lambda j: search(n_jobs=j)),
+    "climb-link-100k": (lambda f: network_table(f, "link", 100_000), lambda j: search(n_jobs=j)),
     "climb-andes-100k": (lambda f: network_table(f, "andes", 100_000), lambda j: search(n_jobs=j)),
     "climb-alarm-1m": (lambda f: network_table(f, "alarm", 1_000_000), lambda j: search(n_jobs=j)),
 }

@@ -124,11 +124,11 @@ class HillClimbSearch(SearchLearner):
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
     n_jobs : int, default=None
-        Threads that code the data, count the pairs of variables, compute the gains that a climb will ask for next (four
-        at most; not with `callback`), and make restarts, the trials of the thorough strategy and the searches from
-        random orders of the best one, as many as pay; restarts also run on joblib's backends. The result is the same
-        for any number. With a checkpoint, and for scores that are not compiled, the orders are searched one after the
-        other; with threads they keep up to 128 MB of rows besides.
+        Threads that code the data, count the pairs of variables, compute the gains that a climb will ask for next, or
+        count shares of the rows for those that it asks for (four at most; not with `callback`), and make restarts, the
+        trials of the thorough strategy and the searches from random orders of the best one, as many as pay; restarts
+        also run on joblib's backends. The result is the same for any number. With a checkpoint, and for scores that are
+        not compiled, the orders are searched one after the other; with threads they keep up to 128 MB of rows besides.
     random_state : int, RandomState, Generator or None, default=0
         Draws the permutation of the variables that decides equal gains, see the Notes, restarts and reinsertions.
 
