@@ -87,6 +87,7 @@ def test_as_on_one_thread(score, seed, n_threads, memory):
     ids=str,
 )
 def test_learner(table, always, options):
+    before = threading.active_count()
     one, two = (
         HillClimbSearch(scoring_method="bic", show_progress=False, n_jobs=n_jobs, **options).fit(table)
         for n_jobs in (1, 2)
@@ -95,7 +96,7 @@ def test_learner(table, always, options):
     np.testing.assert_array_equal(one.edges_, two.edges_)
     np.testing.assert_array_equal(one.history_["score"], two.history_["score"])
     assert always == ([] if options.get("strategy") else [2])  # both threads of the thorough search climb
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 def test_threads_compute_what_the_climb_needs(table):
@@ -128,13 +129,15 @@ def test_climb_goes_on_alone_where_a_thread_is_short_of_memory(table, always, mo
 
 
 def test_other_errors_of_a_thread_are_raised(table, always, monkeypatch):
+    before = threading.active_count()
+
     def fail(self):
         raise RuntimeError("no source")
 
     monkeypatch.setattr(rows_ahead.RowHelpers, "_make_rows", fail)
     with pytest.raises(RuntimeError, match="no source"):
         HillClimbSearch(scoring_method="bic", show_progress=False, n_jobs=2).fit(table)
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 def test_limits_and_callback(table, always):
