@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class RowHelpers:
 
     def begin(self, n_rows: float, seconds: float) -> None:
         """Start threads where these pay for so many rows of so many seconds each."""
-        source = self._source
+        source: Any = self._source
         n_helpers = count_helpers(self._n_threads, n_rows, seconds)
         if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
             return
@@ -58,7 +58,7 @@ class RowHelpers:
             help_on_threads(lambda number: ahead.serve(number, self._make_rows()), ahead.close, n_helpers)
         )
 
-    def _share_rows(self, scorer: GainSource, n_threads: int) -> bool:
+    def _share_rows(self, scorer: Any, n_threads: int) -> bool:
         """Start threads that count some of the rows of the table for each row of gains, where that is faster."""
         if not isinstance(scorer, FamilyScorer):
             return False
