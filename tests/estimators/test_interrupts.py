@@ -25,6 +25,7 @@ from pgmx.estimators import (
     SimulatedAnnealing,
 )
 from pgmx.scores import BDeu
+from pgmx.search.dag import trials
 
 SEARCHES = {
     "greedy": lambda **options: HillClimbSearch(**options),
@@ -43,6 +44,13 @@ ALARM = sample(load_network("alarm"), 2000, random_state=0)
 
 class Failure(Exception):
     """What the callback of a test raises."""
+
+
+@pytest.fixture(autouse=True)
+def as_many_calls_each_time(monkeypatch):
+    """Let no clock decide how many blocks the thorough strategy tries at once, so that calls can be counted."""
+    monkeypatch.setattr(trials, "_CALL_SECONDS", 0.0)
+    monkeypatch.setattr(trials, "THREAD_PAYS", np.inf)
 
 
 def over(makes, *quick):
