@@ -5,7 +5,7 @@ for other pairs of floats; all pairs are summed at once where the floats are few
 Algorithm: `sum_grams` transposes blocks of rows, so that a row is contiguous; the rows of a block are sorted by cell,
 and the outer products of the rows of a cell are added to its matrix in tiles that stay in registers. `sum_few` compares
 the cells of the rows with each cell and adds the products of the columns under the mask, of up to three columns from
-registers.
+registers; of one column in many cells, it adds each row to its cell.
 
 Cost: sum_grams: p^2 / 2 multiplications per row and column of codes, about four per cycle, and a copy of the row;
 sum_few: an addition per cell, product and eight rows.
@@ -28,6 +28,8 @@ cdef extern from "_masked.h" nogil:
     enum:
         PGMX_MASKED_ROWS
         PGMX_MASKED_COLUMNS
+        PGMX_CELL_WIDTH
+    Py_ssize_t pgmx_masked_most
     void pgmx_masked_add(
         const double *products, Py_ssize_t n_products, const uint16_t *cell, Py_ssize_t n_cells, double *counts,
         double *sums
@@ -36,6 +38,7 @@ cdef extern from "_masked.h" nogil:
         const double *const *columns, Py_ssize_t m, const uint16_t *cell, Py_ssize_t n_cells, double *counts,
         double *sums
     )
+    void pgmx_cell_moments(const double *column, const uint16_t *cell, double *sums)
     void pgmx_masked_multiply(const double *left, const double *right, Py_ssize_t n, double *target)
     void pgmx_masked_prefetch(const void *begin, Py_ssize_t n_bytes)
     void pgmx_masked_select(int level)
@@ -234,9 +237,11 @@ def sum_few(
     cdef const uint16_t *cell
     cdef const double *column[PGMX_MASKED_COLUMNS]
     cdef bint is_few = weights is None and 0 < m <= PGMX_MASKED_COLUMNS
-    cdef Buffer block, totals
+    cdef Buffer block, totals, lanes
     cdef double *products
     cdef double *sums
+    cdef double *cell_sums
+    cdef bint by_cell
     cdef double[:, ::1] out
     n_products = n_sums + weighted
     for k in range(members.shape[0]):
@@ -247,10 +252,14 @@ def sum_few(
     cdef double[::1] count = counts
     memset(&block, 0, sizeof(Buffer))
     memset(&totals, 0, sizeof(Buffer))
+    memset(&lanes, 0, sizeof(Buffer))
+    by_cell = is_few and m == 1 and q > pgmx_masked_most
     try:
         products = <double *>reserve(&block, (n_products + 1) * PGMX_MASKED_ROWS * sizeof(double))
         sums = <double *>reserve(&totals, (q * n_products + 1) * 8 * sizeof(double))
+        cell_sums = <double *>reserve(&lanes, (by_cell * q + 1) * 8 * PGMX_CELL_WIDTH * sizeof(double))
         with nogil:
+            memset(cell_sums, 0, by_cell * q * 8 * PGMX_CELL_WIDTH * sizeof(double))
             memset(products, 0, (n_products + 1) * PGMX_MASKED_ROWS * sizeof(double))
             memset(sums, 0, q * n_products * 8 * sizeof(double))
             while row < n_rows:
@@ -260,15 +269,23 @@ def sum_few(
                 else:
                     number_rows(states, members, cards, row, n, numbers)
                     cell = numbers
-                if is_few and n == PGMX_MASKED_ROWS:
+                if by_cell and n == PGMX_MASKED_ROWS:
+                    prefetch(columns, floats[0], row + n)
+                    pgmx_cell_moments(&columns[floats[0], row], cell, cell_sums)
+                elif is_few and n == PGMX_MASKED_ROWS:
                     for i in range(m):
                         column[i] = &columns[floats[i], row]
                         prefetch(columns, floats[i], row + n)
                     pgmx_masked_moments(column, m, cell, q, &count[0], sums)
                 else:
+                    if by_cell:  # the last rows, fewer than a block
+                        add_lanes(cell_sums, q, &count[0], sums)
+                        by_cell = False
                     fill_products(columns, weights, floats, row, n, products)
                     pgmx_masked_add(products, n_products, cell, q, &count[0], sums)
                 row += n
+            if by_cell:
+                add_lanes(cell_sums, q, &count[0], sums)
             for c in range(q):
                 for t in range(n_products):
                     for i in range(8):
@@ -278,7 +295,18 @@ def sum_few(
     finally:
         release(&block)
         release(&totals)
+        release(&lanes)
     return result
+
+
+cdef void add_lanes(const double *cell_sums, Py_ssize_t q, double *counts, double *sums) noexcept nogil:
+    # sums of one column by cell and lane, to where the kernels with masks go on
+    cdef Py_ssize_t c, i, t
+    for c in range(q):
+        for i in range(8):
+            for t in range(2):
+                sums[(2 * c + t) * 8 + i] += cell_sums[(c * 8 + i) * PGMX_CELL_WIDTH + t]
+            counts[c] += cell_sums[(c * 8 + i) * PGMX_CELL_WIDTH + 2]
 
 
 cdef void number_rows(
@@ -288,8 +316,11 @@ cdef void number_rows(
     cdef Py_ssize_t i, k
     cdef const uint16_t *column
     cdef uint16_t card
-    memset(cell, 0, n * sizeof(uint16_t))
-    for k in range(members.shape[0]):
+    if members.shape[0] == 0:
+        memset(cell, 0, n * sizeof(uint16_t))
+    else:
+        memcpy(cell, &states[members[0], row], n * sizeof(uint16_t))
+    for k in range(1, members.shape[0]):
         column = &states[members[k], row]
         card = <uint16_t>cards[k]
         for i in range(n):

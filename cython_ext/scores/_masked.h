@@ -2,6 +2,7 @@
  *
  *   pgmx_masked_add        adds the products of a block of rows to the sums of their cells
  *   pgmx_masked_moments    the same from at most three columns themselves, their products made in registers
+ *   pgmx_cell_moments      the same from one column, row by row; faster for more than pgmx_masked_most cells
  *   pgmx_masked_multiply   target[i] = left[i] * right[i] for i < n
  *
  * The numbers of the cells of 256 rows are compared with each cell, which gives a mask of its rows; vectors of products
@@ -13,7 +14,7 @@
 
 #include "_simd.h"
 
-enum { PGMX_MASKED_ROWS = 256, PGMX_MASKED_LANES = 8, PGMX_MASKED_COLUMNS = 3 };
+enum { PGMX_MASKED_ROWS = 256, PGMX_MASKED_LANES = 8, PGMX_MASKED_COLUMNS = 3, PGMX_CELL_WIDTH = 4 };
 
 /* products: (n_products, 256), 64-byte aligned; cell: (256,), 65535 for a row that does not count;
  * counts: (n_cells,); sums: (n_cells, n_products, 8), 64-byte aligned. */
@@ -43,6 +44,16 @@ static void pgmx_masked_moments_plain(const double *const *columns, ptrdiff_t m,
     }
 }
 
+/* sums: (n_cells, 8, 4), 32-byte aligned: for each lane the sum, the sum of squares and the number of rows. */
+static void pgmx_cell_moments_plain(const double *column, const uint16_t *cell, double *sums) {
+    for (ptrdiff_t i = 0; i < PGMX_MASKED_ROWS; i++) {
+        double *sum = sums + (cell[i] * PGMX_MASKED_LANES + i % PGMX_MASKED_LANES) * PGMX_CELL_WIDTH;
+        sum[0] += column[i];
+        sum[1] += column[i] * column[i];
+        sum[2] += 1;
+    }
+}
+
 static void pgmx_masked_multiply_plain(const double *left, const double *right, ptrdiff_t n, double *target) {
     for (ptrdiff_t i = 0; i < n; i++) target[i] = left[i] * right[i];
 }
@@ -57,6 +68,24 @@ PGMX_UNUSED static void pgmx_masked_prefetch(const void *begin, ptrdiff_t n_byte
 }
 
 #if PGMX_X86_DISPATCH
+
+PGMX_TARGET("avx2") PGMX_INLINE void pgmx_cell_add(double *sums, uint16_t cell, int lane, __m256d row) {
+    double *sum = sums + (cell * PGMX_MASKED_LANES + lane) * PGMX_CELL_WIDTH;
+    _mm256_store_pd(sum, _mm256_add_pd(_mm256_load_pd(sum), row));
+}
+
+PGMX_TARGET("avx2") static void pgmx_cell_moments_avx2(const double *column, const uint16_t *cell, double *sums) {
+    const __m256d one = _mm256_set1_pd(1.0);
+    for (ptrdiff_t i = 0; i < PGMX_MASKED_ROWS; i += 4) {
+        const __m256d x = _mm256_loadu_pd(column + i), square = _mm256_mul_pd(x, x);
+        const __m256d even = _mm256_unpacklo_pd(x, square), odd = _mm256_unpackhi_pd(x, square);
+        const int lane = (int)(i % PGMX_MASKED_LANES);
+        pgmx_cell_add(sums, cell[i], lane, _mm256_permute2f128_pd(even, one, 0x20));
+        pgmx_cell_add(sums, cell[i + 1], lane + 1, _mm256_permute2f128_pd(odd, one, 0x20));
+        pgmx_cell_add(sums, cell[i + 2], lane + 2, _mm256_permute2f128_pd(even, one, 0x21));
+        pgmx_cell_add(sums, cell[i + 3], lane + 3, _mm256_permute2f128_pd(odd, one, 0x21));
+    }
+}
 
 PGMX_TARGET("avx512f")
 static void pgmx_masked_multiply_avx512(const double *left, const double *right, ptrdiff_t n, double *target) {
@@ -111,11 +140,13 @@ PGMX_INLINE void pgmx_masked_find(const uint16_t *cell, ptrdiff_t first, ptrdiff
     }
 }
 
-/* M columns and C cells, all of whose sums stay in registers. */
+/* M columns and C cells, all of whose sums stay in registers. Every other addition is made by the units that multiply,
+ * which some processors have beside those that add: term * 1 + sum has the same bits. */
 PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_moments_tile(const double *const *columns,
                                                                  const unsigned char *mask, double *sums, const int M,
                                                                  const int C) {
     const int T = M + M * (M + 1) / 2;
+    const __m512d one = _mm512_set1_pd(1.0);
     __m512d sum[8][9], term[9];
     for (int c = 0; c < C; c++)
         for (int t = 0; t < T; t++) sum[c][t] = _mm512_load_pd(sums + (c * T + t) * PGMX_MASKED_LANES);
@@ -123,9 +154,12 @@ PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_moments_tile(const double *c
         for (int a = 0; a < M; a++) term[a] = _mm512_loadu_pd(columns[a] + 8 * v);
         for (int a = 0, t = M; a < M; a++)
             for (int b = a; b < M; b++) term[t++] = _mm512_mul_pd(term[a], term[b]);
-        for (int c = 0; c < C; c++)
+        for (int c = 0; c < C; c++) {
+            const __mmask8 rows = mask[c * (PGMX_MASKED_ROWS / 8) + v];
             for (int t = 0; t < T; t++)
-                sum[c][t] = _mm512_mask_add_pd(sum[c][t], mask[c * (PGMX_MASKED_ROWS / 8) + v], sum[c][t], term[t]);
+                sum[c][t] = (c * T + t) % 2 ? _mm512_mask3_fmadd_pd(term[t], one, sum[c][t], rows)
+                                            : _mm512_mask_add_pd(sum[c][t], rows, sum[c][t], term[t]);
+        }
     }
     for (int c = 0; c < C; c++)
         for (int t = 0; t < T; t++) _mm512_store_pd(sums + (c * T + t) * PGMX_MASKED_LANES, sum[c][t]);
@@ -185,6 +219,8 @@ PGMX_UNUSED static void (*pgmx_masked_add)(const double *, ptrdiff_t, const uint
                                            double *) = pgmx_masked_add_plain;
 PGMX_UNUSED static void (*pgmx_masked_moments)(const double *const *, ptrdiff_t, const uint16_t *, ptrdiff_t, double *,
                                                double *) = pgmx_masked_moments_plain;
+PGMX_UNUSED static void (*pgmx_cell_moments)(const double *, const uint16_t *, double *) = pgmx_cell_moments_plain;
+PGMX_UNUSED static ptrdiff_t pgmx_masked_most = 0;
 PGMX_UNUSED static void (*pgmx_masked_multiply)(const double *, const double *, ptrdiff_t,
                                                 double *) = pgmx_masked_multiply_plain;
 
@@ -192,11 +228,15 @@ PGMX_UNUSED static void pgmx_masked_select(int level) { /* level <= pgmx_simd_be
     pgmx_masked_add = pgmx_masked_add_plain;
     pgmx_masked_moments = pgmx_masked_moments_plain;
     pgmx_masked_multiply = pgmx_masked_multiply_plain;
+    pgmx_cell_moments = pgmx_cell_moments_plain;
+    pgmx_masked_most = 0;
 #if PGMX_X86_DISPATCH
+    if (level >= PGMX_AVX2) pgmx_cell_moments = pgmx_cell_moments_avx2;
     if (level >= PGMX_AVX512 && __builtin_cpu_supports("avx512bw")) {
         pgmx_masked_add = pgmx_masked_add_avx512;
         pgmx_masked_moments = pgmx_masked_moments_avx512;
         pgmx_masked_multiply = pgmx_masked_multiply_avx512;
+        pgmx_masked_most = 4;
     }
 #else
     (void)level;

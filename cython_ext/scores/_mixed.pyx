@@ -4,7 +4,7 @@ Problem: the score of a float x with discrete parents D and float parents C is a
 the log-likelihood of a regression of x on C in the rows of that configuration; it needs the number of these rows, the
 sums of x and C and the sums of their products, the packed moments of a cell. Algorithm: `sum_products` adds eight
 products per row to the cell of the row, for many discrete columns in one pass over the rows; `regression_terms` and
-`density_terms` decompose the covariance matrix of each cell by Cholesky.
+`mixture_terms` decompose the covariance matrix of each cell by Cholesky.
 
 Cost: sum_products: one addition of eight numbers per row, group of codes and eight products; the terms: m^3 / 6
 multiplications per cell of m columns, and one logarithm for each column.
@@ -215,10 +215,10 @@ def regression_terms(
     return sum_terms(moments, starts, m, divisor, True)
 
 
-def density_terms(
+def mixture_terms(
     const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor
 ) -> np.ndarray:
-    """Return the log-densities of the rows under a Gaussian distribution for each cell, summed over ranges of cells.
+    """Return n log n and the log-density of its n rows under a Gaussian distribution, summed over ranges of cells.
 
     Parameters and result are those of `regression_terms`; `divisor` is LIKELIHOOD or SAMPLE.
     """
@@ -282,4 +282,4 @@ cdef double cell_term(
     degrees = n if divisor == 0 else n - m if divisor == 1 else n - 1
     if regress:
         return -n / 2 * (LOG_2_PI + log_pivots + pgmx_log(n / degrees)) - degrees / 2
-    return -n / 2 * (m * (LOG_2_PI + pgmx_log(n / degrees)) + log_pivots) - degrees * m / 2
+    return n * pgmx_log(n) - n / 2 * (m * (LOG_2_PI + pgmx_log(n / degrees)) + log_pivots) - degrees * m / 2

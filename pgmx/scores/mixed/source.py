@@ -157,7 +157,7 @@ class MixedGains:
         else:
             joint = tuple(sorted((*states, v)))
             moments = self.sums.moments(joint, floats)
-            terms = self._condense(moments, self.sums.pool(moments, joint, v), len(floats))
+            terms = self._condense(moments[None], self.sums.pool(moments, joint, v)[None], len(floats))[0]
         return float(terms) - self._cost(child, states, len(floats))
 
     def _regress(self, v: int, moments: np.ndarray) -> np.ndarray:
@@ -167,18 +167,12 @@ class MixedGains:
         terms = _mixed.regression_terms(flat, starts, m, self.terms.divisor)
         return terms - self.sums.n * np.log(self.sums.scale[v])
 
-    def _condense(self, joint: np.ndarray, parents: np.ndarray, m: int) -> float:
-        """Return the log-likelihood of a state: its configurations with those of its parents, less the latter's."""
-        terms = 0.0
-        for moments, sign in ((joint, 1.0), (parents, -1.0)):
-            counts = moments[:, 0]
-            terms += sign * float(np.sum(counts * np.log(np.where(counts > 0, counts, 1.0))))
-            divisor = _mixed.SAMPLE if self.terms.divisor == _mixed.SAMPLE else _mixed.LIKELIHOOD
-            density = float(_mixed.density_terms(*_flatten(moments[None]), m, divisor)[0])
-            if not isfinite(density):
-                return -inf
-            terms += sign * density
-        return terms
+    def _condense(self, joint: np.ndarray, parents: np.ndarray, m: int) -> np.ndarray:
+        """Return the log-likelihoods of a state: (K, q, M) moments with those of its parents, less the latter's."""
+        divisor = _mixed.SAMPLE if self.terms.divisor == _mixed.SAMPLE else _mixed.LIKELIHOOD
+        of_joint, of_parents = (_mixed.mixture_terms(*_flatten(moments), m, divisor) for moments in (joint, parents))
+        of_joint[of_parents == -inf] = -inf
+        return of_joint - np.where(of_joint == -inf, 0.0, of_parents)
 
     # ---- the row of a child: scores of its families after each change ----
 
@@ -221,8 +215,7 @@ class MixedGains:
             joint = tuple(sorted((*states, v)))
             moments = self.sums.moments_with_floats(joint, floats, others)
             pooled = self.sums.pool(np.ascontiguousarray(moments.transpose(1, 0, 2)), joint, v).transpose(1, 0, 2)
-            m = len(floats) + 1
-            terms = np.array([self._condense(a, b, m) for a, b in zip(moments, pooled, strict=True)])
+            terms = self._condense(moments, pooled, len(floats) + 1)
         row[ids] = terms - self._cost(child, states, len(floats) + 1)
 
     def _fill_states(
@@ -246,7 +239,7 @@ class MixedGains:
                 part = np.ascontiguousarray(moments[self.sums.offsets[d] : self.sums.offsets[d + 1]].transpose(1, 0, 2))
                 pooled = self.sums.pool(part, joint, v)
                 width = part.shape[-1]
-                scores[d] = self._condense(part.reshape(-1, width), pooled.reshape(-1, width), len(floats))
+                scores[d] = self._condense(part.reshape(1, -1, width), pooled.reshape(1, -1, width), len(floats))[0]
         for u in ids:
             d = int(self.positions[u])
             row[u] = scores[d] - self._cost(child, (*states, d), len(floats))
