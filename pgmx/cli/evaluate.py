@@ -271,7 +271,7 @@ def _likelihood(network, table, missing: str):
         return None
     if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(table, "float_columns"):
         raise ValueError("the network is Gaussian, but the columns hold states: it has no likelihood on them")
-    return held_out_log_likelihood(network, table, missing=missing)
+    return held_out_log_likelihood(network, table, missing="drop" if missing == "drop" else "error")
 
 
 def _report_likelihood(result) -> None:

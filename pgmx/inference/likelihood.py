@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from math import inf, log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowPiece
+from pgmx.inference.mixed.observed import ObservedDensities
 from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.inference.networks.log_tables import take_logs
+from pgmx.inference.networks.regressions import Regression, join_regressions, read_regressions
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
+    from pgmx.data import Frame
+
+#: What a missing cell may mean to a likelihood.
+MISSING_CHOICES = ("error", "drop", "observed")
 _CHUNK = 16_384  # rows whose sums stay in the cache
+_PIECE_CELLS = 1 << 20  # cells of rows with missing cells that are taken at a time
 
 
 class HasTerms(Protocol):
@@ -29,6 +37,10 @@ class HasTerms(Protocol):
 
     def log_likelihood_terms(self, X: Any) -> np.ndarray:
         """Return the log-density of each variable given its parents, (n_variables, n_rows)."""
+        ...
+
+    def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
+        """Return the parameters, and rows in pieces, in which cells may be missing and states unknown."""
         ...
 
     def without_graph(self, question: str) -> HasTerms:
@@ -50,7 +62,8 @@ class HeldOutLikelihood(NamedTuple):
     possible_mean : float
         Mean over the other rows; NaN where there are none. It flatters a network that rules out rows.
     impossible : dict
-        Variables whose tables give probability 0, and to how many rows; a row may count at several of them.
+        Variables whose tables give probability 0, and to how many rows; a row may count at several of them. A row with
+        missing cells that is impossible by several tables together counts at none.
 
     Examples
     --------
@@ -77,7 +90,12 @@ def held_out_log_likelihood(
     .. math:: \ell(X) = \sum_{i=1}^{N} \sum_v \ln P(x_{iv} \mid u_{iv})
 
     with :math:`u_{iv}` the states (or values) of the parents of variable :math:`v` in row :math:`i`. For rows that were
-    not used for learning it measures how well the network predicts.
+    not used for learning it measures how well the network predicts. Of rows with missing cells it can be that of the
+    observed cells :math:`o_i`,
+
+    .. math:: \ln P(x_{i o_i}) = \ln \sum_{x_m} P(x_{i o_i}, x_m)
+
+    over all states (and values) of the missing ones, computed exactly.
 
     Parameters
     ----------
@@ -87,8 +105,8 @@ def held_out_log_likelihood(
         What the learners take; its columns are the variables of the network, in any order. A state that the network
         does not know has probability 0. The rows of a distributed table, of states or of numbers, are summed by their
         workers.
-    missing : {"error", "drop"}, default="error"
-        Whether a missing cell is an error or drops its row.
+    missing : {"error", "drop", "observed"}, default="error"
+        Whether a missing cell is an error, drops its row, or is summed (integrated) out of it.
 
     Returns
     -------
@@ -101,10 +119,14 @@ def held_out_log_likelihood(
     TypeError, ValueError
         If `model` is neither kind of network, the columns are not the variables, cells are missing or infinite, a node
         has no parameters, a standard deviation is not positive, or a column's states are text in the network only.
+    TreewidthError
+        With ``missing="observed"``, if the sums would take more than 2^27 numbers per row.
 
     Notes
     -----
-    One table look-up per cell. Distributions are scaled to the sum 1, since files hold rounded decimals.
+    One table look-up per cell. Distributions are scaled to the sum 1, since files hold rounded decimals. With
+    ``missing="observed"`` a pass over the junction tree of each set of missing variables that families join, shared by
+    the rows that lack it: alarm, 10,000 rows, 20 % of the cells missing: 0.6 CPU seconds.
 
     Examples
     --------
@@ -117,7 +139,9 @@ def held_out_log_likelihood(
     """
     from pgmx.data import DistributedTable, encode
     from pgmx.data.columns.missing import refuse_marked
+    from pgmx.data.frame import check_missing_option
 
+    check_missing_option(missing, MISSING_CHOICES)
     network: Any = model
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)
@@ -125,10 +149,15 @@ def held_out_log_likelihood(
     if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__):
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
-    table = encode(X, missing=missing)
-    refuse_marked(table, "a row has a likelihood where all its cells are known; code the table with 'drop'")
-    if isinstance(table, DistributedTable):
+    table = encode(X, missing="pairwise" if missing == "observed" else missing)
+    if isinstance(table, DistributedTable):  # no missing cells are marked in it
         return table.reduce(_sum_part, arrays, add=_add_likelihoods)
+    if missing == "observed":
+        return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
+    refuse_marked(
+        table,
+        "a row has a likelihood where all its cells are known; code the table with 'drop', or give missing='observed'",
+    )
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
 
 
@@ -203,7 +232,7 @@ def _lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
 
     known = arrays.states[v]
     codes = match_states(states, known, absent=len(known))
-    if codes.min() == len(known) and any(str(state) in known for state in states):
+    if len(states) and codes.min() == len(known) and any(str(state) in known for state in states):
         raise ValueError(
             f"column {arrays.names[v]!r} holds {join_names(states)}, which are text in the network: convert it with "
             "astype(str)"
@@ -221,6 +250,12 @@ def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows
             terms = term(v, rows)
             sums[rows] += terms
             zeros[v] += np.count_nonzero(terms == -inf)
+    return _summarise(names, sums, zeros)
+
+
+def _summarise(names: Sequence, sums: np.ndarray, zeros: np.ndarray) -> HeldOutLikelihood:
+    """Return the likelihood of rows from their logarithms, (n_rows,), and the impossible rows of each variable."""
+    n_rows = len(sums)
     possible = sums[sums > -inf]
     n_impossible = n_rows - possible.size
     total = float(possible.sum()) if not n_impossible else -inf
@@ -234,20 +269,61 @@ def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows
     )
 
 
-class Regression(NamedTuple):
-    """A linear Gaussian variable given its parents, by position: intercept and slopes, and standard deviation."""
+# ---- rows with missing cells ----
 
-    variable: int
-    parents: list[int]
-    beta: np.ndarray
-    std: float
 
-    def log_density(self, columns: Sequence[np.ndarray], rows: slice) -> np.ndarray:
-        """Return the log-density of some rows."""
-        residual = columns[self.variable][rows] - self.beta[0]
-        for parent, slope in zip(self.parents, self.beta[1:], strict=True):
-            residual = residual - slope * columns[parent][rows]
-        return -0.5 * (log(2.0 * pi) + (residual / self.std) ** 2) - log(self.std)
+def _sum_observed(
+    names: Sequence, network: MixedFamilies, pieces: Iterable[RowPiece], n_rows: int
+) -> HeldOutLikelihood:
+    """Sum the log-densities of the observed cells of rows that come in pieces."""
+    sums, zeros = np.empty(n_rows), np.zeros(len(names), dtype=np.int64)
+    densities, begin = ObservedDensities(network, names), 0
+    for piece in pieces:
+        logs = densities.compute(piece.rows, piece.missing)
+        logs[piece.unknown.any(axis=0)] = -inf
+        zeros += _count_impossible(network, piece, np.flatnonzero(logs == -inf))
+        sums[begin : begin + len(logs)] = logs
+        begin += len(logs)
+    return _summarise(names, sums, zeros)
+
+
+def _count_impossible(network: MixedFamilies, piece: RowPiece, rows: np.ndarray) -> np.ndarray:
+    """Return at how many of some rows the known state of each variable is impossible given its known parents."""
+    counts = piece.unknown[:, rows].sum(axis=1)
+    cells = piece.rows.take(rows)
+    for v in np.flatnonzero(network.cards).tolist() if len(rows) else ():
+        family = [v, *network.parents[v]]
+        known = ~(piece.missing | piece.unknown)[family][:, rows].any(axis=0)
+        counts[v] += np.count_nonzero(network.log_density(v, cells)[known] == -inf)
+    return counts
+
+
+def _to_families(arrays: BayesianArrays) -> MixedFamilies:
+    families = [DiscreteFamily(parents, table) for parents, table in zip(arrays.parents, arrays.tables, strict=True)]
+    return MixedFamilies(tuple(arrays.cards), tuple(families))
+
+
+def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowPiece]:
+    """Yield the rows of a coded table in the codes of a network; missing and unknown cells have the code 0."""
+    columns = _positions(arrays.names, table.columns)
+    markers = [int(table.missing_codes[column]) for column in columns]
+    lookups = []
+    for v, (column, marker) in enumerate(zip(columns, markers, strict=True)):
+        states = table.states[column]
+        known = _lookup(arrays, v, states[:marker] if marker >= 0 else states).astype(np.intp)
+        lookups.append(np.append(known, 0) if marker >= 0 else known)
+    n, step = len(columns), max(1, _PIECE_CELLS // len(columns))
+    for begin in range(0, table.n_rows, step):
+        n_rows = min(step, table.n_rows - begin)
+        codes = np.empty((n, n_rows), dtype=np.intp)
+        missing, unknown = np.zeros((n, n_rows), dtype=bool), np.zeros((n, n_rows), dtype=bool)
+        for v, (column, marker) in enumerate(zip(columns, markers, strict=True)):
+            of_column = table.codes[column][begin : begin + step]
+            codes[v] = lookups[v][of_column]
+            missing[v] = of_column == marker if marker >= 0 else False
+            unknown[v] = codes[v] == arrays.cards[v]
+        codes[unknown] = 0
+        yield RowPiece(MixedRows(codes, np.zeros(codes.shape)), missing, unknown)
 
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
@@ -256,12 +332,55 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
     names = list(model.nodes())
     if isinstance(X, DistributedNumericTable):
         positions = _positions(names, X.names)
-        return X.reduce(_sum_gaussian_part, names, positions, _read_regressions(model, names), add=_add_likelihoods)
+        return X.reduce(_sum_gaussian_part, names, positions, read_regressions(model, names), add=_add_likelihoods)
+    if missing == "observed":
+        return _sum_observed_numbers(names, read_regressions(model, names), open_frame(X))
     frame = open_frame(X).to_pandas(missing=missing)
     positions = _positions(names, list(frame.columns))
     columns = [frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions]
-    regressions = _read_regressions(model, names)
+    regressions = read_regressions(model, names)
     return _sum_terms(names, lambda v, rows: regressions[v].log_density(columns, rows), len(frame))
+
+
+def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Frame) -> HeldOutLikelihood:
+    r"""Return the likelihood of the observed cells o of rows of numbers, k cells m of which are missing.
+
+    .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |K_{mm}|
+
+    with the conditional means of what is missing, under the precision K.
+    """
+    from scipy.sparse import csr_array
+
+    from pgmx.data.numbers.table import open_numeric
+    from pgmx.statistics.precision import fill_scores, scale_to_unit_diagonal
+
+    table = open_numeric(frame, missing="pairwise")
+    values = table.rows()[:, _positions(names, table.names)]
+    missing = np.isnan(values)
+    mean, precision = join_regressions(regressions)
+    scaled, roots = scale_to_unit_diagonal(csr_array(precision))
+    scores = np.where(missing, 0.0, (values - mean) * roots)
+    try:
+        scores, log_dets = fill_scores(scaled, scores, missing)
+    except np.linalg.LinAlgError:  # columns that nearly depend on each other
+        return _sum_observed_regressions(names, regressions, values, missing)
+    columns = list(np.where(missing, mean + scores / roots, values).T)
+    sums = 0.5 * (log(2.0 * pi) * missing.sum(axis=1) - log_dets) - missing @ np.log(roots)
+    for regression in regressions:
+        sums += regression.log_density(columns, slice(None))
+    return _summarise(names, sums, np.zeros(len(names), dtype=np.int64))
+
+
+def _sum_observed_regressions(
+    names: list, regressions: list[Regression], values: np.ndarray, missing: np.ndarray
+) -> HeldOutLikelihood:
+    """Return the same from the regressions, by orthogonal factors: slower, and never singular."""
+    families = [GaussianFamily((), tuple(r.parents), r.beta, np.asarray(r.std)) for r in regressions]
+    numbers = np.ascontiguousarray(np.where(missing, 0.0, values).T)
+    rows = MixedRows(np.zeros(numbers.shape, dtype=np.intp), numbers)
+    piece = RowPiece(rows, np.ascontiguousarray(missing.T), np.zeros(numbers.shape, dtype=bool))
+    network = MixedFamilies((0,) * len(names), tuple(families))
+    return _sum_observed(names, network, [piece], len(values))
 
 
 def _sum_gaussian_part(
@@ -278,21 +397,6 @@ def _sum_block(
     return _sum_terms(names, lambda v, rows: regressions[v].log_density(columns, rows), len(block))
 
 
-def _read_regressions(model: LinearGaussianBayesianNetwork, names: list) -> list[Regression]:
-    """Return the parameters of all variables; ValueError where a density has none, or no positive deviation."""
-    place = {name: v for v, name in enumerate(names)}
-    regressions = []
-    for v, name in enumerate(names):
-        cpd: Any = model.get_cpds(name)
-        if cpd is None:
-            raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
-        if not float(cpd.std) > 0.0:
-            raise ValueError(f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one")
-        parents = [place[parent] for parent in cpd.evidence]
-        regressions.append(Regression(v, parents, np.asarray(cpd.beta, dtype=np.float64), float(cpd.std)))
-    return regressions
-
-
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, open_any
 
@@ -301,9 +405,12 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
         model.log_likelihood_terms(X.without_rows())
         sent = model.without_graph("log_likelihood_terms")
         return X.reduce(_sum_mixed_part, tuple(model.names), sent, add=_add_likelihoods)
-    opened = open_any(X, missing=missing)
+    opened = open_any(X, missing="pairwise" if missing == "observed" else missing)
     columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
     _positions(model.names, list(columns))
+    if missing == "observed":
+        network, pieces = model.read_pieces(opened)
+        return _sum_observed(list(model.names), network, pieces, opened.n_rows)
     if not isinstance(opened, DiscreteTable):
         opened = opened.to_pandas(missing=missing)
     return _sum_mixed_rows(opened, tuple(model.names), model)

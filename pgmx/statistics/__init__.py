@@ -7,6 +7,7 @@
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse
+- `precision`: precision matrices taken apart into their connected components, rows of which cells are missing
 - `cholmod`: sparse Cholesky factors by CHOLMOD, where scikit-sparse is installed
 - `components`: connected components of symmetric matrices
 - `lagged`: predictors and targets of series with lags, and their cross-products

@@ -1,16 +1,28 @@
 """The score of rows by learners of Bayesian networks, and the prior of their parameters."""
 
 import math
+import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from helpers.bootstraps import boot
-from pgmx.data import write_table
+from pgmx.data import IncompleteRowsWarning, write_table
 from pgmx.datasets import load_network, sample
-from pgmx.estimators import BestFirstSearch, ChowLiuForest, GreedyEquivalenceSearch, HillClimbSearch, SimulatedAnnealing
+from pgmx.estimators import (
+    BestFirstSearch,
+    ChowLiuForest,
+    GraphicalLasso,
+    GreedyEquivalenceSearch,
+    HillClimbSearch,
+    OnlineEdgeGrafting,
+    SelectedGraph,
+    SimulatedAnnealing,
+)
 from pgmx.metrics import held_out_log_likelihood
 
 ASIA = load_network("asia")
@@ -97,15 +109,85 @@ def test_numbers_have_the_density_of_the_network():
         HillClimbSearch(pseudo_counts=1).fit(rows)
 
 
-@pytest.mark.parametrize("missing", ["drop", "category", "pairwise"])
+def sum_out(model, row):
+    """Return the log-probability of what is known of a row: the sum over all states of the missing cells."""
+    states = [model.get_cpds(name).state_names[name] if cell is None else [cell] for name, cell in row.items()]
+    return math.log(sum(math.exp(explain(model, dict(zip(row, cells, strict=True)))) for cells in product(*states)))
+
+
+@pytest.mark.parametrize("missing", ["drop", "category", "pairwise", "em"])
 def test_missing_cells_of_the_rows(missing):
-    rows = ROWS.astype(object).mask(np.random.default_rng(0).random(ROWS.shape) < 0.02)
+    rows = ROWS.astype(object).mask(np.random.default_rng(0).random(ROWS.shape) < 0.02, None)
     learner = HillClimbSearch(missing=missing, equivalent_sample_size=1).fit(rows)
-    score = learner.score(rows)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        score = learner.score(rows)
+    assert len(heard) == (missing == "drop")  # no warning of rows left out where none is
     if missing == "category":
         rows = rows.fillna("missing")
-    expected = [explain(learner.model_, row) for row in rows.dropna().to_dict("records")]
+    rows = rows.dropna() if missing == "drop" else rows
+    expected = [sum_out(learner.model_, row) for row in rows.to_dict("records")]
     assert score == pytest.approx(np.mean(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["states", "floats", "both"])
+def test_the_rows_learned_from_have_the_likelihood_that_em_has_reached(kind):
+    rng = np.random.default_rng(1)
+    floats = pd.DataFrame(rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)), columns=list("xyz"))
+    rows = {
+        "states": ROWS.astype(str),
+        "floats": floats,
+        "both": pd.concat([floats, ROWS.iloc[:, 2:5].astype(str)], axis=1),
+    }
+    holes = rows[kind].mask(rng.random(rows[kind].shape) < 0.1)
+    learner = HillClimbSearch(missing="em").fit(holes)
+    likelihood = held_out_log_likelihood(learner.model_, holes, missing="observed")
+    # as pgmpy does, a network of floats alone has standard deviations that divide by the rows less the parameters
+    assert likelihood.total == pytest.approx(learner.observed_log_likelihood_, rel=1e-5 if kind == "floats" else 1e-9)
+    assert learner.score(holes) == pytest.approx(likelihood.mean, abs=0.05)  # a prior of one row
+    assert learner.score(holes[list(holes)[::-1]]) == pytest.approx(learner.score(holes), rel=1e-12)
+
+
+def test_unknown_states_beside_missing_cells():
+    rows = ROWS.astype(str).mask(np.random.default_rng(0).random(ROWS.shape) < 0.1)
+    learner = HillClimbSearch(missing="em").fit(rows)
+    with pytest.warns(UserWarning, match="300 of 300 rows.*'asia'.*state_names"):
+        assert learner.score(rows.assign(asia="perhaps")) == -math.inf
+
+
+def test_numbers_of_a_gaussian_graph_with_missing_cells():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)), columns=list("wxyz"))
+    holes = rows.mask(rng.random(rows.shape) < 0.2)
+    for learner in (GraphicalLasso(lam=0.1, missing="pairwise"), SelectedGraph(GraphicalLasso(missing="pairwise"))):
+        learner.fit(holes)
+        expected = []
+        for row in holes.to_numpy():
+            known = np.flatnonzero(~np.isnan(row))
+            covariance = learner.covariance_[np.ix_(known, known)]
+            density = multivariate_normal(learner.location_[known], covariance) if len(known) else None
+            expected.append(0.0 if density is None else density.logpdf(row[known]))
+        assert learner.score(holes) == pytest.approx(np.mean(expected), rel=1e-9)
+        assert learner.score(holes.to_numpy()) == learner.score(holes)
+    with pytest.warns(IncompleteRowsWarning, match="missing='drop' leaves out"):
+        learner = GraphicalLasso(lam=0.1, missing="drop").fit(holes)
+    with pytest.warns(IncompleteRowsWarning, match="missing='drop' leaves out"):
+        assert learner.score(holes) == pytest.approx(learner.score(holes.dropna()), rel=1e-12)
+    with pytest.raises(ValueError, match="missing cells in column"):
+        GraphicalLasso(lam=0.1).fit(rows).score(holes)
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_states_of_a_markov_network_with_missing_cells(missing):
+    rows = ROWS.astype(str).mask(np.random.default_rng(0).random(ROWS.shape) < 0.05)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        learner = OnlineEdgeGrafting(missing=missing, max_edges=5).fit(rows)
+        score = learner.score(rows)
+        same = learner.score(rows.to_numpy(dtype=object))
+    assert len(heard) == 3 * (missing == "drop")
+    filled = rows.dropna() if missing == "drop" else rows.fillna("missing")
+    assert score == same == pytest.approx(learner.model_.log_likelihood(filled).mean(), rel=1e-12)
 
 
 def test_a_grid_search_chooses_what_predicts():

@@ -105,9 +105,9 @@ ORDER = {
     "pgmx/graphs": ["consensus cycles partial_dag", "equivalence"],
     "pgmx/inference": [
         "networks",
-        "exact likelihood sampling",
+        "exact sampling",
         "mixed problem",
-        "approximate",
+        "approximate likelihood",
         "engines",
         "partition",
         "maximisation",
@@ -131,10 +131,10 @@ ORDER = {
         "beliefs components",
         "posterior",
         "pieces weighting",
-        "moments",
+        "moments observed",
         "missing_cells",
     ],
-    "pgmx/inference/networks": ["log_tables", "potentials", "factors", "bayesian evidence"],
+    "pgmx/inference/networks": ["log_tables regressions", "potentials", "factors", "bayesian evidence"],
     "pgmx/metrics": ["graphs prequential time_series", "divergence", "curve"],
     "pgmx/models": [
         "bayesian distributed_rows files names pgmpy_estimators",
@@ -148,7 +148,6 @@ ORDER = {
     "pgmx/models/files": ["formats", "archives bif documents graphml", "gaussian mixed time_series uai", "markov"],
     "pgmx/models/gaussian": [
         "incomplete_rows linear_gaussian rows",
-        "blocks",
         "checks row_queries",
         "queries",
         "network",
@@ -253,7 +252,7 @@ ORDER = {
         "cholmod components counts lagged ranks symmetric",
         "cholesky families moments segments",
         "gaussian pairs",
-        "weighted_families",
+        "precision weighted_families",
     ],
     "pgmx/statistics/gaussian": [
         "correlations distributed_moments nearest_correlation pairwise_moments thin_factor",

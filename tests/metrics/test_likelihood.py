@@ -1,6 +1,8 @@
 """Log-likelihood of rows under a network."""
 
 import math
+from itertools import product
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -9,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.models import LinearGaussianBayesianNetwork
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from helpers.bayesian_networks import random_network
 from pgmx.data import encode
 from pgmx.datasets import load_network, sample
 from pgmx.metrics import held_out_log_likelihood
+from pgmx.statistics import precision
 
 
 def row_log_likelihoods(model, frame):
@@ -89,6 +92,71 @@ def test_missing_cells_are_refused_or_dropped():
     with pytest.raises(ValueError, match="missing cells"):
         held_out_log_likelihood(model, frame)
     assert held_out_log_likelihood(model, frame, missing="drop").n_rows == 19
+
+
+def sum_over_completions(model, row):
+    """The probability of a row with missing cells (None): the sum over all rows that it may be."""
+    states = {name: model.get_cpds(name).state_names[name] if row[name] is None else [row[name]] for name in row}
+    rows = pd.DataFrame(list(product(*states.values())), columns=list(states))
+    return np.exp(row_log_likelihoods(model, rows)).sum()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from([0.0, 0.3]), st.sampled_from([0.2, 0.6]))
+def test_observed_cells_have_the_sum_over_the_hidden_ones(seed, n, zeros, share):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, n, zeros=zeros)
+    cards = [int(model.get_cardinality(f"v{v}")) for v in range(n)]
+    frame = pd.DataFrame({f"v{v}": rng.integers(0, cards[v], 20) for v in rng.permutation(n)}, dtype=object)
+    frame = frame.mask(rng.random(frame.shape) < share, None)
+    sums = np.array([sum_over_completions(model, row) for row in frame.to_dict("records")])
+    found = held_out_log_likelihood(model, frame, missing="observed")
+    assert (found.n_rows, found.n_impossible) == (20, np.count_nonzero(sums == 0.0))
+    assert found.possible_mean * np.count_nonzero(sums) == pytest.approx(np.log(sums[sums > 0]).sum(), rel=1e-10)
+    assert (found.total == -np.inf) == bool(found.n_impossible)
+    coded = encode(frame, missing="pairwise")
+    assert held_out_log_likelihood(model, coded, missing="observed") == found
+
+
+def test_rows_that_know_everything_or_nothing():
+    model = load_network("asia")
+    frame = sample(model, 3000, random_state=1)
+    whole = held_out_log_likelihood(model, frame)
+    assert held_out_log_likelihood(model, frame, missing="observed").total == pytest.approx(whole.total, rel=1e-12)
+    part = frame.astype(object)
+    part.iloc[:1000] = None
+    rest = held_out_log_likelihood(model, frame.iloc[1000:])
+    found = held_out_log_likelihood(model, part, missing="observed")
+    assert (found.total, found.n_rows) == (pytest.approx(rest.total, rel=1e-12), 3000)
+
+
+def test_unknown_states_beside_missing_cells_are_named():
+    model = load_network("cancer")
+    frame = sample(model, 50, random_state=2).astype(str)
+    frame.loc[[3, 7], "Smoker"] = "sometimes"
+    frame.loc[7:9, "Xray"] = None
+    found = held_out_log_likelihood(model, frame, missing="observed")
+    assert (found.mean, found.n_impossible, found.impossible) == (-np.inf, 2, {"Smoker": 2})
+
+
+def test_observed_numbers_have_their_marginal_density(gaussian, rng, monkeypatch):
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["c", "a", "b"]).mask(rng.random((60, 3)) < 0.4)
+    place = {"a": 0, "b": 1, "c": 2}
+    mean = np.array([1.0, -1.0, 0.25 + 3.0 + 2.0])
+    covariance = np.array([[4.0, 0.0, 12.0], [0.0, 0.25, -0.5], [12.0, -0.5, 36.0 + 1.0 + 2.25]])
+    expected = 0.0
+    for _, row in frame.iterrows():
+        known = [place[name] for name in frame if not np.isnan(row[name])]
+        if known:
+            values = [row[name] for name in frame if not np.isnan(row[name])]
+            expected += multivariate_normal.logpdf(values, mean[known], covariance[np.ix_(known, known)])
+    found = held_out_log_likelihood(gaussian, frame, missing="observed")
+    assert found.total == pytest.approx(expected, rel=1e-10)
+    with monkeypatch.context() as patch:  # where the precision is singular to working precision
+        patch.setattr(precision, "fill_scores", Mock(side_effect=np.linalg.LinAlgError))
+        found = held_out_log_likelihood(gaussian, frame, missing="observed")
+    assert found.total == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop', 'observed', got 'pairwise'"):
+        held_out_log_likelihood(gaussian, frame, missing="pairwise")
 
 
 @pytest.fixture

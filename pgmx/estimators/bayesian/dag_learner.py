@@ -32,6 +32,9 @@ KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "t
 #: Families with a smaller share of complete rows are not to be trusted: from there on more arcs are missed.
 LEAST_SHARE = 0.1
 
+#: What a missing cell means to the likelihood of rows, by the option of the learner; as a state it is not missing.
+SCORED_AS = {"error": "error", "drop": "drop", "category": "error", "pairwise": "observed", "em": "observed"}
+
 #: The options of the parameters of `model_`.
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
@@ -103,8 +106,10 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         ----------
         X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
             Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers, states of a file or an iterator are coded piece by piece. With ``missing="pairwise"`` and ``"em"``
-            rows with missing cells are left out.
+            workers, states of a file or an iterator are coded piece by piece. What a missing cell means is the option
+            `missing` of the learner: an error, a row that is left out ("drop", with a warning), or a state
+            ("category"). With "em" and "pairwise" a row has the likelihood of its observed cells o, exactly:
+            ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the missing ones, and counts in the mean.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
@@ -122,11 +127,14 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         ------
         ValueError
             If neither `X` nor `true_graph` is given, the metric is not known, or `X` has other columns.
+        TreewidthError
+            With "em" and "pairwise", if what is missing in a row would take more than 2^27 numbers to sum out.
 
         Warns
         -----
         UserWarning
-            If a row has a state that was not learned from: the score is minus infinity. `state_names` declares states.
+            If rows are left out, and if a row has a state that was not learned from: the score is minus infinity.
+            `state_names` declares states.
 
         Notes
         -----
@@ -155,14 +163,13 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
         prior = self._prior or {"equivalent_sample_size": 1.0}
         network = self._make_once("predictive", lambda: self._make_model(prior))
-        missing = "drop" if self.missing in ("pairwise", "em") else self.missing
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
         else:
-            coding: dict[str, Any] = {"state_names": self.state_names, "missing": missing, "n_jobs": self.n_jobs}
+            coding: dict[str, Any] = {"state_names": self.state_names, "missing": self._coding, "n_jobs": self.n_jobs}
             is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
-        likelihood = held_out_log_likelihood(network, rows, missing="error" if missing == "category" else missing)
+        likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
         if likelihood.impossible:
             warnings.warn(
                 f"{likelihood.n_impossible} of {likelihood.n_rows} rows hold states of "

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse import csc_array, csr_array
 
-from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics import GaussianSample
+from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork

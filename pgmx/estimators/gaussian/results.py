@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DistributedNumericTable
+from pgmx.data.frame import check_rows_left
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
 from pgmx.models.distributed_rows import sum_parts
@@ -124,7 +125,9 @@ class GaussianResults(BaseStructureLearner):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_features), or DistributedNumericTable
-            Rows with the columns that were learned from; those of a distributed table are summed by its workers.
+            Rows with the columns that were learned from; those of a distributed table are summed by its workers. What a
+            missing cell means is the learner's option `missing`: an error, or a row that is left out ("drop", with a
+            warning). With "pairwise" a row has the density of its observed cells, and counts in the mean.
         y : None
             Ignored; scikit-learn's convention.
 
@@ -135,9 +138,25 @@ class GaussianResults(BaseStructureLearner):
         """
         check_is_fitted(self)
         self._check_n_features(X)
+        network, missing = self.model_, self._choice_of_missing()
         if isinstance(X, DistributedNumericTable):
-            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        return float(np.mean(self.model_.log_likelihood(X)))
+            return sum_parts(network, "log_likelihood", X) / X.n_rows
+        if missing == "error":
+            return float(np.mean(network.log_likelihood(X)))
+        rows = network.read_rows(X).values
+        lacking = np.isnan(rows)
+        if missing == "pairwise":
+            return float(np.mean(network.log_evidence(rows)))
+        if lacking.any():
+            complete = ~lacking.any(axis=1)
+            names = [self._sample.names[v] for v in np.flatnonzero(lacking.any(axis=0)).tolist()]
+            check_rows_left(int(complete.sum()), len(rows), lambda: names)
+            rows = rows[complete]
+        return float(np.mean(network.log_likelihood(rows)))
+
+    def _choice_of_missing(self) -> str:
+        """Return what a missing cell means."""
+        return self.missing
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
         """Raise: continuous variables have no states.

@@ -1,9 +1,12 @@
 """Graph and network of a fitted learner of discrete Markov networks."""
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.data import DiscreteTable, encode
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -50,7 +53,8 @@ class MarkovResults(BaseStructureLearner):
         ----------
         X : DataFrame, array, DiscreteTable or distributed table
             Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers.
+            workers. What a missing cell means is the learner's option `missing`: an error, a row that is left out
+            ("drop", with a warning), or a state ("category").
         y : None
             Ignored; scikit-learn's convention.
 
@@ -73,4 +77,11 @@ class MarkovResults(BaseStructureLearner):
         self._check_n_features(X)
         if is_distributed(X):
             return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        return float(np.mean(self.model_.log_likelihood(X)))
+        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
+
+    def _code_rows(self, X: Any) -> DiscreteTable:
+        """Return rows without missing cells: these make a state, or their rows are left out."""
+        table = encode(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+        if isinstance(X, np.ndarray):  # its columns are the variables in order
+            return DiscreteTable._from_parts(tuple(self._names), table.states, table.codes)
+        return table

@@ -330,6 +330,9 @@ class SelectedGraph(WrappingLearner):
         """
         return self.estimator_.score(X) if self._is_of_series() else super().score(X)
 
+    def _choice_of_missing(self) -> str:
+        return self._inner_learner().missing
+
     def _is_of_series(self) -> bool:
         return isinstance(getattr(self, "estimator_", None), TimeSeriesLearner)
 

@@ -5,6 +5,7 @@
 - `beliefs`: distributions over the cliques of a junction tree for many rows at once
 - `posterior`: exact answers: distributions of states, means and variances of floats
 - `pieces`: missing cells of many rows, in pieces that are independent in each row
+- `observed`: log-densities of what rows know
 - `missing_cells`: what is expected of them, draws of them, and best guesses
 - `moments`: counts and moments of the families, of known rows and expected ones
 - `weighting`: answers by likelihood weighting

@@ -59,6 +59,14 @@ class MixedRows(NamedTuple):
         return MixedRows(self.codes[:, rows], self.numbers[:, rows])
 
 
+class RowPiece(NamedTuple):
+    """Some rows, which of their cells are missing and which hold unknown states, bool (n, n_rows)."""
+
+    rows: MixedRows
+    missing: np.ndarray
+    unknown: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class MixedFamilies:
     """A network: the number of states of each variable, 0 for floats, and its family."""

@@ -13,6 +13,8 @@ from pgmx.inference.mixed.components import Component, Solution, count_cells, fi
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows
 from pgmx.inference.networks.log_tables import take_logs
 
+#: Most numbers per row that exact answers may take.
+EXACT_CELLS = 1 << 27
 #: Numbers that are made at a time, for as many rows as that allows.
 _BLOCK = 1 << 21
 

@@ -1,7 +1,5 @@
 """The Gaussian Markov network.
 
-- `cholesky`: the Cholesky factor of a connected component: dense, or sparse where that pays
-- `blocks`: positive definite matrices taken apart into their connected components, each with its Cholesky factor
 - `linear_gaussian`: a normal distribution as a linear Gaussian Bayesian network: the Cholesky factor of its precision
   as arcs
 - `rows`: rows of numbers for a Gaussian network, missing cells and columns marked

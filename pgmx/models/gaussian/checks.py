@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import as_reals, join_names, read_only
-from pgmx.models.gaussian.blocks import compute_smallest_eigenvalue
+from pgmx.statistics.precision import compute_smallest_eigenvalue
 
 #: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
 ASYMMETRY = 1e-8

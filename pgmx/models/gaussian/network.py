@@ -11,7 +11,6 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
-from pgmx.models.gaussian.blocks import Blocks, scale_to_unit_diagonal
 from pgmx.models.gaussian.checks import (
     check_column,
     check_precision,
@@ -22,6 +21,7 @@ from pgmx.models.gaussian.queries import GaussianQueries
 from pgmx.models.names import check_names
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.cholesky import invert_lower
+from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 
 
 class GaussianMarkovNetwork(GaussianQueries):

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
 from pgmx.models.fixed_graph import FixedGraph
-from pgmx.models.gaussian.blocks import fill_scores, marginalize_precision
 from pgmx.models.gaussian.linear_gaussian import make_linear_gaussian_network
 from pgmx.models.gaussian.row_queries import GaussianRowQueries
 from pgmx.models.gaussian.rows import read_evidence
+from pgmx.statistics.precision import fill_scores, marginalize_precision
 
 #: Partial correlations of a marginal distribution not above this are rounding errors of zero.
 _ROUNDING = 1e-12
@@ -58,7 +58,7 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         scores[0, observed] = self._scores(values[None], observed)[0]
         missing = np.ones((1, len(self._names)), dtype=bool)
         missing[0, observed] = False
-        means = fill_scores(self._scaled, scores, missing)[0, others]
+        means = fill_scores(self._scaled, scores, missing)[0][0, others]
         mean = self._mean[others] + means * self._units[others]
         return self._part(others, matrix[others][:, others], mean, self._scale[others])
 

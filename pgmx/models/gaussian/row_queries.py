@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 
 from pgmx.checks import join_names
 from pgmx.models.distributed_rows import ask_parts, is_distributed
-from pgmx.models.gaussian.blocks import Blocks, fill_scores
 from pgmx.models.gaussian.rows import NumericRows, read_rows
 from pgmx.statistics import MarginalTransforms
+from pgmx.statistics.precision import Blocks, fill_scores
 
 
 class GaussianRowQueries:
@@ -112,7 +112,7 @@ class GaussianRowQueries:
         wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known)
         scores = self._scores(rows.values, np.arange(len(self._names)))
         scores[missing] = 0.0
-        values = self._values(fill_scores(self._scaled, scores, missing)[:, wanted], wanted)
+        values = self._values(fill_scores(self._scaled, scores, missing)[0][:, wanted], wanted)
         values = np.where(missing[:, wanted], values, rows.values[:, wanted])
         frame = pd.DataFrame(values, index=rows.index, columns=self._index(wanted))
         if not return_covariance:
@@ -150,7 +150,48 @@ class GaussianRowQueries:
         if is_distributed(X):
             return ask_parts(self, "log_likelihood", X)
         rows = read_rows(X, self._names)
+        return self._log_densities(self._scores(rows.values, np.arange(len(self._names))))
+
+    def log_evidence(self, X) -> np.ndarray:
+        r"""Return the log-density of what is known of each row, in nats, the rest integrated out.
+
+        .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |\Theta_{mm}|
+
+        with the conditional means :math:`\hat x_m` of the k missing cells, as `predict` has them.
+
+        Parameters
+        ----------
+        X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
+            Rows, in which columns and cells may be missing; the columns are variables, in any order.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            `log_likelihood` for rows that are complete, 0 for those of which nothing is known. With `transforms`, the
+            log-density of the known normal scores. Of a distributed table a Series of dask.
+
+        Raises
+        ------
+        ValueError
+            If a column is no variable or holds other things than numbers.
+
+        Notes
+        -----
+        One factorisation per pattern of missing cells.
+        """
+        self._require_precision()
+        if is_distributed(X):
+            return ask_parts(self, "log_evidence", X)
+        rows = read_rows(X, self._names, allow_missing=True)
+        missing = np.isnan(rows.values)
         scores = self._scores(rows.values, np.arange(len(self._names)))
+        scores[missing] = 0.0
+        filled, log_dets = fill_scores(self._scaled, scores, missing)
+        log_dets -= 2.0 * missing @ np.log(self._units)
+        return self._log_densities(filled) + 0.5 * (missing.sum(axis=1) * np.log(2.0 * np.pi) - log_dets)
+
+    def _log_densities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log-densities of rows of z."""
         squares = np.einsum("ij,ij->i", scores, np.asarray((self._scaled @ scores.T).T))
         return 0.5 * (self._log_det() - len(self._names) * np.log(2.0 * np.pi) - squares)
 

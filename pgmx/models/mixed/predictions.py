@@ -10,9 +10,10 @@ import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.inference import ApproximationWarning, TreewidthError
-from pgmx.inference.mixed.families import MixedFamilies
+from pgmx.inference.mixed.families import MixedFamilies, RowPiece
 from pgmx.inference.mixed.pieces import find_pieces
 from pgmx.inference.mixed.posterior import (
+    EXACT_CELLS,
     Answers,
     Question,
     answer_question,
@@ -21,10 +22,10 @@ from pgmx.inference.mixed.posterior import (
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
 from pgmx.models.distributed_rows import ask_parts, is_distributed
-from pgmx.models.mixed.rows import ReadRows, RowPiece, read_mixed_rows
+from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
 
-#: Most numbers per row that exact answers may take: where "auto" goes on to weighting, and where "exact" gives up.
-AUTO_CELLS, EXACT_CELLS = 1 << 22, 1 << 27
+#: Most numbers per row that exact answers may take where "auto" goes on to weighting.
+AUTO_CELLS = 1 << 22
 
 #: Sets of missing cells that families join, whose plans are kept from piece to piece.
 _MOST_PLANS = 4096

@@ -1,16 +1,16 @@
 """Questions that a conditional linear Gaussian network answers: predictions, rows, and likelihoods."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
-from pgmx.inference import TreewidthError
-from pgmx.inference.mixed.families import MixedFamilies, MixedRows
-from pgmx.inference.mixed.posterior import compute_log_evidence, plan_question
+from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed
+from pgmx.inference.mixed.families import MixedFamilies, MixedRows, RowPiece
+from pgmx.inference.mixed.observed import ObservedDensities
 from pgmx.models.distributed_rows import ask_parts, is_distributed, sum_parts
-from pgmx.models.mixed.predictions import EXACT_CELLS, MixedPredictions, split_patterns
+from pgmx.models.mixed.predictions import MixedPredictions
 from pgmx.models.mixed.rows import read_mixed_rows
 
 
@@ -113,20 +113,11 @@ class MixedQueries(MixedPredictions):
         if is_distributed(X):
             return ask_parts(self, "log_evidence", X)
         read = self.read_rows(X)
-        total = np.zeros(read.n_rows)
+        densities = ObservedDensities(network, self._names)
+        total = np.empty(read.n_rows)
         for piece in read.pieces():
             cells = read.take(piece)
-            for rows, missing in split_patterns(cells.missing):
-                question = plan_question(network, ~missing)
-                if question.cells > EXACT_CELLS:
-                    lacking = join_names(self._names[v] for v in np.flatnonzero(missing))
-                    raise TreewidthError(
-                        f"the density of rows that lack {lacking} would take {question.cells:.2g} numbers per row, "
-                        f"more than {EXACT_CELLS:,}",
-                        remedy="leave out more of the columns, or fill them by predict()",
-                    )
-                part = cells.rows.take(rows)
-                total[piece][rows] = compute_log_evidence(network, question, part, ~missing)
+            total[piece] = densities.compute(cells.rows, cells.missing)
         return total
 
     def log_likelihood_terms(self, X: Any) -> np.ndarray:
@@ -160,6 +151,24 @@ class MixedQueries(MixedPredictions):
             of_piece[cells.unknown] = -np.inf
             terms[:, piece] = of_piece
         return terms
+
+    def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
+        """Return the parameters, and rows in pieces, in which cells may be missing and states unknown.
+
+        Parameters
+        ----------
+        X : DataFrame, dict, array, DiscreteTable, path or iterator of frames
+            Rows, in which columns and cells may be missing.
+
+        Returns
+        -------
+        MixedFamilies
+            The parameters.
+        iterator of RowPiece
+            The rows in the order of `names`, a million cells at a time.
+        """
+        read = read_mixed_rows(X, self._names, self._states, allow_missing=True, allow_unknown=True)
+        return self._require_families(), map(read.take, read.pieces())
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-density of rows, in nats; higher is better.

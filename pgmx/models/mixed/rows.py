@@ -1,7 +1,7 @@
 """Rows of floats and states for a network, missing cells marked."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,20 +13,12 @@ from pgmx.data.numbers.cells import column_numbers, kinds_of_states, raise_of_ce
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.data.recode import match_states
 from pgmx.data.sources import open_piece
-from pgmx.inference.mixed.families import MixedRows
+from pgmx.inference.mixed.families import MixedRows, RowPiece
 from pgmx.models.markov.rows import code_cells, map_states
 from pgmx.models.names import check_columns, check_complete
 
 #: Cells of rows that are computed at a time: 18 MB.
 PIECE_CELLS = 1 << 20
-
-
-class RowPiece(NamedTuple):
-    """Some rows, which of their cells are missing and which hold unknown states, bool (n, n_rows)."""
-
-    rows: MixedRows
-    missing: np.ndarray
-    unknown: np.ndarray
 
 
 class ReadRows:
@@ -141,7 +133,7 @@ def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
     if isinstance(X, Mapping):
         X = _make_frame(X)
     if isinstance(X, DiscreteTable):
-        X = X.to_pandas()
+        X = _make_frame_of_states(X)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return Frame((), [], len(X)), X.index
     if isinstance(X, list | tuple):
@@ -156,6 +148,15 @@ def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
         frame = Frame(tuple(names), frame.columns, frame.n_rows)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(frame.n_rows)
     return frame, index
+
+
+def _make_frame_of_states(table: DiscreteTable) -> pd.DataFrame:
+    """Return a coded table as columns of states, in which marked cells are missing."""
+    frame = table.to_pandas()
+    for v in np.flatnonzero(table.missing_codes >= 0).tolist():
+        cells = frame.iloc[:, v].cat
+        frame.isetitem(v, cells.remove_categories(cells.categories[table.missing_codes[v]]))
+    return frame
 
 
 def _make_frame(columns: Mapping) -> pd.DataFrame:

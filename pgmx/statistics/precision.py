@@ -1,4 +1,4 @@
-"""Positive definite matrices taken apart into their connected components, each with its Cholesky factor."""
+"""Precision matrices taken apart into their connected components, and rows of which cells are missing."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -91,15 +91,15 @@ def compute_smallest_eigenvalue(matrix: csr_array) -> float:
     return float(eigh(matrix.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
-def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> np.ndarray:
+def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Fill missing cells of rows of deviations from the mean, shape (n, p), by :math:`-K_{mm}^{-1} K_{mo} z_o`.
 
-    The precision K has unit diagonal; scores are 0 where missing. One sparse product, and one factorisation per
-    pattern of missing cells.
+    The precision K has unit diagonal; scores are 0 where missing. Also returns :math:`\ln |K_{mm}|` of each row, (n,).
+    One sparse product, and one factorisation per pattern of missing cells.
     """
-    whole = scores.copy()
+    whole, log_dets = scores.copy(), np.zeros(len(scores))
     if not missing.any():
-        return whole
+        return whole, log_dets
     residuals = -np.asarray((matrix @ scores.T).T)
     p = _count_rows(matrix)
     dense = matrix.toarray() if p <= DENSE_UP_TO else None
@@ -113,11 +113,15 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> n
             continue
         right = residuals[np.ix_(rows, gaps)].T
         if len(gaps) <= 64 and dense is not None:
-            solution = cho_solve((cholesky(dense[np.ix_(gaps, gaps)], lower=True), True), right, check_finite=False)
+            lower = cholesky(dense[np.ix_(gaps, gaps)], lower=True)
+            log_dets[rows] = 2.0 * np.log(np.diagonal(lower)).sum()
+            solution = cho_solve((lower, True), right, check_finite=False)
         else:
-            solution = Blocks(matrix[gaps][:, gaps]).solve(right)
+            blocks = Blocks(matrix[gaps][:, gaps])
+            log_dets[rows] = blocks.log_det
+            solution = blocks.solve(right)
         whole[np.ix_(rows, gaps)] = solution.T
-    return whole
+    return whole, log_dets
 
 
 def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array:
