@@ -16,7 +16,9 @@ from pgmx.data import Discretizer, discretize, encode
 from pgmx.data.bins.hartemink import merge_bins
 from pgmx.data.bins.labels import label_bins
 from pgmx.estimators import EdgeGrafting, HillClimbSearch
+from pgmx.scores import BIC, BDeu, LogLikelihood
 
+SCORES = {"ll": LogLikelihood, "bic": BIC, "bdeu": BDeu}
 METHODS = ["quantile", "interval", "kmeans", "hartemink"]
 
 
@@ -28,6 +30,7 @@ class Codes(Discretizer):
         return super().transform(X).apply(lambda c: c.cat.codes if hasattr(c, "cat") else c).to_numpy(float)
 
 
+@pytest.mark.filterwarnings("ignore:method='interval' leaves bins without rows")
 @parametrize_with_checks([Codes("interval"), Codes("hartemink"), Codes("quantile", n_bins=3)])
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -145,6 +148,41 @@ def test_quantiles_of_few_values_part_them(n_bins):
     np.testing.assert_array_equal(categories["two"].cat.codes, np.where(np.isnan(two), -1, two))
     three = three if n_bins > 2 else np.minimum(three, 1.0)  # 400 of 569 below the cut, 500 below the other
     np.testing.assert_array_equal(categories["three"].cat.codes, np.where(np.isnan(three), -1, three))
+
+
+def test_bins_of_equal_width_stay_where_no_row_is_in_them():
+    frame = pd.DataFrame(
+        {"a": [0.0, 0.1, 0.2, 5.9, 6.0, np.nan], "b": np.arange(6.0), "c": [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]}
+    )
+    with pytest.warns(UserWarning, match="without rows: 4 of 6 of 'a', 4 of 6 of 'c'. They stay states") as heard:
+        categories, fitted = discretize(frame, "interval", n_bins=6)
+    assert len(heard) == 1
+    assert [len(categories[name].cat.categories) for name in "abc"] == [6, 6, 6]
+    np.testing.assert_allclose(fitted.bin_edges_["a"], np.arange(7.0), rtol=1e-12)
+    assert categories["a"].cat.codes.tolist() == [0, 0, 0, 5, 5, -1]
+    new = fitted.transform(frame.assign(a=[3.5, -9.0, 9.0, 0.0, 1.5, np.nan]))  # no warning
+    assert new["a"].cat.codes.tolist() == [3, 0, 5, 0, 1, -1]
+    tables = [
+        encode(t, missing="drop") for t in (categories, categories.apply(lambda c: c.cat.remove_unused_categories()))
+    ]
+    score = {name: [make(t).local_score("b", ["c"]) for t in tables] for name, make in SCORES.items()}
+    assert score["ll"][0] == pytest.approx(score["ll"][1], abs=1e-12)
+    # of six and of two configurations of c, five parameters each
+    assert score["bic"][0] - score["bic"][1] == pytest.approx(-(6 - 2) * 5 * np.log(5) / 2)
+    assert score["bdeu"][0] != pytest.approx(score["bdeu"][1], abs=1e-3)
+
+
+@given(
+    st.lists(st.integers(0, 12).map(lambda k: k / 4), min_size=2, max_size=60),
+    st.sampled_from(["quantile", "kmeans", "hartemink"]),
+    st.integers(2, 9),
+)
+def test_no_other_method_leaves_a_bin_without_rows(values, method, n_bins):
+    if len(set(values)) > 1:
+        frame = pd.DataFrame({"x": values, "y": values[::-1]})
+        categories, fitted = discretize(frame, method, n_bins=n_bins)
+        for name in frame:
+            assert len(set(categories[name])) == len(fitted.categories_[name]) == len(fitted.bin_edges_[name]) - 1 > 1
 
 
 def test_ties_leave_fewer_bins():

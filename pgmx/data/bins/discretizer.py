@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_natural, join_names
-from pgmx.data.bins.edges import STRATEGIES, find_bins, find_edges
+from pgmx.data.bins.edges import STRATEGIES, count_values, find_bins, find_edges
 from pgmx.data.bins.hartemink import check_size, merge_bins
 from pgmx.data.bins.labels import label_bins
 from pgmx.data.files.readers import is_path
@@ -44,8 +44,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     method : {"quantile", "interval", "kmeans", "hartemink"}, default="quantile"
         How the edges are chosen.
     n_bins : int or mapping of column to int, default=5
-        Most bins of a column, 2 to 255; a column with fewer distinct values, or with ties at its quantiles, has fewer,
-        but two at least: a bin for each of few values, or the cut nearest to the median where all quantiles are one.
+        Most bins of a column, 2 to 255. With ``"interval"`` a column of two values or more has so many, also where no
+        value lies in some. With the other methods a column with fewer distinct values, or with ties at its quantiles,
+        has fewer, but two at least: a bin for each of few values, or the cut nearest to the median where all quantiles
+        are one.
     columns : sequence of column names, optional
         The columns to discretise, of floats or integers; None means all columns of floats.
     n_initial_bins : int, default=20
@@ -74,10 +76,17 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Warns
     -----
     UserWarning
-        If a column holds a single value: it has one bin.
+        By ``fit``: if a column holds a single value (it has one bin, for any new value too), and if bins of equal width
+        hold no row, with how many of which columns.
 
     Notes
     -----
+    Bins of equal width that hold no row stay categories, as the levels of R's ``cut`` do, and new rows may fall into
+    them. To the scores of states they are states like others: a state more is a parameter more per configuration of the
+    parents in BIC and AIC, makes each configuration of its children's parents a possible one there, and shares the
+    equivalent sample size of Dirichlet scores (``"bdeu"``, ``"bds"``, ``"k2"``, ``"bde"``); the log-likelihood is the
+    same. ``frame[name].cat.remove_unused_categories()`` takes them out; fewer bins or ``"quantile"`` have none.
+
     Missing cells stay missing. Cost, with n rows and p columns: O(n log n) per column; ``"hartemink"`` also counts all
     pairs of columns, O(n p²), and keeps :math:`8 S^2` bytes for S initial bins of all columns together.
 
@@ -147,6 +156,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=caller_level(),
             )
+        if self.method == "interval":
+            _warn_of_empty_bins({name: count_values(_take_known(name, numbers[name]), edges[name]) for name in chosen})
         self.bin_edges_ = edges
         self.categories_ = {name: label_bins(found) for name, found in edges.items()}
         self._names = frame.names
@@ -288,6 +299,11 @@ def discretize(
     TypeError, ValueError
         As `Discretizer` does.
 
+    Warns
+    -----
+    UserWarning
+        As `Discretizer` does: of a column with a single value, and of bins of equal width without rows.
+
     Notes
     -----
     Cost: that of `Discretizer`.
@@ -315,6 +331,21 @@ def _open_rows(X: Any) -> Frame:
             f"0 sample(s) (shape=(0, {frame.n_columns})) while a minimum of 1 is required: give a table with rows"
         )
     return frame
+
+
+def _warn_of_empty_bins(counts: Mapping[Hashable, np.ndarray]) -> None:
+    """Warn of bins that hold no row, given the rows in each bin of each column."""
+    empty = {name: int(np.count_nonzero(rows == 0)) for name, rows in counts.items()}
+    told = [f"{n} of {len(counts[name])} of {name!r}" for name, n in empty.items() if n]
+    if told:
+        shown = ", ".join(told[:10]) + (f" and more in {len(told) - 10} further columns" if len(told) > 10 else "")
+        warnings.warn(
+            f"method='interval' leaves bins without rows: {shown}. They stay states, and scores such as BIC and BDeu "
+            "count their parameters: give fewer n_bins or method='quantile', or take them out with "
+            "frame[name].cat.remove_unused_categories()",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
 
 
 def _check_bins(value: object, name: str) -> int:

@@ -10,7 +10,10 @@ STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
 
 
 def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
-    """Return the edges of at most `n_bins` bins, strictly increasing, of finite values; one value has two edges."""
+    """Return the edges of at most `n_bins` bins, strictly increasing, of finite values; one value has two edges.
+
+    Bins of equal width may hold no value; those of other methods hold some.
+    """
     from sklearn.preprocessing import KBinsDiscretizer
 
     low, high = values.min(), values.max()
@@ -31,6 +34,8 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
         found = KBinsDiscretizer(n_bins=n_bins, **options).fit(np.ldexp(values, -exponent)[:, None])
     edges = np.ldexp(found.bin_edges_[0], exponent)
     edges = edges[np.append(True, np.diff(edges) > 0)]
+    if method != "interval":  # between ties there may be two quantiles without a value
+        edges = edges[np.append(count_values(values, edges) > 0, True)]
     if len(edges) > 2:
         return edges
     below = np.searchsorted(np.sort(values), distinct[1:])  # nearly all rows have one value
@@ -43,6 +48,11 @@ def _part_values(distinct: np.ndarray, places: ArrayLike) -> np.ndarray:
     cuts = distinct[at - 1] / 2 + distinct[at] / 2
     cuts = np.where(cuts > distinct[at - 1], cuts, distinct[at])  # neighbouring numbers have none between them
     return np.concatenate([distinct[:1], cuts, [max(distinct[-1], np.nextafter(cuts[-1], np.inf))]])
+
+
+def count_values(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return how many of the values, of which none is missing, each bin holds."""
+    return np.bincount(find_bins(values, edges), minlength=len(edges) - 1)
 
 
 def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
