@@ -6,9 +6,10 @@ driver knows the states of all parts. All are functions of their arguments, so t
 lost: the codes that `finish_part` takes from a coder are made again with the part.
 """
 
+import mmap
 import platform
 from collections.abc import Iterator, Sequence
-from mmap import ACCESS_COPY, mmap
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -63,12 +64,24 @@ class PartCoder(PieceCoder):
 def _copy_to_pages(columns: list[np.ndarray]) -> list[np.ndarray]:
     """Copy arrays to pages of their own, which the system has back with the last array: the heap would keep them."""
     ends = np.cumsum([-(-column.nbytes // 8) * 8 for column in columns]).tolist()
-    pages = mmap(-1, ends[-1], access=ACCESS_COPY)
+    pages = _map_pages(ends[-1])
     copies = []
     for column, begin in zip(columns, [0, *ends], strict=False):
         copies.append(np.frombuffer(pages, column.dtype, len(column), begin))
         copies[-1][:] = column
     return copies
+
+
+def _map_pages(n_bytes: int) -> mmap.mmap:
+    """Return memory of the system, which it gives in small pages where they are written.
+
+    Codes that are written column by column would have the first large page of each column, 2 MB, at once.
+    """
+    pages = mmap.mmap(-1, max(n_bytes, 1), access=mmap.ACCESS_COPY)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a kernel without large pages
+            pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return pages
 
 
 def _number_codes(codes: np.ndarray, n_states: int) -> np.ndarray:
@@ -170,8 +183,9 @@ def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int,
 
 def finish_part(coders: Sequence[PartCoder], labels: Sequence[PartLabels], columns: tuple, states: tuple) -> Part:
     """Put the rows of some parts, one after the other, into the codes of the whole table; the coders lose theirs."""
-    wide = max(map(len, states)) > MAX_BYTE_STATES
-    codes = np.empty((len(columns), sum(coder.n_rows for coder in coders)), dtype=np.uint16 if wide else np.uint8)
+    dtype = np.dtype(np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8)
+    shape = len(columns), sum(coder.n_rows for coder in coders)
+    codes = np.ndarray(shape, dtype, _map_pages(shape[0] * shape[1] * dtype.itemsize))
     first = 0
     for coder, of_part in zip(coders, labels, strict=True):
         for piece in coder.take_pieces():

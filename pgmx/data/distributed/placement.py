@@ -38,8 +38,6 @@ class Placement:
         self._home_of = [home for home, share in zip(self._homes, self._shares, strict=True) for _ in share]
         self._rows = [source.rows for source in self.sources]
         self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
-        if self._is_remote:
-            self._rows = self._client.compute(self._rows)
 
     def find_floats(self) -> list:
         """Return the names of columns that hold floats in the first rows of the parts in memory."""
@@ -49,6 +47,13 @@ class Placement:
     def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:
         """Have a function of the rows of each part, and the arguments, called where the part will be."""
         dask: Any = import_module("dask")
+        if self._is_remote:  # no worker keeps what was computed for it
+            return self._client.compute(
+                [
+                    _delay(dask, home, function, rows, *arguments)
+                    for rows, home in zip(self._rows, self._home_of, strict=True)
+                ]
+            )
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):  # rows in memory are sent
             return [
                 self._submit(home, function, rows, *arguments)
@@ -84,6 +89,12 @@ class Placement:
     def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
         """Have a function called by the worker at `home`, or another one when that is lost."""
         return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
+
+
+def _delay(dask: Any, home: str, function: Callable, rows: Any, *arguments: Any) -> Any:
+    """Return a task for the worker at `home`, or another one when that is lost."""
+    with dask.annotate(workers=[home], allow_other_workers=True):
+        return dask.delayed(function, pure=False)(rows, *arguments)
 
 
 def _find_client(client: Any) -> Any:
