@@ -4,6 +4,7 @@
 - `families`: counts of families of a distributed table
 - `segments`: counts of pairs within segments of the rows
 - `weighted_families`: weights of families of a distributed table with row weights
+- `wide_families`: counts of families of a distributed table, and of so many rows that they need more than 32 bits
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse

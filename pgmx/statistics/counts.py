@@ -14,8 +14,16 @@ _TASK_ROWS = 128
 #: Seconds that a processor takes for a word of two bit planes, roughly: it decides whether threads pay.
 WORD_PAIR_SECONDS = 5e-11
 
+#: Rows of a distributed table from which on sums of counts are not sure to fit 32 bits.
+WIDE_ROWS = 1 << 32
+
 #: Most bytes of pair counts that are summed over the parts of a distributed table, and that a part keeps.
 DISTRIBUTED_MEMORY, KEPT_MEMORY = 1 << 32, 1 << 26
+
+
+def has_wide_counts(table: DiscreteTable) -> bool:
+    """Return whether counts may need more than 32 bits, which those of one machine never do."""
+    return isinstance(table, DistributedTable) and table.n_rows >= WIDE_ROWS
 
 
 def narrow_counts(counts: np.ndarray) -> np.ndarray:
@@ -57,7 +65,7 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (sum of states,), uint32
+    ndarray of shape (sum of states,), uint32, or uint64 where a distributed table has 2**32 rows or more
         Counts of variable v begin at ``cumsum(cardinalities)[v - 1]``; each variable's counts add up to N.
 
     Notes
@@ -72,7 +80,8 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
     [2, 1, 3]
     """
     if isinstance(table, DistributedTable):
-        return table.reduce(_count_states_of_part, add=add_counts).astype(np.uint32)
+        counts = table.reduce(_count_states_of_part, add=add_counts)
+        return counts.astype(np.uint64 if has_wide_counts(table) else np.uint32)
     offsets = table.plane_offsets
     of_planes = _counts.count_planes(table.planes)
     if len(of_planes) == table.cardinalities.sum():
@@ -122,7 +131,7 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
         Threads; the result is the same for any number.
     memory : int, default=2**28
         Bytes that the result may take; None is returned when it would take more. A distributed table has 4 GiB at
-        least, and raises ValueError beyond.
+        least, and raises ValueError beyond; its rows must be fewer than 2**32.
 
     Returns
     -------

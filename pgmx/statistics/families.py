@@ -76,8 +76,10 @@ def add_families(parts: list[list[FamilyCounts]]) -> list[FamilyCounts]:
 
 def _add_family(parts: list[FamilyCounts]) -> FamilyCounts:
     keys = np.unique(np.concatenate([part.keys.astype(np.uint64) for part in parts]))
-    counts = np.zeros(len(keys), dtype=np.uint32)
-    tables = np.zeros((len(parts[0].tables), len(keys)), dtype=np.uint32)
+    most = sum(int(part.counts.max(initial=0)) for part in parts)  # no cell of a table has more
+    dtype = np.dtype(np.uint32 if most < 2**32 else np.uint64)
+    counts = np.zeros(len(keys), dtype=dtype)
+    tables = np.zeros((len(parts[0].tables), len(keys)), dtype=dtype)
     for part in parts:
         place = np.searchsorted(keys, part.keys.astype(np.uint64))
         counts[place] += part.counts

@@ -35,10 +35,18 @@ class WeightedFamilies(DistributedFamilies):
         """Return the sums over all parts; a family without parents has a cell for each state, and later candidates."""
         known = list(map(self._has, requests))  # once: another thread may bring the pairs
         asked = [request for request, is_known in zip(requests, known, strict=True) if not is_known]
-        sums = iter(self.table.reduce(weigh_families, asked, add=add_weights) if asked else ())
+        sums = iter(self._ask(asked) if asked else ())
         return [
             self._read(*request) if is_known else next(sums) for request, is_known in zip(requests, known, strict=True)
         ]
+
+    def _ask(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
+        """Return the sums of families with parents, a message for all of them."""
+        return self.table.reduce(weigh_families, requests, add=add_weights)
+
+    def _sum_states(self) -> np.ndarray:
+        """Return the sums of the rows in each state."""
+        return marginal_weights(self.table)
 
     def _has(self, request: FamilyRequest) -> bool:
         """Return whether a family is answered from the sums of all pairs."""
@@ -50,8 +58,7 @@ class WeightedFamilies(DistributedFamilies):
             return self._read_pair(child, int(parents[0]))
         with self._lock:
             if not self._marginals:
-                sums = marginal_weights(self.table)
-                self._marginals = np.split(sums, np.cumsum(self.table.cardinalities)[:-1])
+                self._marginals = np.split(self._sum_states(), np.cumsum(self.table.cardinalities)[:-1])
             if len(wanted) and self._pairs is None:
                 self._pairs = self._sum_pairs()
         keys = np.arange(self.table.cardinalities[child], dtype=np.uint64)

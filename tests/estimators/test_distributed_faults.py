@@ -11,10 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from helpers.distributed_tables import count_late, cut, draw_frame
+from helpers.distributed_tables import count_late, cut, draw_frame, same_table
 from helpers.interrupts import interrupt_at_call
 from pgmx.data import distribute, encode
-from pgmx.data.distributed import distribution, remote_parts, table
+from pgmx.data.distributed import parts, remote_parts
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 
@@ -55,12 +55,19 @@ def wait_for_idle_workers(client, kept):
         time.sleep(0.05)
 
 
-def test_too_many_rows(client, monkeypatch):
+def test_too_many_rows_for_a_part(client, monkeypatch):
     before = set(keys_at_workers(client))  # of tables of other tests, until Python collects their cycles
     frame = draw_frame(100)
-    monkeypatch.setattr(distribution, "check_number_of_rows", lambda n: table.check_number_of_rows(n * 2**26))
-    with pytest.raises(ValueError, match=r"6710886400 rows, but counts are 32 bits wide: fewer than 4294967296"):
+    monkeypatch.setattr(parts, "MOST_PART_ROWS", 30)
+    with pytest.raises(ValueError, match=r"part 0 has 50 rows, and a worker counts a part of at most 30"):
         distribute(frame, client)
+    far = distribute(cut(frame, 12), client)
+    assert far.n_parts > 2 and max(far._parts.rows_of) <= 30
+    assert same_table(far, encode(frame))
+    with pytest.raises(ValueError, match=r"part \d has \d+ rows"):
+        far.repeat_rows(np.full(100, 9))
+    del far
+    gc.collect()
     wait_for_idle_workers(client, before)
 
 

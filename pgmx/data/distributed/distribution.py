@@ -15,7 +15,7 @@ from pgmx.data.distributed.numeric_distribution import distribute_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
 from pgmx.data.distributed.placement import Placement
-from pgmx.data.distributed.table import DistributedTable, check_number_of_rows
+from pgmx.data.distributed.table import DistributedTable
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.frame import check_missing_option
 from pgmx.data.pieces.streaming import PieceCoder
@@ -107,8 +107,8 @@ def distribute(
         If a worker has no pgmx, or another version of it.
     TypeError, ValueError
         If there is no client, it has no workers or is asynchronous, or the source is none of these; as `encode` and
-        `open_numeric` do; if parts have different columns, some columns hold floats and others states, or there are
-        2**32 coded rows or more.
+        `open_numeric` do; if parts have different columns, some columns hold floats and others states, or a part of
+        these has 2**31 coded rows or more.
 
     Notes
     -----
@@ -154,7 +154,6 @@ def _distribute_codes(placement: Placement, state_names: Mapping | None, missing
     merged = MergedColumns(state_names, missing, surveys[0].are_texts)
     for survey, part in zip(surveys, placement.sources, strict=True):
         merged.merge(survey, part.name)
-    check_number_of_rows(merged.n_rows)
     finals = merged.finish_columns()
     states = tuple(final.states for final in finals)
     labels = [merged.label_part(k, finals) for k in range(len(surveys))]

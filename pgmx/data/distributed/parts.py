@@ -28,6 +28,9 @@ from pgmx.data.pieces.streaming import PieceCoder, label_codes
 from pgmx.data.sources import open_piece
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
+#: Rows that a part may have: a worker numbers and counts them in 32 bits.
+MOST_PART_ROWS = 2**31 - 1
+
 
 class PartCoder(PieceCoder):
     """Coder of the rows of one part, whose codes stay in memory until they are taken."""

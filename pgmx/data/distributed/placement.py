@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.data.distributed.parts import read_versions
+from pgmx.data.distributed import parts
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.distributed.sources import find_floats, list_part_sources
 
@@ -78,17 +78,35 @@ class Placement:
     def join_parts(
         self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
     ) -> RemoteParts:
-        """Have a function join each share of the submitted parts, one part for each thread, as `keep_parts` does."""
+        """Have a function join each share of the submitted parts, one part for each thread, as `keep_parts` does.
+
+        A share of more than `MOST_PART_ROWS` rows makes several parts.
+        """
+        pairs = zip(self._homes, self._shares, strict=True)
+        placed = [(home, cut) for home, share in pairs for cut in cut_share(share, rows_of)]
         joined = [
             self._submit(home, function, [futures[k] for k in share], [slices[k] for k in share], *arguments)
-            for home, share in zip(self._homes, self._shares, strict=True)
+            for home, share in placed
         ]
-        rows = [sum(rows_of[k] for k in share) for share in self._shares]
-        return RemoteParts(rows, self._client, joined, self._homes)
+        rows = [sum(rows_of[k] for k in share) for _, share in placed]
+        return RemoteParts(rows, self._client, joined, [home for home, _ in placed])
 
     def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
         """Have a function called by the worker at `home`, or another one when that is lost."""
         return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
+
+
+def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
+    """Return neighbours of a share together, as long as they have `MOST_PART_ROWS` rows at most."""
+    cuts: list[list[int]] = [[]]
+    n_rows = 0
+    for k in share:
+        if cuts[-1] and n_rows + rows_of[k] > parts.MOST_PART_ROWS:
+            cuts.append([])
+            n_rows = 0
+        cuts[-1].append(k)
+        n_rows += rows_of[k]
+    return cuts
 
 
 def _delay(dask: Any, home: str, function: Callable, rows: Any, *arguments: Any) -> Any:
@@ -119,9 +137,9 @@ def _find_client(client: Any) -> Any:
 
 def _check_versions(client: Any) -> None:
     """Refuse workers without pgmx, or with another version of it."""
-    ours = read_versions()
+    ours = parts.read_versions()
     try:
-        theirs = client.run(read_versions)
+        theirs = client.run(parts.read_versions)
     except (ImportError, AttributeError) as error:
         raise RuntimeError(
             f"a worker cannot import pgmx {ours[0]} ({error}): install the version of the driver there"

@@ -52,9 +52,6 @@ class RowWeights:
         """Return a table of other parts with the same variables."""
         raise NotImplementedError
 
-    def _check_total(self, total: float) -> None:
-        """Refuse too many rows."""
-
     @property
     def row_weights(self) -> np.ndarray | None:
         """The weights that the workers keep of their rows, float64 of shape (n_rows,), read-only; None without."""
@@ -118,7 +115,6 @@ class RowWeights:
         bounds = np.cumsum([0, *self._parts.rows_of])
         if self._weights is not None:
             bounds = np.concatenate(([0.0], np.cumsum(self._weights)))[bounds]
-        self._check_total(round(float(bounds[-1])))
         draws = (self._repeat_part, seed, resample)
         return self._with_parts(
             self._parts.replace_parts(draw_part, list_spans(bounds), *draws, rows_of=self._count_rows)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.data.distributed import parts as part_functions
 from pgmx.data.distributed.parts import count_part_rows, pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.distributed.row_weights import RowWeights
@@ -54,7 +55,8 @@ class DistributedTable(RowWeights, DiscreteTable):
     -----
     A worker keeps a byte a cell (two where a variable has more than 255 states) and, once it has counted, an eighth of
     a byte for each row and state. A table that was pickled, or whose :meth:`release` was called, has no rows any more.
-    Counts are 32 bits wide: fewer than 2**32 rows.
+    Counts are 32 bits wide; where there are 2**32 rows or more they are added and scored as float64, which is exact up
+    to 2**53. A part has fewer than 2**31 rows.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class DistributedTable(RowWeights, DiscreteTable):
         weights: np.ndarray | None = None,
     ) -> DistributedTable:
         """Make a table of the parts that workers keep; `weights` are those of their rows, where they have some."""
+        check_part_rows(parts.rows_of)
         table = cls.__new__(cls)
         dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
         table._set(tuple(columns), tuple(states), np.empty((len(columns), 0), dtype), missing_codes)
@@ -99,9 +102,6 @@ class DistributedTable(RowWeights, DiscreteTable):
     def _with_parts(self, parts: RemoteParts, weights: np.ndarray | None = None) -> DistributedTable:
         """Return a table of other parts with the same variables."""
         return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts, weights)
-
-    def _check_total(self, total: float) -> None:
-        check_number_of_rows(round(total))
 
     # ---- the table ----
 
@@ -166,14 +166,15 @@ class DistributedTable(RowWeights, DiscreteTable):
         Raises
         ------
         ValueError
-            If there is not one weight per row, one is no integer or negative, or no row is left.
+            If there is not one weight per row, one is no integer or negative, no row is left, or a part would have
+            2**31 rows or more.
         """
         weights = self._check_repeats(weights)
         slices = np.split(weights, np.cumsum(self._parts.rows_of)[:-1])
         rows_of = [int(of_part.sum()) for of_part in slices]
         if not any(rows_of):
             raise ValueError("no row is left: at least one weight must be positive")
-        check_number_of_rows(sum(rows_of))
+        check_part_rows(rows_of)
         slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
         return self._with_parts(self._parts.replace_parts(repeat_part, slices, rows_of=rows_of))
 
@@ -325,7 +326,11 @@ class DistributedTable(RowWeights, DiscreteTable):
         )
 
 
-def check_number_of_rows(n_rows: int) -> None:
-    """Refuse more rows than counts of 32 bits can hold."""
-    if n_rows >= 2**32:
-        raise ValueError(f"{n_rows} rows, but counts are 32 bits wide: fewer than {2**32} rows can be distributed")
+def check_part_rows(rows_of: Sequence[int]) -> None:
+    """Refuse a part of more rows than its worker can number."""
+    for number, n_rows in enumerate(rows_of):
+        if n_rows > part_functions.MOST_PART_ROWS:
+            raise ValueError(
+                f"part {number} has {n_rows} rows, and a worker counts a part of at most "
+                f"{part_functions.MOST_PART_ROWS}: distribute the source in more parts"
+            )

@@ -24,6 +24,7 @@ from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts
 from pgmx.statistics.weighted_families import WeightedFamilies
+from pgmx.statistics.wide_families import open_sums
 
 
 def keep_weights(table: DiscreteTable, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
@@ -53,7 +54,9 @@ class TableMixin:
 class DiscreteScoring(TableMixin, PriorMixin):
     """One of pgmx's scores over a coded table."""
 
-    _pairs: Callable[[], np.ndarray | None] | None = None  # counted once for all sources that are in use
+    # counted once for all sources that are in use: pairs; of a distributed table sums of weights, or of too many rows
+    _pairs: Callable[[], np.ndarray | None] | None = None
+    _sums: Callable[[], WeightedFamilies | None] | None = None
 
     def __init__(self, score: DiscreteScore, table: DiscreteTable, structure_prior: StructurePrior | None = None):
         self.score = score
@@ -77,16 +80,29 @@ class DiscreteScoring(TableMixin, PriorMixin):
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
-        """Return the compiled scorer, pairs counted by `n_jobs` threads; `deadline` is not read, a row is short."""
+        """Return the compiled scorer, pairs counted by `n_jobs` threads; `deadline` is not read, a row is short.
+
+        Where it scores sums, of weights or of very many rows, pairs are not counted and `n_jobs` does not apply.
+        """
+        options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
+        families = self._share_sums()
+        if families is not None or self.weights is not None:
+            return family_scorer(self.table, self.terms, weights=self.weights, families=families, **options)
         pairs = None if self._pairs is None else self._pairs()
         if pairs is None:
             pairs = pair_counts(self.table, n_jobs=n_jobs)
             self._pairs = None if pairs is None else ref(pairs)
         need = estimate_memory(self.table.n_rows, self.table.cardinalities, kept_memory=0)
         memory = limit_kept_counts(need.codes + need.planes + need.gains + need.pair_counts)
-        return family_scorer(
-            self.table, self.terms, pairs=pairs, allowed=allowed, max_indegree=max_indegree, memory=memory
-        )
+        return family_scorer(self.table, self.terms, pairs=pairs, memory=memory, **options)
+
+    def _share_sums(self) -> WeightedFamilies | None:
+        """Return the sums that all sources in use share, None where counts of 32 bits will do."""
+        families = None if self._sums is None else self._sums()
+        if families is None and isinstance(self.table, DistributedTable):
+            families = open_sums(self.table, self.weights)
+            self._sums = None if families is None else ref(families)
+        return families
 
     def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
         """Return the same score on the weighted rows, repeated where that is possible."""
@@ -103,8 +119,6 @@ class DiscreteScoring(TableMixin, PriorMixin):
 class WeightedScoring(DiscreteScoring):
     """The same with row weights that cannot be replaced by repeated rows."""
 
-    _sums: Callable[[], WeightedFamilies | None] | None = None  # of a distributed table, for all sources in use
-
     def __init__(
         self,
         score: DiscreteScore,
@@ -119,23 +133,6 @@ class WeightedScoring(DiscreteScoring):
     def bounds(self) -> FamilyBounds:
         """What the terms prove; a row of small weight has no largest probability under a Dirichlet score."""
         return FamilyBounds() if self.terms.dirichlet else super().bounds
-
-    def gains(
-        self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
-    ) -> GainSource:
-        """Return the compiled scorer of weighted rows; `n_jobs` does not apply."""
-        families = None if self._sums is None else self._sums()
-        if families is None and isinstance(self.table, DistributedTable):
-            families = WeightedFamilies(self.table)
-            self._sums = ref(families)
-        return family_scorer(
-            self.table,
-            self.terms,
-            weights=self.weights,
-            allowed=allowed,
-            max_indegree=max_indegree,
-            families=families,
-        )
 
 
 class FormulaScoring(TableMixin, FunctionMixin):

@@ -16,6 +16,7 @@ from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.statistics import marginal_counts
 from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.weighted_families import WeightedFamilies
+from pgmx.statistics.wide_families import open_sums
 
 #: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
 SMALLEST_SIZE = 1e-100
@@ -96,11 +97,12 @@ def family_scorer(
     memory : int, default=2**26
         Bytes of counts that the scorer may keep between calls.
     families : WeightedFamilies, optional
-        The sums of the weights of a distributed table, where several scorers share them.
+        The sums of the weights of a distributed table, or counts of 2**32 rows and more, where several scorers share
+        them.
 
     Returns
     -------
-    FamilyScorer, or WeightedFamilyScorer where there are weights
+    FamilyScorer, or WeightedFamilyScorer where there are weights or, in a distributed table, 2**32 rows or more
         A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids; it
         has ``family_counts(child, parents)`` too.
 
@@ -126,8 +128,7 @@ def family_scorer(
     }
     if isinstance(table, DistributedTable):
         codes, planes = np.empty((table.n_variables, 0), dtype=np.uint8), np.empty((0, 0), dtype=np.uint64)
-        if weights is not None and families is None:
-            families = WeightedFamilies(table.weigh_rows(weights))
+        families = families or open_sums(table, weights)
         options |= {"ask": DistributedFamilies(table) if families is None else families, "n_rows": table.n_rows}
         if families is not None:
             return _weighted.WeightedFamilyScorer(codes, table.cardinalities, np.empty(0), **options)

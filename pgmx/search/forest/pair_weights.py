@@ -10,6 +10,7 @@ from pgmx._ext import _pair_weights
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
+from pgmx.statistics.counts import has_wide_counts
 from pgmx.statistics.segments import arrange_planes
 
 #: Planes of a block per thread, and parts of the columns: a thread that other programs hold up takes fewer of them.
@@ -155,5 +156,5 @@ def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _
 
 
 def can_be_counted(table: DiscreteTable) -> bool:
-    """Return whether every variable has bit planes: with too many states it has none."""
-    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum())
+    """Return whether every variable has bit planes, with too many states it has none, and counts fit 32 bits."""
+    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not has_wide_counts(table)

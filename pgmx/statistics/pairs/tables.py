@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pgmx._ext import _pair_tables
 from pgmx.checks import as_reals, check_natural, join_names
 from pgmx.data import DiscreteTable, DistributedTable
-from pgmx.statistics.counts import marginal_counts, marginal_weights
+from pgmx.statistics.counts import WIDE_ROWS, has_wide_counts, marginal_counts, marginal_weights
 from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
 from pgmx.statistics.pairs.distributed import DistributedPairs
 
@@ -56,7 +56,7 @@ class PairTables:
     ------
     ValueError
         If there is not one weight per row, a weight is negative, infinite or NaN, all are zero, `memory` is not
-        positive, or there are 2**32 rows or more.
+        positive, or there are 2**32 rows or more which are neither weighted nor those of a distributed table.
 
     Notes
     -----
@@ -103,12 +103,13 @@ class PairTables:
         self._memory = memory
         self._columns, self._states = table.columns, table.states
         self._weighted = weights is not None
-        self._n_cells = self.cardinalities - (0 if self._weighted else 1)
+        self._is_wide = has_wide_counts(table)  # counts are float64, as sums of weights are
+        self._n_cells = self.cardinalities - (0 if self._weighted or self._is_wide else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
         self._n_jobs = n_jobs
         self._parts: list[PairCounter | DistributedPairs] = []
-        dtype = np.dtype(np.float64 if self._weighted else np.uint32)
+        dtype = np.dtype(np.float64 if self._weighted or self._is_wide else np.uint32)
         self.fits = Triangle.size(self._n_cells, dtype.itemsize) <= memory
         self._store = Triangle(self._n_cells, dtype) if self.fits else Arena(self._n_cells, dtype, memory)
         self.counted_all = self.n_variables < 2
@@ -298,8 +299,8 @@ class PairTables:
             part = PairCounter(table, weights, self._n_cells, self._store, self._n_jobs)
         marginals = marginal_counts(table) if weights is None else marginal_weights(table, weights)
         total = float(table.n_rows) if weights is None else float(weights.sum())
-        if self.n_rows + table.n_rows >= 1 << 32:
-            raise ValueError(f"counts are 32 bits wide: at most {2**32 - 1} rows, got {self.n_rows + table.n_rows}")
+        if self.n_rows + table.n_rows >= WIDE_ROWS and not (self._is_wide or self._weighted):
+            raise ValueError(f"counts are 32 bits wide: at most {WIDE_ROWS - 1} rows, got {self.n_rows + table.n_rows}")
         if not self.total_weight + total > 0:
             raise ValueError("no row is left: at least one weight must be positive")
         self._marginals = self._marginals + marginals
