@@ -252,12 +252,8 @@ ORDER = {
         "cholmod components counts lagged ranks symmetric",
         "cholesky families moments segments",
         "gaussian pairs",
-<<<<<<< HEAD
         "precision weighted_families",
-=======
-        "weighted_families",
         "wide_families",
->>>>>>> 069b17e (A distributed table may have 2**32 rows and more: counts are added in 64 bits and scored as float64)
     ],
     "pgmx/statistics/gaussian": [
         "correlations distributed_moments nearest_correlation pairwise_moments thin_factor",
