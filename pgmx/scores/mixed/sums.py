@@ -258,16 +258,16 @@ class MixedSums:
 
     def _sum_packed(self, sums: ConfigurationSums, floats: list[int]) -> np.ndarray:
         """Return the packed moments of some floats, from the sums of rows where all are kept."""
-        pairs = list_pairs(floats)
+        n_pairs = (len(floats) + 1) * (len(floats) + 2) // 2
         if -1 in sums.rows and all(v in sums.rows for v in floats):
-            columns = [self.moments(tuple(sums.members.tolist()), []) if floats else self._sum(sums, pairs)]
-            columns += [sums.rows[left][:, right, None] for left, right in pairs[1:]]
+            columns = [self.moments(tuple(sums.members.tolist()), []) if floats else self._sum(sums, [(-1, -1)])]
+            columns += [sums.rows[left][:, right, None] for left, right in list_pairs(floats)[1:]]
             return np.concatenate(columns, axis=1)
-        if sums.cells is None and sums.n_cells * len(pairs) <= MOST_MASKED_SUMS and len(sums.members):
+        if sums.cells is None and sums.n_cells * n_pairs <= MOST_MASKED_SUMS and len(sums.members):
             cards = np.array([self.cards[d] for d in sums.members.tolist()], dtype=np.int64)
             ids = np.array(floats, dtype=np.int64)
             return _grams.sum_few(self.numbers, self.weights, self.codes, sums.members, cards, ids)
-        return self._sum(sums, pairs)
+        return self._sum(sums, list_pairs(floats))
 
     def _sum_by_state(self, sums: ConfigurationSums, pairs: list[tuple[int, int]]) -> None:
         members, codes, sizes = self._group(max(1, GROUP_CELLS // sums.n_cells))
