@@ -170,7 +170,7 @@ cdef inline int split_level(CellTree *tree, const Columns *table, Py_ssize_t v, 
     cdef bint by_planes = has_planes(table, v)
     capacity = old.size * r if old.size * r < table.n_rows else table.n_rows
     reserve_nodes(new, capacity)
-    capacity = n_planes * r if n_planes * r < tree.max_planes else tree.max_planes
+    capacity = min(n_planes * r if by_planes else 0, tree.max_planes, table.n_rows // <Py_ssize_t>tree.list_below + 1)
     cdef uint64_t *words = <uint64_t *>reserve(&new.words, (capacity + 1) * n_words * sizeof(uint64_t))
     cdef uint32_t *rows = <uint32_t *>reserve(&new.rows, (table.n_rows + 1) * sizeof(uint32_t))
     capacity = table.n_rows if table.n_rows > r else r

@@ -10,6 +10,8 @@ from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
 
 #: Rows that are counted together at most: what their cells take does not grow with the table.
 SEGMENT_ROWS = 1 << 17
+#: Bytes per cell of a family, and most bytes of tables that are counted together, a quarter of them spare.
+CELL_BYTES, MOST_TABLE_BYTES = 48, 5 << 23
 
 
 class MemoryEstimate(NamedTuple):
@@ -57,12 +59,14 @@ def estimate_memory(
         \text{gains} = 32\,n^2, \quad
         \text{pair counts} = 4\,m^2, \quad
         \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n), \quad
-        \text{scratch} = 40\,\min(N, 2^{17}) + 2^{16}
+        \text{scratch} = 40\,\min(N, 2^{17}) + 2^{16} + 48\,c + \min(5\,c\,S,\ 5 \cdot 2^{23})
 
-    bytes, where b is 1, or 2 when some variable has more than 255 states, and R is the sum of all :math:`r_v - 1`. A
-    gain is a float of 8 bytes and, while it is positive, 24 bytes in the queue of moves: the formula is for the most.
+    bytes, where b is 1, or 2 when some variable has more than 255 states, R is the sum of all :math:`r_v - 1`, and c
+    the cells of a family of the two variables of the most states, at most N. A gain is a float of 8 bytes and, while
+    it is positive, 24 bytes in the queue of moves: the formula is for the most.
     Learners keep counts up to twice the first four parts and 1 MiB, and up to 64 MiB. Scratch holds the rows of one
-    child's cells in a segment of the table, planes of those that are large, and small objects.
+    child's cells in a segment of the table, planes of those that are large, the cells with their counts for each
+    candidate, and small objects.
 
     Parameters
     ----------
@@ -116,7 +120,9 @@ def estimate_memory(
     pairs = pairs if pairs <= pair_memory else 0
     if kept_memory is None:
         kept_memory = limit_kept_counts(codes + planes + gains + pairs)
-    scratch = 40 * min(n_rows, SEGMENT_ROWS) + (1 << 16)
+    cells = min(n_rows, int(np.prod(np.sort(cards)[-2:])))
+    tables = min(5 * cells * int(packed.sum()), MOST_TABLE_BYTES)
+    scratch = 40 * min(n_rows, SEGMENT_ROWS) + (1 << 16) + CELL_BYTES * cells + tables
     own = [check_natural(n_threads, "n_threads", 1) * part for part in (gains, min(kept, kept_memory), scratch)]
     parts = (codes, planes, own[0], pairs, own[1], row_memory, own[2])
     return MemoryEstimate(*parts, sum(parts))

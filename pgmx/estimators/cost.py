@@ -8,12 +8,18 @@ from numpy.typing import ArrayLike
 
 from pgmx.data import estimate_memory
 from pgmx.data.memory import size_table
+from pgmx.data.table import MAX_BYTE_STATES
 
 #: Words of 64 rows that are counted per second, of planes of states by plain climbs; measured on one core of 2022.
 WORDS_PER_SECOND = 3e9
 
-#: Cells that a family is split into when a parent is added, in the mean over climbs on networks of 37 to 724 variables.
-CELLS_PER_MOVE = 8
+#: Cells that a family is split into when a parent is added, in the mean over climbs on networks of 37 to 724 variables
+#: with 10,000 rows. More rows allow more parents: with their power, which is between that of such networks (0) and that
+#: of columns which all depend on a hidden one.
+CELLS_PER_MOVE, FEW_ROWS, CELL_GROWTH = 8, 10_000, 0.22
+
+#: Seconds of a fit whatever its size, and per row of a family of a variable without planes, which is counted by rows.
+FIT_SECONDS, ROW_SECONDS = 2e-3, 2e-8
 
 #: Products of floats that are summed per second, and cells of weighted rows that are.
 PRODUCTS_PER_SECOND, WEIGHTED_CELLS_PER_SECOND = 1e9, 1e9
@@ -30,8 +36,15 @@ PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
 #: Pairs that wait in a heap at most, bytes of one that failed its test, see search.edges.tested_pairs, and its seconds.
 HEAP_PAIRS, FROZEN_BYTES, TEST_SECONDS = 1 << 22, 12, 1.7e-6
 
+#: Tests of a pair in a stream that goes on until none is violated, and seconds of one between variables with edges.
+TESTS_PER_PAIR, RETEST_SECONDS = 3, 8e-6
+
 #: Seconds per pair that is scored by beliefs, and cells that are scored at a time.
-BELIEF_SECONDS, SCORED_CELLS = 1e-5, 1 << 20
+BELIEF_SECONDS, SCORED_CELLS = 4e-6, 1 << 20
+
+#: Rounds per variable in which a stream finds its first edges, several in each; bytes of the parameters that a run on a
+#: loss which is not convex has passed through, see search.edges.iterates, and what thinning them out leaves unused.
+FIRST_ROUNDS, ITERATE_BYTES = 0.1, 1 << 27
 
 #: Bytes per variable of the edges that a thread keeps for a forest, and of the block of weights that it looks at.
 FOREST_BYTES, FOREST_BLOCK = 340, 1 << 19
@@ -95,9 +108,13 @@ def estimate_states(
     """Return the cost of a search with a discrete score; `climbs` is how many greedy ones take as long."""
     need = estimate_memory(n_rows, cardinalities, row_memory=row_memory, n_threads=n_threads)
     cards = np.asarray(cardinalities, dtype=float)
-    n, n_planes, words = len(cards), float((cards - 1).sum()), -(-n_rows // 64)
-    pairs, moves = n_planes**2 / 2, 1.3 * n * n_planes * CELLS_PER_MOVE
-    seconds = (pairs + climbs * moves) * words / WORDS_PER_SECOND
+    n, n_planes, words = len(cards), _count_planes(cards), -(-n_rows // 64)
+    cells_per_move = CELLS_PER_MOVE * max(1.0, n_rows / FEW_ROWS) ** CELL_GROWTH
+    pairs, moves = n_planes**2 / 2, 1.3 * n * n_planes * cells_per_move
+    seconds = FIT_SECONDS + (pairs + climbs * moves) * words / WORDS_PER_SECOND
+    wide = int(np.count_nonzero(cards > MAX_BYTE_STATES))  # of a child or a candidate
+    families = wide * (n - (wide + 1) / 2) + climbs * 1.3 * n * wide * (2 - wide / n)
+    seconds += families * n_rows * ROW_SECONDS
     weights = 0
     if weighted:
         seconds = 2.3 * climbs * n * n * n_rows / WEIGHTED_CELLS_PER_SECOND
@@ -127,11 +144,12 @@ def estimate_forest(
 ) -> LearningCost:
     """Return the cost of a forest from the counts of all pairs, `at_once` without rows that wait."""
     need = estimate_memory(n_rows, cardinalities, kept_memory=0)
-    n = len(np.asarray(cardinalities))
-    n_planes = float((np.asarray(cardinalities, dtype=float) - 1).sum())
+    n, n_planes = len(np.asarray(cardinalities)), _count_planes(np.asarray(cardinalities))
+    wide = int(np.count_nonzero(np.asarray(cardinalities) > MAX_BYTE_STATES))
+    by_rows = wide * (n - (wide + 1) / 2) * n_rows * ROW_SECONDS
     gains = 12 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
     parts = (need.codes, need.planes, gains, 0, 0, 0, n_threads * need.scratch, 0)
-    return _sum_parts(parts, n_planes**2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND)
+    return _sum_parts(parts, by_rows + n_planes**2 / 2 * -(-n_rows // 64) / WORDS_PER_SECOND)
 
 
 def estimate_markov(
@@ -162,7 +180,8 @@ def estimate_markov(
     waiting = PAIR_BYTES * pairs
     if is_stream:
         frozen = FROZEN_BYTES * max(HEAP_PAIRS, pairs // 16)
-        waiting = (HEAP_BYTES + FROZEN_BYTES) * pairs if pairs <= HEAP_PAIRS else pairs + frozen
+        again = min(1.0, max(0.0, edges / n - 1.0))  # a run to few edges ends in the first pass, and none waits again
+        waiting = int((again * HEAP_BYTES + FROZEN_BYTES) * pairs) if pairs <= HEAP_PAIRS else pairs + frozen
     scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
     parameters = int(48 * edges * (cells / max(pairs, 1)))
     sides, rows = 4 * states**2 + 8 * n * n, int(4 * n_rows * states * min(1.0, 2 * edges / max(n, 1))) + codes
@@ -171,13 +190,17 @@ def estimate_markov(
         seconds = 2 * pairs * work / SCORED_CELLS_PER_SECOND
     else:
         sides, rows, seconds = 0, 0, 2 * pairs * BELIEF_SECONDS
-    if loss == "bethe" and is_stream:  # the parameters that the run passes through, see search.edges.iterates
-        parameters += min(1 << 26, 4 * n * parameters // 5)
+        work = n * inner / max(pairs, 1)
+    if loss == "bethe" and is_stream:
+        rounds = FIRST_ROUNDS * n + max(0.0, edges - n)
+        parameters += int(min(ITERATE_BYTES, 8 * rounds * (edges / 2 * cells / max(pairs, 1) + states)))
     if loss == "exact":
         parameters += int(min(32 * np.prod(cards.astype(float)), 1 << 27))
     if is_stream:
         seconds = pairs * TEST_SECONDS / 2 if edges < 2 * n else seconds
         seconds = 1.5 * (seconds + edges * work * SECONDS_PER_ROUND / 2)
+        if loss == "pseudolikelihood" and edges == 2 * n:
+            seconds += TESTS_PER_PAIR * pairs * RETEST_SECONDS
         sides = 0
     weights = 8 * n_rows if weighted else 0
     kept_sides = sides if sides <= side_memory else 0
@@ -198,6 +221,11 @@ def repeat_cost(cost: LearningCost, times: int, workers: int) -> LearningCost:
     parts = [cost.codes, cost.planes, *(workers * part for part in cost[2:7]), cost.numbers]
     parts[6] += workers * shared  # the rows that a worker has drawn
     return _sum_parts(parts, times * cost.seconds / workers)
+
+
+def _count_planes(cardinalities: np.ndarray) -> float:
+    """Return how many planes are counted: one for each state but the last of variables that have planes."""
+    return float((cardinalities[cardinalities <= MAX_BYTE_STATES] - 1).sum())
 
 
 def _sum_parts(parts: Sequence[int], seconds: float) -> LearningCost:

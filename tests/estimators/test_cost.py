@@ -112,13 +112,39 @@ def test_seconds_grow_with_the_work():
     def seconds(learner=None, n_rows=10_000, n=50, **options):
         return (learner or HillClimbSearch()).estimate_cost(n_rows=n_rows, cardinalities=[3] * n, **options).seconds
 
+    assert 1e-3 < seconds(n_rows=10, n=2) < 0.01  # no fit takes less
     assert 0 < seconds() < 0.1
-    assert seconds(n_rows=1_000_000) == pytest.approx(100 * seconds(), rel=0.01)
-    assert seconds(n=100) > 3 * seconds()
+    assert 100 < seconds(n_rows=10_000_000) / seconds(n_rows=100_000) < 300  # more rows, and more parents
+    assert seconds(n=200) > 6 * seconds()
     assert seconds(HillClimbSearch(strategy="thorough")) > 5 * seconds()
     assert seconds(HillClimbSearch(max_time=0.001)) == 0.001
     assert seconds(SimulatedAnnealing()) > 0
     assert seconds(weighted=True) > seconds()
+
+
+def test_columns_of_many_states_are_counted_by_rows():
+    def estimate(learner, n_wide, n_states, n_rows=20_000):
+        return learner.estimate_cost(n_rows=n_rows, cardinalities=[n_states] * n_wide + [4] * (10 - n_wide))
+
+    few, many = (estimate(HillClimbSearch(), 3, n_states) for n_states in (300, 30_000))
+    assert few.seconds == many.seconds < 0.1
+    assert few.total == many.total  # what occurs in the rows, not what might
+    assert estimate(HillClimbSearch(), 6, 300).seconds > 1.2 * few.seconds
+    assert estimate(HillClimbSearch(), 3, 300, 2_000).seconds < few.seconds / 2
+    cells = few.scratch - estimate(HillClimbSearch(), 0, 4).scratch
+    assert cells == (20_000 - 16) * 48 + 20_000 * 5 * 7 * 4 - 16 * 5 * 10 * 4
+
+
+def test_a_stream_to_few_edges_ends_in_its_first_pass():
+    def estimate(max_edges=None, n_rows=2000, **options):
+        learner = BestChoiceEdgeGrafting(max_edges=max_edges, **options)
+        return learner.estimate_cost(n_rows=n_rows, cardinalities=[3] * 500)
+
+    costs = [estimate(max_edges, loss="bethe") for max_edges in (250, 500, 750, 1000, None)]
+    assert costs[0].gains == costs[1].gains < costs[2].gains < costs[3].gains == costs[4].gains
+    assert (np.diff([cost.kept_counts for cost in costs]) >= 0).all()
+    assert estimate(500, loss="bethe", n_rows=200_000).seconds < 3 * costs[1].seconds  # beliefs do not look at rows
+    assert estimate().seconds > estimate(500).seconds
 
 
 def test_resamples_share_the_table():

@@ -147,3 +147,12 @@ def test_numbers_that_lack(learner):
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="lam_ratio"):
         GraphicalLasso(lam_ratio=-1.0).estimate_cost(n_rows=100, n_floats=5)
+
+
+@pytest.mark.parametrize("kind", [GraphicalLasso, NeighborhoodLasso, CLIME])
+def test_penalties_within_the_noise_take_longer(kind):
+    rows = np.random.default_rng(0).normal(size=(200, 50))
+    noise = np.sqrt(np.log(50) / 200)
+    seconds = [kind(lam=share * noise).estimate_cost(rows).seconds for share in (3.0, 1.0, 0.5, 0.25, 0.2, 0.01)]
+    assert seconds[0] == seconds[1] < seconds[2] < seconds[3] < seconds[4] == seconds[5]
+    assert kind().estimate_cost(rows).seconds == seconds[0]  # a share of the largest penalty

@@ -66,13 +66,13 @@ def test_a_score_by_segments_is_the_formula(rng):
 
 def test_scratch_does_not_grow_with_the_rows(rng):
     sizes = {}
-    for n_rows in (SEGMENT_ROWS, 4 * SEGMENT_ROWS):
+    for n_rows in (2 * SEGMENT_ROWS, 6 * SEGMENT_ROWS):  # a single segment has nothing to merge
         codes = np.tile(random_codes(rng, CARDS, SEGMENT_ROWS), n_rows // SEGMENT_ROWS)
         counter = make_counter(codes)
         for child, parents in ((0, [1, 2, 5]), (3, [0, 7]), (5, [3, 2])):  # planes, lists, and no planes of the first
             counter.count(child, np.array(parents, dtype=np.int32), np.array([4], dtype=np.int32))
         sizes[n_rows] = counter.scratch_bytes
         assert counter.scratch_bytes > 20 * SEGMENT_ROWS
-    assert sizes[4 * SEGMENT_ROWS] < 1.05 * sizes[SEGMENT_ROWS]
+    assert sizes[6 * SEGMENT_ROWS] < 1.05 * sizes[2 * SEGMENT_ROWS]
     scratch = [estimate_memory(n_rows, CARDS).scratch for n_rows in (SEGMENT_ROWS, 100 * SEGMENT_ROWS)]
     assert scratch[0] == scratch[1]

@@ -3,7 +3,7 @@
 A fit reads rows into correlations R, p x p, and solves with R. The larger of the two scratches decides the peak.
 """
 
-from math import log2
+from math import log, log2, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ REPAIR_SECONDS, REPAIR_MATRICES = 7e-10, 11
 
 #: Copies of rows that are ranked, bytes of comparisons of their rows, and of small objects.
 RANKED_COPIES, PLANE_BYTES, SMALL_BYTES = 3, 1 << 24, 1 << 21
+
+#: Penalties below this share of sqrt(ln p / n) are told as that one.
+LEAST_PENALTY = 0.2
 
 #: Matrices for criteria of a path, beside those of its estimates.
 PATH_MATRICES = 8
@@ -101,6 +104,17 @@ def join_steps(size: GaussianSize, reading: StepCost, solving: StepCost) -> Lear
     matrix = 0 if size.is_wide else size.matrix_bytes
     scratch = matrix + max(reading.scratch, solving.scratch) + SMALL_BYTES
     return sum_memory(scratch=scratch, numbers=size.row_bytes, seconds=reading.seconds + solving.seconds)
+
+
+def count_noise(size: GaussianSize, lam: float | None, power: float) -> float:
+    """Return how many times longer a penalty takes than one above the noise of the correlations, sqrt(ln p / n).
+
+    Below it chance correlations become edges: the time grows with that power of their ratio.
+    """
+    if lam is None or not size.n_rows or size.n_columns < 2:
+        return 1.0
+    share = lam / sqrt(log(size.n_columns) / size.n_rows)
+    return min(1.0, max(share, LEAST_PENALTY)) ** -power
 
 
 def repeat_on_path(size: GaussianSize, step: StepCost, n_lams: int, n_parts: int) -> StepCost:

@@ -12,7 +12,7 @@ import numpy as np
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval
 from pgmx.estimators.cost import StepCost
-from pgmx.estimators.gaussian.cost import PRODUCT_SECONDS, GaussianSize
+from pgmx.estimators.gaussian.cost import PRODUCT_SECONDS, GaussianSize, count_noise
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
@@ -34,8 +34,8 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 _BYTES_PER_PAIR = 5 * 8
 _UNKNOWN_MEMORY = 1 << 32
 
-#: Seconds of a component of m variables over m³: of sparse graphs, at their usual penalties.
-_CUBE_SECONDS = 8e-11
+#: Seconds of a component of m variables over m³ at usual penalties, and the power of smaller ones by which it grows.
+_CUBE_SECONDS, _NOISE_POWER = 8e-11, 2.5
 
 
 class GraphicalLasso(GaussianLearner):
@@ -213,7 +213,7 @@ class GraphicalLasso(GaussianLearner):
             largest = min(largest, room if self.max_block is None else self.max_block)
         scratch = (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
         scan = PRODUCT_SECONDS * size.n_rows * size.n_columns**2 if size.is_wide else 0.0
-        return StepCost(scratch, scan + _CUBE_SECONDS * largest**3)
+        return StepCost(scratch, scan + count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS * largest**3)
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         sample.correlations.scan(lam, share)

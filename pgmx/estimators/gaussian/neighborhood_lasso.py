@@ -12,7 +12,7 @@ from scipy.sparse import csc_array
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
-from pgmx.estimators.gaussian.cost import GaussianSize
+from pgmx.estimators.gaussian.cost import GaussianSize, count_noise
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.arrays import SharedArrays
@@ -25,8 +25,8 @@ from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_object
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: Seconds over p³ of all regressions.
-_CUBE_SECONDS = 3e-11
+#: Seconds over p³ of all regressions, and the power of smaller penalties by which they grow.
+_CUBE_SECONDS, _NOISE_POWER = 3e-11, 2.5
 
 
 class NeighborhoodLasso(GaussianLearner):
@@ -197,7 +197,7 @@ class NeighborhoodLasso(GaussianLearner):
         return self._estimate.raw.toarray() * np.outer(1 / scale, scale)
 
     def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return estimate_columns(size, _CUBE_SECONDS, self.n_jobs)
+        return estimate_columns(size, count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS, self.n_jobs)
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         return find_largest_correlation(sample)
