@@ -19,6 +19,13 @@ _LONGEST = 3.2e10
 _here = local()
 
 
+class Steps:
+    """Steps of a run whose number is known: how many are done, of how many, and what they are."""
+
+    def __init__(self, total: int, unit: str, done: int = 0):
+        self.total, self.unit, self.done = total, unit, done
+
+
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
@@ -41,6 +48,12 @@ class Run:
         self.error: BaseException | None = None
         #: What estimates how many steps are left, None while that is not known; None where nothing does.
         self.estimate_left: Callable[[], float | None] | None = None
+        #: The steps that the run counts, None where their number is not known.
+        self.steps: Steps | None = None
+        #: Number of the stage, from 1, and how many there are; 0 of a run that does not tell its stages.
+        self.stage, self.n_stages = 0, 0
+        #: Called after each step that is counted.
+        self.watch: Callable[[], None] | None = None
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
@@ -122,6 +135,33 @@ class Run:
             pause = perf_counter() - wall
             self._began, self.deadline = self._began + pause, self.deadline + pause
             self._cpu_began += process_time() - cpu
+
+    # ---- steps ----
+
+    def count_steps(self, total: int, unit: str, done: int = 0) -> None:
+        """Begin to count steps, of which `done` were made before; `unit` names them, in the plural."""
+        self.steps = Steps(total, unit, done)
+
+    def expect_steps(self, n_steps: int) -> None:
+        """Count so many steps more than was said, where some are counted."""
+        if self.steps is not None:
+            self.steps.total += n_steps
+
+    def count_with(self, run: "Run") -> None:
+        """Count the steps of a run that this one is a part of."""
+        self.steps, self.watch = run.steps, run.watch
+
+    def advance(self, n_steps: int = 1) -> None:
+        """Count steps as done; nothing happens where none are counted."""
+        if self.steps is not None:
+            self.advance_to(self.steps.done + n_steps)
+
+    def advance_to(self, done: int) -> None:
+        """Count so many steps as done, no fewer than before and no more than there are."""
+        if self.steps is not None and done > self.steps.done:
+            self.steps.done = min(done, self.steps.total)
+            if self.watch is not None:
+                self.watch()
 
     # ---- history and callback ----
 
@@ -272,9 +312,9 @@ def is_past(deadline: float) -> bool:
 class ProgressBar:
     """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
 
-    The bar appears after `DELAY` seconds, so that short runs stay silent. `unit` names a step, `figure` the field of
-    the progress that the bar shows beside the edges; `total` is the number of steps where it is known. Where it is not,
-    the bar has no end, but for a run that it follows and that estimates how many steps are left.
+    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown beside the
+    edges; `total` is the number of steps where it is known. A run that it follows may count steps of its own, which
+    take the place of its calls, or estimate how many calls are left; else the bar has no end.
     """
 
     DELAY = 1.0
@@ -297,7 +337,9 @@ class ProgressBar:
         self._first: Any = None
         self._last: Any = None
         self._run: Run | None = None
+        self._shown: Steps | None = None
         self._next = self.DELAY
+        self._show = show
         self.callback = self._update if show else callback
 
     def __enter__(self) -> Self:
@@ -307,22 +349,36 @@ class ProgressBar:
         if self._bar is not None:
             self._draw()
             self._bar.close()
+        if self._run is not None:  # what it asks holds the search, and the search the run: a circle
+            self._run.estimate_left = self._run.watch = None
 
     def follow(self, run: Run) -> None:
-        """Ask a run how many steps are left."""
+        """Ask a run how many steps are done or left."""
         self._run = run
+        if self._show:
+            run.watch = self._watch
+
+    def _watch(self) -> None:
+        assert self._run is not None
+        self._draw_when_due(self._run.seconds)
+
+    def _draw_when_due(self, seconds: float) -> None:
+        if seconds > self._next:
+            self._next = seconds + self.INTERVAL
+            self._draw()
 
     def _update(self, progress: Any) -> object:
         self._last = progress
         if self._first is None:
             self._first = progress
         stop = self._user(progress) if self._user is not None else False
-        if progress.seconds > self._next:
-            self._next = progress.seconds + self.INTERVAL
-            self._draw()
+        self._draw_when_due(progress.seconds)
         return stop
 
     def _draw(self) -> None:
+        if self._run is not None and self._run.steps is not None:
+            self._draw_steps(self._run.steps, self._run.seconds)
+            return
         left = None if self._run is None or self._run.estimate_left is None else self._run.estimate_left()
         if self._bar is None:
             from tqdm.auto import tqdm
@@ -335,11 +391,29 @@ class ProgressBar:
                 self._bar.start_t -= self._last.seconds - self._first.seconds
         if left is not None:
             self._bar.total = self._last.n_iter + round(left)
-        self._bar.set_postfix(self._figures(self._last), refresh=False)
+        self._bar.set_postfix(self._figures(), refresh=False)
         self._bar.update(self._last.n_iter - self._bar.n)
 
-    def _figures(self, progress: Any) -> dict[str, str]:
-        if self._figure is None:
+    def _draw_steps(self, steps: Steps, seconds: float) -> None:
+        """Show the steps that the run counts; the rate is the mean since the first of them."""
+        if self._bar is None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(desc=self._title, mininterval=0, smoothing=0)
+            self._bar.start_t -= seconds
+        elif self._shown is not steps:
+            self._bar.reset()
+        self._shown = steps
+        self._bar.unit, self._bar.total = f" {steps.unit}", steps.total
+        self._bar.set_postfix(self._figures(), refresh=False)
+        self._bar.update(steps.done - self._bar.n)
+
+    def _figures(self) -> dict[str, str]:
+        if self._figure is None or self._last is None:
             return {}
-        value = getattr(progress, self._figure)
-        return {**({} if isnan(value) else {self._figure: f"{value:.4f}"}), "edges": str(progress.n_edges)}
+        value = getattr(self._last, self._figure)
+        figures = {} if isnan(value) else {self._figure: f"{value:.4f}"}
+        figures["edges"] = str(self._last.n_edges)
+        if self._run is not None and self._run.n_stages:
+            figures["stage"] = f"{self._run.stage} of {self._run.n_stages}"
+        return figures

@@ -111,9 +111,11 @@ def open_heap():
 
 def measure(name):
     """Print estimate, peak and seconds of a case as JSON."""
-    from pgmx.estimators import HillClimbSearch
+    from pgmx.estimators import BootstrapStructure, HillClimbSearch
 
-    HillClimbSearch(show_progress=False).fit(np.random.default_rng(0).integers(0, 2, (50, 4)))  # what is imported late
+    few = np.random.default_rng(0).integers(0, 2, (50, 4))
+    for learner in (HillClimbSearch(), BootstrapStructure(HillClimbSearch(), n_resamples=2)):  # what is imported late
+        learner.set_params(show_progress=False).fit(few)
     learner, data, before, options = make_case(name)
     weighted = {"weighted": True} if options else {}
     gc.collect()

@@ -405,6 +405,8 @@ class HillClimbSearch(SearchLearner):
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
         climb_first = partial(self._climb_first, problem, state, course, seed)
         options: dict[str, Any] = {"seed": seed, "first_stage": 2, "n_jobs": self.n_jobs}
+        if self.strategy in ("thorough", "best"):
+            course.run.n_stages = self._last_stage() + 1
         if self.strategy == "thorough":
             search_thoroughly(problem, state, course, climb_first, **options)
         elif self.strategy == "best":
@@ -412,6 +414,7 @@ class HillClimbSearch(SearchLearner):
         else:
             climb_first(count_threads(self.n_jobs))
             if self.strategy == "exact" and not search_exactly(problem, state, course):
+                course.run.steps = None
                 search_thoroughly(problem, state, course, **options)
 
     def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int, n_threads: int = 1) -> None:

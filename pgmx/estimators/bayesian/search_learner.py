@@ -160,6 +160,7 @@ class SearchLearner(SearchCost):
             part = Run(SearchProgress)
             part.deadline = run.deadline
             edges = self._search_for(bound, constraints, part, start, resumable=False)
+            part.estimate_left = None  # which holds the search, and that the run
             if part.error is not None:
                 run.interrupt(part.error)
             return edges, self.n_iter_

@@ -70,6 +70,8 @@ class StructuralEM:
     def learn(self) -> Candidate:
         """Return the best graph, its parameters at a maximum of the likelihood."""
         climb, present, best = self._restore()
+        if self.n_restarts:
+            self.run.count_steps(1 + self.n_restarts, "starts", climb)
         while True:
             if present is None:
                 fit = self._start(climb)
@@ -78,6 +80,7 @@ class StructuralEM:
                 present = self._climb(present, climb, best)
                 best = present if best is None or present.score > best.score else best
             climb, present = climb + 1, None
+            self.run.advance_to(climb)
             if climb > self.n_restarts or self.run.is_over():
                 break
         assert best is not None

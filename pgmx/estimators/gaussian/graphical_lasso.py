@@ -206,6 +206,8 @@ class GraphicalLasso(GaussianLearner):
         self.penalize_diagonal = penalize_diagonal
         self.max_block = max_block
 
+    _solves_in_turn = True
+
     def _estimate_solving(self, size: GaussianSize) -> StepCost:
         largest = size.n_columns
         if size.is_wide:
@@ -261,11 +263,13 @@ class GraphicalLasso(GaussianLearner):
             on_interrupt=run.interrupt,
         )
         estimates = self._restore(sample, lams, path, store)
+        run.advance(len(estimates))
         state: dict[str, Any] = {}
         n_rows = run.n_rows
         with run.catch_interrupt():
             for solution in path.solve(lams[len(estimates) :]):
                 estimates.append(self._make_estimate(solution, run))
+                run.advance()
                 if run.is_over():
                     break
                 if store is not None and len(estimates) < len(lams):

@@ -215,6 +215,8 @@ class GaussianLearner(ContinuousLearner):
 
     #: What a call of the callback reports on.
     _unit = "sweeps"
+    #: Whether the penalties of a path are solved one after the other, and not column by column.
+    _solves_in_turn = False
 
     #: Advice where the tolerance was not reached.
     remedy = "raise max_iter or max_time, or take a larger penalty"
@@ -375,6 +377,8 @@ class GaussianLearner(ContinuousLearner):
             self._largest_penalty(sample, penalties[-1])
         penalties = self._limit_penalties(sample, np.ascontiguousarray(penalties))
         with self._open_run(sample, penalties) as (run, store):
+            if self._solves_in_turn:
+                run.count_steps(len(penalties), "penalties")
             path = self._path(sample, lambda: self._solve(sample, penalties, run, store))
         run.raise_error()
         return path

@@ -24,7 +24,7 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import Run
 from pgmx.search.edges.exhaustive import WorkingSet
-from pgmx.search.edges.grafting import EdgeSource, Grafting
+from pgmx.search.edges.grafting import COMPLETE, EdgeSource, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Violators per variable that the first batch of a working set holds. Of a loss that is not convex it holds one: where
@@ -284,9 +284,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             source = self._source(problem, loss, 0)
             smallest = self._choose_lam(source, loss)
             lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
+            run.count_steps(self.n_lams * (1 + self._count_parts()), "penalties")
             part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
             grafting = self._graft_path(problem, loss, source, run, part, measures)
             path = part.path
+            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # of which fewer are needed
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
@@ -307,6 +309,12 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self.lam_, self.objective_, self.kkt_residual_ = float(path.lams[k]), path.objective[k], path.kkt_residual[k]
         return run
 
+    def _count_parts(self) -> int:
+        """Return how many parts of the rows get a path of their own."""
+        if self.selection == "stars":
+            return int(self.n_subsamples)
+        return int(self.selection == "held_out" and self.held_out is None)
+
     def _graft_path(
         self,
         problem: MarkovProblem,
@@ -320,10 +328,13 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         path, most = part.path, self._most_edges(problem)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
         part.check_networks(self._make_loss(problem))
+        n_lams = len(path.lams)
         if part.reason:
             part.restore_counts(grafting)
+            run.advance(self.n_lams)
             return grafting
         first, reason = len(path), "interrupt"
+        run.advance(first)
         loss.lam = path.lams[first]
         grafting.begin(problem.knowledge.required, is_candidate=problem.candidate_rule(), optimise=False)
         with run.catch_interrupt():
@@ -332,10 +343,13 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                     loss.lam = path.lams[k]
                 reason = grafting.graft()
                 part.append(loss)
+                run.advance()
                 if reason != "converged":
                     break
         if not len(path):
             run.raise_error()
+        if reason in COMPLETE:  # smaller penalties are not needed
+            run.advance(n_lams - len(path))
         part.end(reason, grafting)
         return grafting
 
@@ -344,8 +358,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     ) -> RegularizationPath:
         """Return the path of a problem of some of the rows, within the time of the run."""
         part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
-        if not part.reason:
+        if part.reason:
+            run.advance(len(lams))
+        else:
             loss, own_run = self._make_loss(problem), Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
+            own_run.count_with(run)
             self._graft_path(problem, loss, self._source(problem, loss, 0), own_run, part)
             own_run.raise_error()
         return part.path

@@ -350,6 +350,7 @@ class SelectedGraph(WrappingLearner):
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            bar.follow(run)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
             if self.checkpoint is not None:
                 run.checkpoint = self._open_checkpoint(sample, criterion, seed)
@@ -389,7 +390,11 @@ class SelectedGraph(WrappingLearner):
         def solve(lams: np.ndarray, store: Store) -> list[GaussianEstimate]:
             return leaf._solve(sample, lams, run, store)
 
+        if leaf._solves_in_turn:
+            self._count_penalties(run, solved, len(allowed))
         path = leaf._path(sample, lambda: solved.solve("path", allowed, solve))
+        if self._count_parts() and not leaf._solves_in_turn:
+            self._count_penalties(run, solved, len(allowed))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
@@ -398,6 +403,10 @@ class SelectedGraph(WrappingLearner):
                 else:
                     self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
         return path
+
+    def _count_penalties(self, run: Run, solved: SolvedPaths, n_lams: int) -> None:
+        """Let the run count the penalties of all paths, fewer of which may be needed."""
+        run.count_steps(n_lams * (1 + self._count_parts()), "penalties", solved.n_estimates)
 
     def _choose_from(
         self,
@@ -417,6 +426,7 @@ class SelectedGraph(WrappingLearner):
             more = self._leaf()._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
             if not len(more):
                 break
+            run.expect_steps(len(more) * (1 + self._count_parts()))
             path.estimates.extend(solve(f"path from {len(path)}", more))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:

@@ -29,6 +29,11 @@ class SolvedPaths:
             snapshot.check(self._paths or self._begun, "no paths")
         self._n_rows = run.n_rows
 
+    @property
+    def n_estimates(self) -> int:
+        """Number of the estimates of all paths that were solved."""
+        return sum(map(len, self._paths.values()))
+
     def find(self, key: str, lams: np.ndarray) -> list[GaussianEstimate] | None:
         """Return the estimates of a path that was solved, None where it was not."""
         path = self._paths.get(key)
@@ -41,6 +46,7 @@ class SolvedPaths:
         if len(path) == len(lams) and not self._run.is_over():
             self._paths[key], self._n_rows = path, self._run.n_rows
             self._begun = {}
+            self._run.advance_to(self.n_estimates)
             if self._run.is_snapshot_due():
                 self.save()
 

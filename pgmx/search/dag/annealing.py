@@ -20,6 +20,7 @@ def anneal(
     memo = course.read_memo("word", "n_drawn")
     word = np.array([memo.integer("word", 0, 2**64 - 1) if memo else seed], dtype=np.uint64)
     n_drawn = memo.integer("n_drawn", course.n_iter, n_draws) if memo else 0
+    course.run.count_steps(n_draws, "draws", n_drawn)
     temperatures = np.geomspace(initial_temperature, final_temperature, N_LEVELS)
     while n_drawn < n_draws:
         course.check()
@@ -27,6 +28,7 @@ def anneal(
         end = -(-(level + 1) * n_draws // N_LEVELS)
         op, tail, head, _, n_tried = state.moves.draw(float(temperatures[level]), end - n_drawn, word)
         n_drawn += n_tried
+        course.run.advance_to(n_drawn)
         if op >= 0:
             course.keep_best(state)
             state.moves.make_drawn(op, tail, head, float(temperatures[level]), end - n_drawn, int(word[0]))

@@ -180,6 +180,7 @@ class Course:
         """Begin a stage; False where a resumed search is past it."""
         if stage < self.stage:
             return False
+        self.run.stage = stage + 1
         if stage > self.stage:
             self.stage, self.memo, self._last_place = stage, Snapshot({}), None
         return True

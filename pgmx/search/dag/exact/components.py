@@ -10,6 +10,9 @@ from pgmx.search.dag.exact.parent_sets import ParentList
 #: Variables of a group whose cycles are excluded in an upper bound.
 GROUP_SIZE = 14
 
+#: Variables whose subsets are one block, see ``search/_subsets.pyx``.
+BLOCK_SIZE = 14
+
 
 def find_components(lists: list[ParentList]) -> list[list[int]]:
     """Return the strongly connected components of the graph from each variable to those that it can be a parent of.
@@ -30,6 +33,11 @@ def find_components(lists: list[ParentList]) -> list[list[int]]:
     ]
 
 
+def count_blocks(members: list[int]) -> int:
+    """Return in how many blocks the subsets of a component are solved."""
+    return 1 << max(0, len(members) - BLOCK_SIZE)
+
+
 class ComponentSearch:
     """The best parents of some variables without cycles among them; the other variables may be parents freely."""
 
@@ -40,11 +48,13 @@ class ComponentSearch:
         choices = [_choose_best(inside, p.scores) for inside, p in zip(self._projections, self._lists, strict=True)]
         self._totals = SubsetTotals([sets for sets, _ in choices], [scores for _, scores in choices])
 
-    def solve(self, is_over: Callable[[], bool]) -> bool:
-        """Return whether the totals were completed before `is_over` said so."""
+    def solve(self, is_over: Callable[[], bool], count: Callable[[], None] = lambda: None) -> bool:
+        """Return whether the totals were completed before `is_over` said so; each block is counted."""
         while self._totals.advance():
+            count()
             if is_over():
                 return False
+        count()
         return True
 
     def best_score(self) -> float:

@@ -14,7 +14,7 @@ from pgmx._ext._families import FamilyScorer
 from pgmx.scores.bounds import NO_BOUND
 from pgmx.scores.gains import GainSource, expect_families, source_of_rows
 from pgmx.search.dag.course import Course
-from pgmx.search.dag.exact.components import ComponentSearch, compute_group_bound, find_components
+from pgmx.search.dag.exact.components import ComponentSearch, compute_group_bound, count_blocks, find_components
 from pgmx.search.dag.exact.parent_sets import MOST_CANDIDATES, FamilyLimit, ParentList, find_parent_sets
 from pgmx.search.dag.state import DagProblem, DagState
 
@@ -48,6 +48,7 @@ def search_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
         )
     course.upper_bound = inf
     course.check()
+    course.run.count_steps(state.n, "lists of parents")
     allowed = _read_allowed(state)
     has_deadline = course.run.deadline < inf
     if not has_deadline:
@@ -60,12 +61,13 @@ def search_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
             allowed,
             max_indegree=problem.limits.max_indegree,
             most_families=inf if has_deadline else MOST_FAMILIES,
-            make_limit=partial(_share_time, course, state.n),
+            make_limit=partial(_begin_list, course, state.n),
         )
     except FamilyLimit:
         raise ValueError(
             f"strategy='exact' would score more than {MOST_FAMILIES:,} families of {state.n} variables: {_REMEDY}"
         ) from None
+    course.run.advance_to(state.n)
     components = find_components(lists)
     size = max(map(len, components), default=0)
     complete = all(parents.is_complete for parents in lists)
@@ -77,6 +79,7 @@ def search_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
     course.upper_bound = compute_group_bound(lists, components) + state.offset
     if not complete or size > MOST_MEMBERS:
         return False
+    course.run.count_steps(sum(map(count_blocks, components)), "blocks of subsets")
     return _solve_components(lists, components, state, course)
 
 
@@ -84,7 +87,7 @@ def _solve_components(lists: list[ParentList], components: list[list[int]], stat
     arcs = []
     for members in components:
         component = ComponentSearch(lists, members)
-        if not component.solve(course.is_over):
+        if not component.solve(course.is_over, course.run.advance):
             return False
         arcs += component.best_arcs()
     edges = np.array(sorted(arcs, key=lambda arc: arc[::-1]), dtype=np.int64).reshape(-1, 2)
@@ -168,8 +171,9 @@ def _find_lists(
     )
 
 
-def _share_time(course: Course, n: int, child: int):
-    """Return what says when the list of a child has to end."""
+def _begin_list(course: Course, n: int, child: int) -> Callable[[], bool]:
+    """Count the lists before that of a child as done, and return what says when that one has to end."""
+    course.run.advance_to(child)
     now = perf_counter()
     end = now + SHARE_OF_LISTS * (course.run.deadline - now) / (n - child)
     return lambda: perf_counter() >= end or course.is_over()
