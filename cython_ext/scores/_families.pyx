@@ -38,12 +38,13 @@ from _workspace cimport (
 )
 
 from pgmx._ext._remote_families cimport RemoteCounts
-from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer, insert_parent
+from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer
 
 cdef int SIMD = select_simd_level()
 
 cdef enum:
     GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
+    PAIRS_AHEAD = 1 << 11       # pairs that are asked for in one message at most
 
 
 def natural_log(double x) -> float:
@@ -264,6 +265,7 @@ cdef class FamilyScorer(Scorer):
         if self.remote is None or self.has_pairs(a, b):
             counts = pair_counts(&self.work, a, b, &size)
         else:
+            self.expect_pairs(a, b)
             counts = self.remote.fill_pair(&self.work, a, b, &size)
         joint = sum_terms(cell_terms(&self.work.terms, ra, rb), counts, size)
         if self.equivalent:
@@ -276,6 +278,28 @@ cdef class FamilyScorer(Scorer):
         of_a[0] = of_a[0] if self.is_allowed(a, b) else -INFINITY
         of_b[0] = of_b[0] if self.is_allowed(b, a) else -INFINITY
         return 0
+
+    cdef int expect_pairs(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        # One message for this pair and those to come, in their order, that do not follow from the counts of all pairs.
+        cdef Family *listed = <Family *>reserve(&self.listed, PAIRS_AHEAD * (sizeof(Family) + sizeof(int)))
+        cdef int *ids = <int *>(listed + PAIRS_AHEAD)
+        cdef Py_ssize_t n = 0
+        while b < self.n and n < PAIRS_AHEAD:
+            if min(self.work.table.cards[a], self.work.table.cards[b]) > 1 and not self.has_pairs(a, b):
+                ids[n] = <int>a
+                listed[n] = Family(b, 1, &ids[n], 0, NULL)
+                if n == 0 and self.remote.has(listed):
+                    return 0
+                n += 1
+            if b == self.lone:
+                a += 1
+                b += a == b
+            else:
+                b += 1
+                if b == self.n and self.lone < 0:
+                    a += 1
+                    b = a + 1
+        return self.expect(listed, 1, n)
 
     cdef bint has_pairs(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         return self.work.pairs != NULL and has_planes(&self.work.table, a) and has_planes(&self.work.table, b)
@@ -424,9 +448,10 @@ cdef class FamilyScorer(Scorer):
     ) except -1 nogil:
         # Scores of the child with each of the wanted parents, and the cells that occur, by number of the parent.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
-        cdef int *wider
-        cdef Py_ssize_t n_tables = 0, first = 0, last, i, j, u, size
+        cdef int *others = <int *>reserve(&self.work.scratch[WIDER], (self.n + 1) * sizeof(int))
+        cdef Py_ssize_t n_tables = 0, n_others = 0, first = 0, last, i, j, u, size
         cdef const uint32_t *table
+        cdef const Family *wider
         cdef Family family = Family(child, k, parents, n, wanted)
         cdef Row row
         if self.remote is None and fits_groups(&self.work, parents, k):
@@ -436,10 +461,13 @@ cdef class FamilyScorer(Scorer):
         if k > 0:
             self.expect(&family, 1, 1)
             self.find_cells(&row, child, parents, k)
-            for i in range(n):
-                if self.has_table(&row, wanted[i]):
-                    candidates[n_tables] = wanted[i]
-                    n_tables += 1
+        for i in range(n):
+            if k > 0 and self.has_table(&row, wanted[i]):
+                candidates[n_tables] = wanted[i]
+                n_tables += 1
+            else:
+                others[n_others] = wanted[i]
+                n_others += 1
         while first < n_tables:
             last = self.make_tables(&row, candidates, first, n_tables)
             for i in range(first, last):
@@ -452,13 +480,11 @@ cdef class FamilyScorer(Scorer):
                     size += table[j] > 0
                 n_cells[u] = size
             first = last
-        for i in range(n):      # the others need cells of their own, which take the buffers of the tables
-            if k > 0 and self.has_table(&row, wanted[i]):
-                continue
-            wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
-            insert_parent(wider, parents, k, wanted[i])
-            scores[wanted[i]] = self.score_family(child, wider, k + 1)
-            n_cells[wanted[i]] = self.work.cells.size
+        wider = self.list_wider(child, parents, k, others, n_others)
+        for i in range(n_others):   # these need cells of their own, which take the buffers of the tables
+            self.expect(wider + i, 1, n_others - i)
+            scores[others[i]] = self.score_family(child, wider[i].parents, k + 1)
+            n_cells[others[i]] = self.work.cells.size
         return 0
 
     cdef double score_table(self, const Row *row, Py_ssize_t u) except? -1 nogil:
@@ -483,12 +509,15 @@ cdef class FamilyScorer(Scorer):
 
     cdef int score_untabled(self, Row *row, double *gains) except -1 nogil:
         # Candidates without a table get a cell tree each; comes last, for it uses the buffers of the cells.
-        cdef int *wider
-        cdef Py_ssize_t u, k = row.k
+        cdef int *others = <int *>reserve(&self.work.scratch[WIDER], (self.n + 1) * sizeof(int))
+        cdef const Family *wider
+        cdef Py_ssize_t u, i, n = 0
         for u in range(self.n):
-            if self.has_table(row, u) or not self.can_add(row, u):
-                continue
-            wider = <int *>reserve(&self.work.scratch[WIDER], (k + 1) * sizeof(int))
-            insert_parent(wider, row.parents, k, u)
-            gains[u] = self.score_family(row.child, wider, k + 1) - row.score
+            if not self.has_table(row, u) and self.can_add(row, u):
+                others[n] = <int>u
+                n += 1
+        wider = self.list_wider(row.child, row.parents, row.k, others, n)
+        for i in range(n):
+            self.expect(wider + i, 1, n - i)
+            gains[others[i]] = self.score_family(row.child, wider[i].parents, row.k + 1) - row.score
         return 0

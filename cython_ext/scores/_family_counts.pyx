@@ -12,7 +12,8 @@ from libc.string cimport memset
 import numpy as np
 
 from _buffers cimport reserve
-from _candidates cimport fill_tables, find_row_cells
+from _candidates cimport count_share, fill_tables, find_row_cells
+from _crew cimport MOST_THREADS, await_task, close_crew
 from _segments cimport SEGMENT_ROWS, cut_rows, size_scratch
 from _simd cimport select_simd_level
 from _workspace cimport (
@@ -65,6 +66,23 @@ cdef class FamilyCounter:
     def scratch_bytes(self):
         """Bytes of the lists of rows and planes of cells: those of a segment of the rows."""
         return size_scratch(&self.work.segments)
+
+    def share_rows(self, Py_ssize_t n_threads) -> int:
+        """Let threads, so many at most, count segments; return how many: this one and those that call ``serve``."""
+        n_threads = min(n_threads, MOST_THREADS)
+        if not cut_rows(&self.work.segments, &self.work.table, self.work.segments.most_rows, SIMD, n_threads):
+            raise MemoryError("cannot allocate what threads share")
+        return n_threads
+
+    def serve(self, Py_ssize_t thread):
+        """Count segments on a thread, numbers from 1, until ``close``."""
+        with nogil:
+            while await_task(&self.work.segments.crew, thread):
+                count_share(&self.work, thread)
+
+    def close(self):
+        """Let the threads end."""
+        close_crew(&self.work.segments.crew)
 
     def count(self, int child, const int[::1] parents, const int[::1] wanted):
         """Return ``(keys, counts, tables)`` of ``child`` with ``parents`` (at least one) and the candidates ``wanted``.

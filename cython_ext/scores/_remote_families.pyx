@@ -22,7 +22,6 @@ from _workspace cimport OFFSETS, PAIR_TABLE, TABLES, Memo, Row, Workspace, margi
 from pgmx._ext._scorer cimport Family
 
 cdef enum:
-    MESSAGE_MEMORY = 1 << 24    # bytes of the answers to one message, unless one family alone has more
     KEPT = 1 << 26              # bytes of answers that are kept
 
 
@@ -286,12 +285,12 @@ cdef class RemoteWeights(RemoteFamilies):
             memcpy(weights.data, &sums[0], numbers.shape[0] * sizeof(double))
         return numbers.shape[0]
 
+    cdef bint has_table(self, const Family *family, Py_ssize_t u) except -1 with gil:
+        return self.holds(family) and self.first[u] >= 0
+
     cdef int fill_table(self, const Family *family, Py_ssize_t u, double *table) except -1 with gil:
-        # Writes the weights of (state of u, cell) of a family, the last one whose cells were filled in.
+        # Writes the weights of (state of u, cell) of the family in use.
         cdef const double[:, ::1] sums
-        cdef int wanted = <int>u
-        if not self.holds(family) or self.first[u] < 0:
-            self.request(family, &wanted, 1)
         sums = self.tables
         if sums.shape[1] > 0:
             memcpy(table, &sums[self.first[u], 0], self.cards[u] * sums.shape[1] * sizeof(double))

@@ -11,15 +11,18 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
+from _buffers cimport release, reserve
+
 
 cdef class Scorer:
     """Base of the compiled scorers; it scores nothing itself."""
 
     def __dealloc__(self):
         free(self.alone)
+        release(&self.listed)
 
     cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1:
-        self.n, self.max_indegree, self.names = n, max_indegree, names
+        self.n, self.max_indegree, self.names, self.lone = n, max_indegree, names, -1
         self.restrict(allowed)
         self.alone = <double *>calloc(n, sizeof(double))
         if self.alone == NULL:
@@ -98,13 +101,28 @@ cdef class Scorer:
         cdef double other
         cdef Py_ssize_t u
         gains[child] = -INFINITY
+        self.lone = child
         for u in range(child):
             self.prepare_pairs(u)
             self.pair_gains(u, child, &other, &gains[u])
         self.prepare_pairs(child)
         for u in range(child + 1, self.n):
             self.pair_gains(child, u, &gains[u], &other)
+        self.lone = -1
         return 0
+
+    cdef const Family *list_wider(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *added, Py_ssize_t n
+    ) except NULL nogil:
+        # The families of a child with its parents and each of some more.
+        cdef Family *listed = <Family *>reserve(&self.listed, n * (sizeof(Family) + (k + 1) * sizeof(int)) + 1)
+        cdef int *ids = <int *>(listed + n)
+        cdef Py_ssize_t i
+        for i in range(n):
+            insert_parent(ids, parents, k, added[i])
+            listed[i] = Family(child, k + 1, ids, 0, NULL)
+            ids += k + 1
+        return listed
 
     cdef void choose_unit(self, double finest) noexcept:
         # Gains keep so many digits of the largest score, and five decimals where that is finer: rounding errors break

@@ -24,7 +24,7 @@ from _cells cimport compare_u64
 from _merge cimport Merge, free_merge, merge_cells
 from _row_weights cimport COPIED_CELLS, add_weights
 
-from pgmx._ext._remote_families cimport RemoteWeights
+from pgmx._ext._remote_families cimport MESSAGE_MEMORY, RemoteWeights
 from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer, insert_parent
 
 
@@ -331,12 +331,34 @@ cdef class WeightedFamilyScorer(Scorer):
         )
         cdef const int32_t *cell = <const int32_t *>self.scratch[CELL_OF_ROW].data
         if self.remote is not None:
+            self.ask_tables(u)
             self.remote.fill_table(&self.numbered, u, table)
         elif self.codes8 != NULL:
             add_weights(self.codes8 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
         else:
             add_weights(self.codes16 + u * self.n_rows, cell, self.weights, self.n_rows, self.n_cells, table, size)
         return table
+
+    cdef int ask_tables(self, Py_ssize_t u) except -1 nogil:
+        # One message for the table of u and those after it of the family numbered last, where it is not there.
+        cdef int *wanted
+        cdef double cells = self.n_cells, tables = 0.0
+        cdef Py_ssize_t v, i, n = 0
+        if self.remote.has_table(&self.numbered, u):
+            return 0
+        wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        for v in range(u, self.n):
+            for i in range(self.numbered.k):
+                if self.numbered.parents[i] == v:
+                    break
+            else:
+                if v == u or (self.can_add(self.numbered.child, v) and cells * self.cards[v] <= TABLE_MEMORY // 8):
+                    tables += cells * self.cards[v] * sizeof(double)
+                    if n > 0 and tables > MESSAGE_MEMORY:
+                        break
+                    wanted[n] = <int>v
+                    n += 1
+        return self.remote.request(&self.numbered, wanted, n)
 
     # ---- gains ----
 
@@ -462,6 +484,7 @@ cdef class WeightedFamilyScorer(Scorer):
         cdef int *later = <int *>reserve(&self.scratch[LATER], (self.n + 1) * sizeof(int))
         cdef Py_ssize_t u, i, n_later = 0
         cdef Family family = Family(child, k, parents, ALL, NULL)
+        cdef const Family *wider
         if k == 0:
             self.row_without_parents(child, gains)
             return self.alone[child]
@@ -481,6 +504,9 @@ cdef class WeightedFamilyScorer(Scorer):
                 else:
                     later[n_later] = <int>u
                     n_later += 1
+        wider = self.list_wider(child, parents, k, later, n_later)
         for i in range(n_later):    # these take the buffers of the cells
-            gains[later[i]] = self.round_gain(self.score_wider(child, parents, k, later[i]) - score)
+            if self.remote is not None:
+                self.expect(wider + i, 1, n_later - i)
+            gains[later[i]] = self.round_gain(self.score_family(child, wider[i].parents, k + 1) - score)
         return score

@@ -223,7 +223,7 @@ cdef class ScoredMoves(DagMoves):
         self.find_best(&move, least_gain)
         if move.op < 0 or move.gain < least_gain:
             return not self.allow_all()
-        rows[0] += self.make_scored(move.op, move.tail, move.head, INFINITY)
+        rows[0] += self.make_scored(move.op, move.tail, move.head, least_gain)
         n_moves[0] += 1
         return False
 

@@ -7,6 +7,9 @@ from _workspace cimport Memo, Row, Workspace
 
 from pgmx._ext._scorer cimport Family
 
+cdef enum:
+    MESSAGE_MEMORY = 1 << 24    # bytes of the answers to one message, unless one family alone has more
+
 
 cdef class RemoteFamilies:
     cdef object ask                     # called with a list of (child, parents, candidates)
@@ -49,4 +52,5 @@ cdef class RemoteCounts(RemoteFamilies):
 
 cdef class RemoteWeights(RemoteFamilies):
     cdef Py_ssize_t fill_cells(self, const Family *family, Buffer *keys, Buffer *weights) except -1 with gil
+    cdef bint has_table(self, const Family *family, Py_ssize_t u) except -1 with gil
     cdef int fill_table(self, const Family *family, Py_ssize_t u, double *table) except -1 with gil

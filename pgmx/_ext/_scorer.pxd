@@ -4,6 +4,8 @@
 from libc.math cimport rint
 from libc.stdint cimport uint8_t
 
+from _buffers cimport Buffer
+
 
 cdef enum:
     MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
@@ -37,11 +39,16 @@ cdef class Scorer:
     cdef double unit                        # rounded gains are multiples of 1 / unit
     cdef object names, owners, mask         # names for messages; the other two keep borrowed arrays alive
     cdef readonly bint is_far               # whether counts come in messages, so that `expect` pays
+    cdef Buffer listed                      # families that are to be asked for, then their parents
+    cdef Py_ssize_t lone                    # whose pairs alone are asked for, -1 where all are
 
     cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1
     cdef void choose_unit(self, double finest) noexcept
     cdef int refuse_cells(self, Py_ssize_t child, Py_ssize_t k, double q) except -1 with gil
     cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil
+    cdef const Family *list_wider(
+        self, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *added, Py_ssize_t n
+    ) except NULL nogil
 
     # what a scorer defines
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil

@@ -6,12 +6,14 @@ parts only are aligned by their numbers when answers are added. A message holds 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgmx._ext._family_counts import FamilyCounter
 from pgmx.data import DistributedTable
+from pgmx.parallel.threads import count_sharers, help_on_threads
 from pgmx.statistics.counts import marginal_counts, narrow_counts
 
 #: Most cells that the families of one message may have, if one has not more.
@@ -66,7 +68,22 @@ def count_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCount
             arrays = (table.codes, table.cardinalities, table.planes, table.plane_offsets, marginal_counts(table))
             part.kept["families"] = FamilyCounter(*arrays, pairs=part.kept.get("pair_counts"))
         counter = part.kept["families"]
-        return [FamilyCounts(*map(narrow_counts, counter.count(*request))) for request in requests]
+        with _share_rows(counter, count_sharers(part.n_threads, part.table.n_rows)):
+            return [FamilyCounts(*map(narrow_counts, counter.count(*request))) for request in requests]
+
+
+@contextmanager
+def _share_rows(counter: FamilyCounter, n_threads: int) -> Iterator[None]:
+    """Have the segments of a part counted by so many threads; one is this one."""
+    if n_threads < 2:
+        yield
+        return
+    n_threads = counter.share_rows(n_threads)
+    try:
+        with help_on_threads(counter.serve, counter.close, n_threads - 1):
+            yield
+    finally:
+        counter.share_rows(1)
 
 
 def add_families(parts: list[list[FamilyCounts]]) -> list[FamilyCounts]:

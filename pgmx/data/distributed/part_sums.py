@@ -49,7 +49,10 @@ class Request:
 
 
 def answer_request(numbers: list[int], parts: list, slices: list, request: Request) -> Sums:
-    """Return the sums of some parts that a worker has, on as many threads as it has."""
+    """Return the sums of some parts that a worker has, on as many threads as it has; some may share a part."""
+    n_threads = max(1, _count_threads() // max(len(parts), 1))
+    for part in parts:
+        part.n_threads = n_threads
     calls = (
         (part, *of_part, *request.arguments)
         for part, of_part in zip(parts, ((one,) for one in slices) if slices else [()] * len(parts), strict=True)
@@ -61,6 +64,13 @@ def answer_request(numbers: list[int], parts: list, slices: list, request: Reque
     return sums
 
 
+def _count_threads() -> int:
+    """Return how many threads the worker has that this runs on."""
+    from distributed import get_worker
+
+    return get_worker().state.nthreads
+
+
 def add_sums(answers: list[Sums], summation: Summation) -> Sums:
     """Return the sums of several answers as one."""
     sums = {at: result for answer in answers for at, result in answer.items()}
@@ -70,9 +80,7 @@ def add_sums(answers: list[Sums], summation: Summation) -> Sums:
 
 def _call_on_threads(function: Callable, calls: Iterable[tuple], n_calls: int) -> Iterable:
     """Yield the results of calls, in order."""
-    from distributed import get_worker
-
-    n_threads = min(get_worker().state.nthreads, n_calls)
+    n_threads = min(_count_threads(), n_calls)
     if n_threads < 2:
         yield from (function(*call) for call in calls)
         return

@@ -112,7 +112,8 @@ class PartLabels(NamedTuple):
 class Part:
     """Some rows of a distributed table, kept by a worker; `kept` holds what counting them makes once, under `lock`.
 
-    `weights` are float64 weights of the rows, None where each counts as one.
+    `weights` are float64 weights of the rows, None where each counts as one. `n_threads` may count the part: those that
+    its worker has left, where it has fewer parts than threads.
     """
 
     def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None):
@@ -120,6 +121,7 @@ class Part:
         self.weights = weights
         self.lock = Lock()
         self.kept: dict[Any, Any] = {}
+        self.n_threads = 1
 
     def __reduce__(self):
         return Part, (self.table, self.weights)

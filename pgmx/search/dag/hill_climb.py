@@ -1,6 +1,7 @@
 """Greedy hill climbing over directed acyclic graphs, also past local optima."""
 
 from collections.abc import Callable
+from math import inf
 from time import thread_time
 
 from pgmx.scores.gains import GainSource
@@ -50,7 +51,7 @@ def _climb(state: DagState, course: Course, helpers: RowHelpers, idle: int, pati
                 return
             course.keep_best(state)
         op, tail, head = move[:3]
-        state.make(op, tail, head, course.least_gain())
+        state.make(op, tail, head, -inf if patience else course.least_gain())
         idle = 0 if course.record_move(state) else idle + 1
         course.mark_safe(state, idle=idle)
 
