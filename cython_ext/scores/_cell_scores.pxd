@@ -1,13 +1,13 @@
 # Scores of families whose cells have been counted.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from _buffers cimport reserve
-from _cells cimport count_configs
+from _cells cimport count_configs, count_table_configs
 from _merge cimport merge_cells
 from _terms cimport TermTable, cell_terms, config_terms, sum_terms
-from _workspace cimport CONFIG_SUMS, MERGED_COUNTS, Row, Workspace, stride_of
+from _workspace cimport CONFIG_SUMS, MERGED_COUNTS, OFFSETS, TABLES, Row, Workspace, stride_of
 
 
 cdef inline double sum_configs(Workspace *work, TermTable *table, const uint32_t *counts) except? -1 nogil:
@@ -60,3 +60,24 @@ cdef inline double score_without(Workspace *work, Row *row, Py_ssize_t d) except
             sums[j] = total
             j += 1
     return score - sum_terms(config, sums, j) - work.terms.penalty * q * (row.r - 1)
+
+
+cdef inline double score_table(Workspace *work, const Row *row, Py_ssize_t u) except? -1 nogil:
+    # The score of the child with u added; completes the last state of the table from the sizes of the cells.
+    cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
+    cdef uint32_t *table = <uint32_t *>work.scratch[TABLES].data + offsets[u]
+    cdef Py_ssize_t c = row.n_cells, ru = work.table.cards[u], s, i
+    cdef uint32_t *last = table + (ru - 1) * c
+    cdef double q = row.q * ru, shared = q, score
+    cdef TermTable *config
+    memcpy(last, row.counts, c * sizeof(uint32_t))
+    for s in range(ru - 1):
+        for i in range(c):
+            last[i] -= table[s * c + i]
+    if work.terms.observed:
+        shared = count_table_configs(&work.cells, table, ru, c)
+    config = config_terms(&work.terms, shared, row.r)
+    score = sum_terms(cell_terms(&work.terms, shared, row.r), table, ru * c)
+    for s in range(ru):
+        score -= sum_configs(work, config, table + s * c)
+    return score - work.terms.penalty * q * (row.r - 1)

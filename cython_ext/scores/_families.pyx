@@ -17,7 +17,7 @@ cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
@@ -25,13 +25,13 @@ from _buffers cimport reserve
 from _candidates cimport (
     choose_inheritance, count_share, fill_tables, find_row_cells, find_wider, pair_counts, sum_tables
 )
-from _cell_scores cimport score_without, sum_configs
-from _cells cimport count_table_configs, has_planes
+from _cell_scores cimport score_table, score_without, sum_configs
+from _cells cimport has_planes
 from _crew cimport MOST_THREADS, await_task, close_crew
 from _row_groups cimport RowGroups, fits_groups, free_groups, score_by_groups
 from _segments cimport SEGMENT_ROWS, cut_rows
 from _simd cimport select_simd_level
-from _terms cimport TermTable, cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
+from _terms cimport cell_terms, config_terms, free_terms, init_terms, pgmx_log, sum_terms, term
 from _workspace cimport (
     AFTER_DELETING, CANDIDATES, COUNTED, MEMOS, OFFSETS, TABLES, WIDER, Row, Workspace, drop_memos, free_workspace,
     init_memos, init_offsets, marginals_of, set_table, store_memo
@@ -291,14 +291,7 @@ cdef class FamilyScorer(Scorer):
                 if n == 0 and self.remote.has(listed):
                     return 0
                 n += 1
-            if b == self.lone:
-                a += 1
-                b += a == b
-            else:
-                b += 1
-                if b == self.n and self.lone < 0:
-                    a += 1
-                    b = a + 1
+            self.go_to_next_pair(&a, &b)
         return self.expect(listed, 1, n)
 
     cdef bint has_pairs(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -434,7 +427,7 @@ cdef class FamilyScorer(Scorer):
         while first < n_candidates:
             last = self.make_tables(row, candidates, first, n_candidates)
             for i in range(first, last):
-                gains[candidates[i]] = self.score_table(row, candidates[i]) - row.score
+                gains[candidates[i]] = score_table(&self.work, row, candidates[i]) - row.score
             if first == 0 and last == n_candidates:
                 if not (self.keeps_tables and row.how == AFTER_DELETING):
                     store_memo(&self.work, row, candidates, n_candidates)
@@ -472,7 +465,7 @@ cdef class FamilyScorer(Scorer):
             last = self.make_tables(&row, candidates, first, n_tables)
             for i in range(first, last):
                 u = candidates[i]
-                scores[u] = self.score_table(&row, u)
+                scores[u] = score_table(&self.work, &row, u)
                 table = <const uint32_t *>self.work.scratch[TABLES].data \
                     + (<const int64_t *>self.work.scratch[OFFSETS].data)[u]
                 size = 0
@@ -486,26 +479,6 @@ cdef class FamilyScorer(Scorer):
             scores[others[i]] = self.score_family(child, wider[i].parents, k + 1)
             n_cells[others[i]] = self.work.cells.size
         return 0
-
-    cdef double score_table(self, const Row *row, Py_ssize_t u) except? -1 nogil:
-        # The score of the child with u added; completes the last state of the table from the sizes of the cells.
-        cdef const int64_t *offsets = <const int64_t *>self.work.scratch[OFFSETS].data
-        cdef uint32_t *table = <uint32_t *>self.work.scratch[TABLES].data + offsets[u]
-        cdef Py_ssize_t c = row.n_cells, ru = self.work.table.cards[u], s, i
-        cdef uint32_t *last = table + (ru - 1) * c
-        cdef double q = row.q * ru, shared = q, score
-        cdef TermTable *config
-        memcpy(last, row.counts, c * sizeof(uint32_t))
-        for s in range(ru - 1):
-            for i in range(c):
-                last[i] -= table[s * c + i]
-        if self.work.terms.observed:
-            shared = count_table_configs(&self.work.cells, table, ru, c)
-        config = config_terms(&self.work.terms, shared, row.r)
-        score = sum_terms(cell_terms(&self.work.terms, shared, row.r), table, ru * c)
-        for s in range(ru):
-            score -= sum_configs(&self.work, config, table + s * c)
-        return score - self.work.terms.penalty * q * (row.r - 1)
 
     cdef int score_untabled(self, Row *row, double *gains) except -1 nogil:
         # Candidates without a table get a cell tree each; comes last, for it uses the buffers of the cells.

@@ -6,7 +6,7 @@ Thread-safety: one scorer serves one thread at a time; ``start`` and ``rescore``
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
@@ -123,6 +123,38 @@ cdef class Scorer:
             listed[i] = Family(child, k + 1, ids, 0, NULL)
             ids += k + 1
         return listed
+
+    cdef Py_ssize_t list_candidates(
+        self, const Family *family, Py_ssize_t first, const int64_t *cards, double cells, double most, int *wanted,
+        double *n_bytes
+    ) noexcept nogil:
+        # Writes the candidates of a family from one on whose float64 tables are made, and the bytes of these, `most` or
+        # a single table.
+        cdef Py_ssize_t u, j = 0, n = 0
+        n_bytes[0] = 0.0
+        for u in range(first, self.n):
+            while j < family.k and family.parents[j] < u:
+                j += 1
+            if u == family.child or (j < family.k and family.parents[j] == u) or not self.is_allowed(family.child, u) \
+                    or min(cards[u], cards[family.child]) < 2 or cells * cards[u] > TABLE_MEMORY // 8:
+                continue
+            if n > 0 and n_bytes[0] + cells * cards[u] * sizeof(double) > most:
+                break
+            n_bytes[0] += cells * cards[u] * sizeof(double)
+            wanted[n] = <int>u
+            n += 1
+        return n
+
+    cdef void go_to_next_pair(self, Py_ssize_t *a, Py_ssize_t *b) noexcept nogil:
+        # In the order in which pairs are scored; past the last one b is n or more.
+        if b[0] == self.lone:
+            a[0] += 1
+            b[0] += a[0] == b[0]
+        else:
+            b[0] += 1
+            if b[0] == self.n and self.lone < 0:
+                a[0] += 1
+                b[0] = a[0] + 1
 
     cdef void choose_unit(self, double finest) noexcept:
         # Gains keep so many digits of the largest score, and five decimals where that is finer: rounding errors break

@@ -25,7 +25,7 @@ from _merge cimport Merge, free_merge, merge_cells
 from _row_weights cimport COPIED_CELLS, add_weights
 
 from pgmx._ext._remote_families cimport MESSAGE_MEMORY, RemoteWeights
-from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, Family, Scorer, insert_parent
+from pgmx._ext._scorer cimport ALL, MAX_CELLS_LOG2, TABLE_MEMORY, Family, Scorer
 
 
 cdef extern from "_special.h" nogil:
@@ -33,12 +33,8 @@ cdef extern from "_special.h" nogil:
     double pgmx_log_rising_real(double a, double n)
 
 
-cdef enum:
-    TABLE_MEMORY = 1 << 25      # bytes; a candidate with a larger table gets cells of its own
-
-
 cdef enum:                      # scratch buffers, numbered from 0
-    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, WIDER, RANKS, PRODUCTS, LATER, WANTED, N_SCRATCH
+    CELL_OF_ROW, KEYS, OLD_KEYS, WEIGHTS, ENDS, TABLE, SUMS, RANKS, PRODUCTS, LATER, WANTED, N_SCRATCH
 
 
 def dirichlet_terms(const double[::1] a, const double[::1] n) -> float:
@@ -341,23 +337,12 @@ cdef class WeightedFamilyScorer(Scorer):
 
     cdef int ask_tables(self, Py_ssize_t u) except -1 nogil:
         # One message for the table of u and those after it of the family numbered last, where it is not there.
-        cdef int *wanted
-        cdef double cells = self.n_cells, tables = 0.0
-        cdef Py_ssize_t v, i, n = 0
+        cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        cdef double cells = self.n_cells
+        cdef Py_ssize_t n
         if self.remote.has_table(&self.numbered, u):
             return 0
-        wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
-        for v in range(u, self.n):
-            for i in range(self.numbered.k):
-                if self.numbered.parents[i] == v:
-                    break
-            else:
-                if v == u or (self.can_add(self.numbered.child, v) and cells * self.cards[v] <= TABLE_MEMORY // 8):
-                    tables += cells * self.cards[v] * sizeof(double)
-                    if n > 0 and tables > MESSAGE_MEMORY:
-                        break
-                    wanted[n] = <int>v
-                    n += 1
+        n = self.list_candidates(&self.numbered, u, self.cards, cells, MESSAGE_MEMORY, wanted, &cells)
         return self.remote.request(&self.numbered, wanted, n)
 
     # ---- gains ----
@@ -382,7 +367,7 @@ cdef class WeightedFamilyScorer(Scorer):
         cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
         cdef const Family *one
         cdef double cells, tables
-        cdef Py_ssize_t i, j, u, m
+        cdef Py_ssize_t i, m
         for i in range(n):
             one = &families[i]
             if i >= n_needed and self.remote.n_asked == 0:
@@ -391,15 +376,9 @@ cdef class WeightedFamilyScorer(Scorer):
             if cells > <double>(<uint64_t>1 << MAX_CELLS_LOG2) or self.remote.has(one) \
                     or one.k == 0 or (one.k == 1 and one.n_wanted == 0):    # answered from the sums of all pairs
                 continue
-            m, j, tables, cells = 0, 0, 0.0, min(cells, <double>self.n_rows)
-            for u in range(self.n if one.n_wanted == ALL and one.k < self.max_indegree else 0):
-                while j < one.k and one.parents[j] < u:
-                    j += 1
-                if (j < one.k and one.parents[j] == u) or cells * self.cards[u] > TABLE_MEMORY // 8:
-                    continue
-                if self.can_add(one.child, u):
-                    wanted[m], tables = <int>u, tables + cells * self.cards[u] * sizeof(double)
-                    m += 1
+            m, tables, cells = 0, 0.0, min(cells, <double>self.n_rows)
+            if one.n_wanted == ALL and one.k < self.max_indegree:
+                m = self.list_candidates(one, 0, self.cards, cells, INFINITY, wanted, &tables)
             if not self.remote.add(one, wanted, m, cells * (sizeof(uint64_t) + sizeof(double)), tables):
                 break
         return self.remote.send()
@@ -407,6 +386,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil:
         # Gains of b -> a (of_a) and of a -> b (of_b) while both are without parents, a < b; a was numbered last.
         cdef Py_ssize_t rb = self.cards[b], c = self.n_cells, s, i
+        cdef int first = <int>a, second = <int>b
         cdef bint to_a = self.can_add(a, b), to_b = self.can_add(b, a), wide = c * rb > TABLE_MEMORY // 8
         cdef double *table = NULL
         cdef double *sums_b = NULL
@@ -425,12 +405,12 @@ cdef class WeightedFamilyScorer(Scorer):
                     sums_b[s] += table[s * c + i]
                     sums_a[i] += table[s * c + i]
         if self.equivalent or to_a:
-            score = self.score_wider(a, NULL, 0, b) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
+            score = self.score_family(a, &second, 1) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
             of_a[0] = self.round_gain(score - self.alone[a])
         if self.equivalent:
             of_b[0] = of_a[0] if to_b else -INFINITY
         elif to_b:
-            score = self.score_wider(b, NULL, 0, a) if wide \
+            score = self.score_family(b, &first, 1) if wide \
                 else self.score_sums(table, rb * c, sums_a, c, self.cards[a], b)
             of_b[0] = self.round_gain(score - self.alone[b])
         if not to_a:
@@ -472,12 +452,6 @@ cdef class WeightedFamilyScorer(Scorer):
         for s in range(ru):
             self.sum_configs(table + s * self.n_cells, sums + s * self.n_configs)
         return self.score_sums(table, ru * self.n_cells, sums, ru * self.n_configs, q * ru, child)
-
-    cdef double score_wider(self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t u) except? -1 nogil:
-        # The same through cells of its own.
-        cdef int *wider = <int *>reserve(&self.scratch[WIDER], (k + 1) * sizeof(int))
-        insert_parent(wider, parents, k, u)
-        return self.score_family(child, wider, k + 1)
 
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score, q, limit = <double>(<uint64_t>1 << MAX_CELLS_LOG2) / self.cards[child]

@@ -2,13 +2,14 @@
 # under which it was cimported, which must therefore be the full one: `from pgmx._ext._scorer cimport Scorer`.
 
 from libc.math cimport rint
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from _buffers cimport Buffer
 
 
 cdef enum:
     MAX_CELLS_LOG2 = 62         # a family that could have more cells than 2^62 has no cell number
+    TABLE_MEMORY = 1 << 25      # bytes of float64: a candidate with a larger table gets cells of its own
     ALL = -1                    # wanted: all candidates that the family has in a row of gains
 
 
@@ -49,6 +50,11 @@ cdef class Scorer:
     cdef const Family *list_wider(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *added, Py_ssize_t n
     ) except NULL nogil
+    cdef Py_ssize_t list_candidates(
+        self, const Family *family, Py_ssize_t first, const int64_t *cards, double cells, double most, int *wanted,
+        double *n_bytes
+    ) noexcept nogil
+    cdef void go_to_next_pair(self, Py_ssize_t *a, Py_ssize_t *b) noexcept nogil
 
     # what a scorer defines
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
