@@ -183,3 +183,26 @@ def test_without_a_checkpoint_nothing_is_saved():
     assert not run.is_snapshot_due()
     run.save({"edges": np.arange(4)})
     assert run.restore() is None
+
+
+def test_steps_are_counted_up_to_their_number(clock):
+    run, heard = Run(SearchProgress), []
+    run.watch = lambda: heard.append((run.steps.done, run.steps.total, run.steps.unit))
+    run.advance()
+    run.expect_steps(3)  # where none are counted nothing happens
+    assert run.steps is None
+    assert not heard
+    run.count_steps(5, "draws", done=1)
+    run.advance()
+    run.advance_to(2)  # done before
+    run.advance_to(4)
+    part = Run(SearchProgress)
+    part.count_with(run)
+    part.advance(7)
+    assert heard == [(2, 5, "draws"), (4, 5, "draws"), (5, 5, "draws")]
+    run.expect_steps(2)
+    run.advance()
+    assert heard[-1] == (6, 7, "draws")
+    run.count_steps(2, "starts")
+    run.advance()
+    assert heard[-1] == (1, 2, "starts")
