@@ -16,7 +16,7 @@ WORDS_PER_SECOND = 3e9
 #: Cells that a family is split into when a parent is added, in the mean over climbs on networks of 37 to 724 variables
 #: with 10,000 rows. More rows allow more parents: with their power, which is between that of such networks (0) and that
 #: of columns which all depend on a hidden one.
-CELLS_PER_MOVE, FEW_ROWS, CELL_GROWTH = 8, 10_000, 0.22
+CELLS_PER_MOVE, FEW_ROWS, CELL_GROWTH = 8, 10_000, 0.3
 
 #: Seconds of a fit whatever its size, and per row of a family of a variable without planes, which is counted by rows.
 FIT_SECONDS, ROW_SECONDS = 2e-3, 2e-8
