@@ -3,16 +3,17 @@
  *
  * The includer defines NAME(f), TARGET, LANES, vec, ivec, mask and the operations LOAD, STORE, ZERO, SPLAT, ADD, SUB,
  * MUL, DIV, SQRT, MAX, CODES (LANES codes widened to 32 bits), IS (lanes whose code is b), ADD_IF, PICK (lanes of a table
- * of 16), EXPONENT, MANTISSA. Lanes are summed into doubles every PGMX_FLUSH rows; what is left of the rows after whole
- * vectors is done one by one.
+ * of 16), EXPONENT, MANTISSA; of whole numbers WHOLE, COUNT_IF, KEEP and count, their vector; of doubles wide, LOW,
+ * HIGH, WIDE. Lanes are summed into doubles every PGMX_FLUSH vectors; what is left of the rows after whole vectors is
+ * done one by one.
  */
 
-TARGET PGMX_INLINE double NAME(pgmx_lanes)(vec v) {
-    float lane[LANES];
-    double total = 0;
-    STORE(lane, v);
-    for (int k = 0; k < LANES; k++) total += (double)lane[k];
-    return total;
+TARGET PGMX_INLINE double NAME(pgmx_lanes)(count v) {
+    uint32_t lane[LANES];
+    uint64_t total = 0;
+    KEEP(lane, v);
+    for (int k = 0; k < LANES; k++) total += lane[k];
+    return (double)total;
 }
 
 /* out[a * stride + b] += sum over rows of p[a][m] where codes[m] == b, for A x B cells from (0, first). */
@@ -20,33 +21,33 @@ TARGET PGMX_INLINE void NAME(pgmx_tile)(const float *const *p, const uint8_t *co
                                         double *out, ptrdiff_t stride, const int A, const int B, const int U) {
     ptrdiff_t whole = n_rows - n_rows % (U * LANES), m = 0;
     while (m < whole) {
-        ptrdiff_t stop = whole - m > PGMX_FLUSH ? m + PGMX_FLUSH : whole;
-        vec sums[4][4][4];
+        ptrdiff_t stop = whole - m > PGMX_FLUSH * LANES ? m + PGMX_FLUSH * LANES : whole;
+        count sums[4][4][4];
         for (int u = 0; u < U; u++)
             for (int a = 0; a < A; a++)
-                for (int b = 0; b < B; b++) sums[u][a][b] = ZERO();
+                for (int b = 0; b < B; b++) sums[u][a][b] = (count){0};
         for (; m < stop; m += U * LANES) {
             for (int u = 0; u < U; u++) {
                 ivec x = CODES(codes + m + u * LANES);
                 mask is[4];
                 for (int b = 0; b < B; b++) is[b] = IS(x, first + b);
                 for (int a = 0; a < A; a++) {
-                    vec v = LOAD(p[a] + m + u * LANES);
-                    for (int b = 0; b < B; b++) sums[u][a][b] = ADD_IF(sums[u][a][b], is[b], v);
+                    ivec v = WHOLE(LOAD(p[a] + m + u * LANES));
+                    for (int b = 0; b < B; b++) sums[u][a][b] = COUNT_IF(sums[u][a][b], is[b], v);
                 }
             }
         }
         for (int a = 0; a < A; a++)
             for (int b = 0; b < B; b++) {
-                vec total = sums[0][a][b];
-                for (int u = 1; u < U; u++) total = ADD(total, sums[u][a][b]);
+                count total = sums[0][a][b];
+                for (int u = 1; u < U; u++) total += sums[u][a][b];
                 out[a * stride + b] += NAME(pgmx_lanes)(total);
             }
     }
     for (; m < n_rows; m++) {
         int b = (int)codes[m] - first;
         if (b >= 0 && b < B)
-            for (int a = 0; a < A; a++) out[a * stride + b] += (double)p[a][m];
+            for (int a = 0; a < A; a++) out[a * stride + b] += PGMX_WHOLE_float(p[a][m]);
     }
 }
 
@@ -71,48 +72,55 @@ TARGET static void NAME(pgmx_moments)(const float *const *p, int n_states, const
 
 #undef PGMX_TILE
 
-/* p[a][m] *= table[16 a + codes[m]], then each row is scaled to its weight; see pgmx_shift of _conditionals.h. */
+/* p[a][m] *= table[16 a + codes[m]], then each row is scaled to its weight; see pgmx_shift of _conditionals.h. With few
+ * states, `fixed` in number, the total of the last is left to the caller. */
 TARGET PGMX_INLINE void NAME(pgmx_shift_states)(float *const *p, const float *table, const uint8_t *codes,
-                                                const float *weights, ptrdiff_t n_rows, double *totals, double *drift,
-                                                const int S) {
+                                                const float *weights, float unit, ptrdiff_t n_rows,
+                                                double *totals, double *drift, const int S, const int fixed) {
     ptrdiff_t whole = n_rows - n_rows % LANES, m = 0;
-    const vec least = SPLAT(PGMX_LEAST), one = SPLAT(1.0f);
+    const vec one = SPLAT(unit), least = SPLAT(PGMX_LEAST), lowest = MUL(one, least);
     double moved = 0;
+    /* pointers that no store of a float may change */
+    float *const first[5] = {p[0], p[1 % S], p[2 % S], p[3 % S], p[4 % S]};
+    float *const *at = fixed ? first : p;
+    const int last = fixed ? S - 1 : S;
     while (m < whole) {
-        ptrdiff_t stop = whole - m > PGMX_FLUSH ? m + PGMX_FLUSH : whole;
-        vec sums[PGMX_FEW], far = ZERO();
-        for (int a = 0; a < S; a++) sums[a] = ZERO();
+        ptrdiff_t stop = whole - m > PGMX_FLUSH * LANES ? m + PGMX_FLUSH * LANES : whole;
+        count sums[PGMX_FEW], far = {0};
+        for (int a = 0; a < S; a++) sums[a] = (count){0};
         for (; m < stop; m += LANES) {
             ivec x = CODES(codes + m);
-            vec w = weights ? LOAD(weights + m) : one, all = ZERO(), squares = ZERO(), q[PGMX_FEW];
-            vec floor = weights ? MUL(w, least) : least;
+            vec w = weights ? LOAD(weights + m) : one, all = ZERO(), squares = ZERO(), q[PGMX_FEW], fresh, step;
+            vec floor = weights ? MUL(w, least) : lowest;
             for (int a = 0; a < S; a++) {
-                q[a] = MAX(MUL(LOAD(p[a] + m), PICK(table + PGMX_FEW * a, x)), floor);
-                all = ADD(all, q[a]);
+                q[a] = MAX(MUL(LOAD(at[a] + m), PICK(table + PGMX_FEW * a, x)), floor);
+                all = fixed && !a ? q[a] : ADD(all, q[a]);
             }
             vec scale = DIV(w, all);
             for (int a = 0; a < S; a++) {
-                vec fresh = MUL(q[a], scale), step = SUB(fresh, LOAD(p[a] + m));
-                STORE(p[a] + m, fresh);
-                sums[a] = ADD(sums[a], fresh);
-                squares = ADD(squares, MUL(step, step));
+                fresh = MUL(q[a], scale);
+                step = SUB(fresh, LOAD(at[a] + m));
+                STORE(at[a] + m, fresh);
+                squares = fixed && !a ? MUL(step, step) : ADD(squares, MUL(step, step));
+                if (a < last) sums[a] += (count)WHOLE(fresh);
             }
-            far = ADD(far, SQRT(squares));
+            far += (count)WHOLE(SQRT(squares));
         }
-        for (int a = 0; a < S; a++) totals[a] += NAME(pgmx_lanes)(sums[a]);
+        for (int a = 0; a < last; a++) totals[a] += NAME(pgmx_lanes)(sums[a]);
         moved += NAME(pgmx_lanes)(far);
     }
     *drift += moved;
 }
 
 TARGET static void NAME(pgmx_shift)(float *const *p, int n_states, const float *table, const uint8_t *codes,
-                                    const float *weights, ptrdiff_t n_rows, double *totals, double *drift) {
+                                    const float *weights, float one, ptrdiff_t n_rows, double *totals,
+                                    double *drift) {
     switch (n_states) {
-        case 2: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 2); break;
-        case 3: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 3); break;
-        case 4: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 4); break;
-        case 5: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, 5); break;
-        default: NAME(pgmx_shift_states)(p, table, codes, weights, n_rows, totals, drift, n_states); break;
+        case 2: NAME(pgmx_shift_states)(p, table, codes, weights, one, n_rows, totals, drift, 2, 1); break;
+        case 3: NAME(pgmx_shift_states)(p, table, codes, weights, one, n_rows, totals, drift, 3, 1); break;
+        case 4: NAME(pgmx_shift_states)(p, table, codes, weights, one, n_rows, totals, drift, 4, 1); break;
+        case 5: NAME(pgmx_shift_states)(p, table, codes, weights, one, n_rows, totals, drift, 5, 1); break;
+        default: NAME(pgmx_shift_states)(p, table, codes, weights, one, n_rows, totals, drift, n_states, 0); break;
     }
 }
 
@@ -121,25 +129,30 @@ TARGET static double NAME(pgmx_log2_sum)(const float *const *p, int n_states, co
     ptrdiff_t whole = n_rows - n_rows % LANES, m = 0;
     double total = 0;
     while (m < whole) {
-        ptrdiff_t stop = whole - m > 64 * LANES ? m + 64 * LANES : whole; /* 64 mantissas below 2 stay finite */
-        vec product = SPLAT(1.0f), exponents = ZERO();
+        ptrdiff_t stop = whole - m > 256 * LANES ? m + 256 * LANES : whole; /* 512 mantissas below 2 stay finite */
+        wide product = WIDE(set1)(1.0);
+        vec exponents = ZERO();
         for (; m < stop; m += LANES) {
             ivec x = CODES(codes + m);
             vec chosen = ZERO();
             for (int a = 0; a < n_states; a++) chosen = ADD_IF(chosen, IS(x, a), LOAD(p[a] + m));
             exponents = ADD(exponents, EXPONENT(chosen));
-            product = MUL(product, MANTISSA(chosen));
+            chosen = MANTISSA(chosen);
+            product = WIDE(mul)(product, WIDE(mul)(LOW(chosen), HIGH(chosen))); /* that of two floats is exact */
         }
         float lane[LANES];
-        STORE(lane, product);
-        total += NAME(pgmx_lanes)(exponents);
-        for (int k = 0; k < LANES; k++) total += log2((double)lane[k]);
+        double half[LANES / 2];
+        STORE(lane, exponents);
+        WIDE(storeu)(half, product);
+        for (int k = 0; k < LANES; k++) total += (double)lane[k];
+        for (int k = 0; k < LANES / 2; k++) total += log2(half[k]);
     }
     return total;
 }
 
 #undef vec
 #undef ivec
+#undef count
 #undef mask
 #undef LANES
 #undef TARGET
@@ -158,5 +171,12 @@ TARGET static double NAME(pgmx_log2_sum)(const float *const *p, int n_states, co
 #undef IS
 #undef ADD_IF
 #undef PICK
+#undef WHOLE
+#undef COUNT_IF
+#undef KEEP
+#undef wide
+#undef LOW
+#undef HIGH
+#undef WIDE
 #undef EXPONENT
 #undef MANTISSA

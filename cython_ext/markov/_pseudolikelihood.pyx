@@ -2,7 +2,8 @@
 
 Problem: see _block_descent.pyx. Algorithm: the conditional probabilities of every node with an edge are stored for all
 rows in float; one pass over the rows of one node gives the mean conditional of its states given a neighbour's state. A
-step multiplies the conditionals of both ends by a table looked up by the neighbour's state.
+step multiplies the conditionals of both ends by a table looked up by the neighbour's state. Sums over rows are whole
+numbers of units, see _conditionals.h, so that the sums of parts of a table add up to those of the table to the bit.
 Cost: a mean takes about s_i s_j N / 16 masked additions with AVX-512, a step about twice that of its two ends.
 Thread-safety: `measure` only reads and may run in threads; everything else changes the object.
 """
@@ -13,7 +14,8 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t
 import numpy as np
 
 from _conditionals cimport (
-    PGMX_FEW, pgmx_log_sum_few, pgmx_log_sum_u16, pgmx_log_sum_u16_double, pgmx_log_sum_u8, pgmx_log_sum_u8_double,
+    PGMX_FEW, PGMX_UNITS, pgmx_log_sum_few, pgmx_log_sum_u16, pgmx_log_sum_u16_double, pgmx_log_sum_u8,
+    pgmx_log_sum_u8_double,
     pgmx_moments_few, pgmx_moments_u16, pgmx_moments_u16_double, pgmx_moments_u8, pgmx_moments_u8_double,
     pgmx_shift_few, pgmx_shift_u16, pgmx_shift_u16_double, pgmx_shift_u8, pgmx_shift_u8_double,
 )
@@ -43,6 +45,8 @@ cdef class Conditionals(BlockDescent):
         Penalty of the norm of each node's parameters, zero for none. Shared with the caller, who may change it.
     is_double : bool, default=False
         Whether conditionals are stored in double precision, in twice the memory, by passes without vectors.
+    heaviest : float, default=None
+        A power of two that no weight exceeds, the same for all parts of a table; by default the least.
     """
 
     cdef readonly Py_ssize_t n_rows
@@ -51,56 +55,88 @@ cdef class Conditionals(BlockDescent):
     cdef void *_weight
     cdef bint _is_double
     cdef object _real
+    cdef double unit, one       # of the stored numbers, in weights of rows; a weight of one in units
+    cdef double[::1] mass       # of the rows of each state, variable after variable
+    cdef double all_mass        # of all rows
     cdef size_t[::1] _codes, _states
     cdef uint8_t[::1] _wide
 
-    def __init__(self, list codes, cardinalities, margins, weights, double l2, node_penalties, bint is_double=False):
+    def __init__(
+        self, list codes, cardinalities, margins, weights, double l2, node_penalties, bint is_double=False,
+        heaviest=None
+    ):
         cdef Py_ssize_t n = len(codes)
         cdef double total
         self.n_rows = len(codes[0])
         self._is_double, self._real = is_double, np.float64 if is_double else np.float32
-        self._weights = None if weights is None else np.ascontiguousarray(weights, dtype=self._real)
+        if heaviest is None:
+            heaviest = 1.0 if weights is None else 2.0 ** np.ceil(np.log2(weights.max()))
+        self.unit = 1.0 if is_double else heaviest / PGMX_UNITS
+        self.one = 1 / self.unit
+        total = float(self.n_rows) if weights is None else float(weights.sum(dtype=np.float64))
+        self._weights = None if weights is None else np.multiply(weights, self.one, dtype=self._real)
         self._weight = NULL if weights is None else <void *><size_t>self._weights.ctypes.data
-        total = float(self.n_rows) if weights is None else float(self._weights.sum(dtype=np.float64))
         self._kept = [list(codes), [None] * n, [None] * n]
         self._codes = np.array([column.ctypes.data for column in codes], dtype=np.uintp)
         self._states = np.zeros(n, dtype=np.uintp)
         self._wide = np.array([column.dtype != np.uint8 for column in codes], dtype=np.uint8)
         self.set_up(cardinalities, margins, total, l2, node_penalties)
+        self.mass = np.rint(np.asarray(margins) * total) if weights is None else np.zeros(self.offset[n])
+        if weights is not None and not is_double:
+            self.weigh_states()
+        self.all_mass = np.asarray(self.mass)[:self.cards[0]].sum()
+
+    cdef int weigh_states(self) except -1:
+        # `mass` as `rest` in `sum_side` takes it, of variables with at most PGMX_FEW states
+        cdef const float *weights[1]
+        cdef Py_ssize_t i, b
+        cdef double *mass
+        weights[0] = <const float *>self._weight
+        whole = np.rint(self._weights).sum(dtype=np.float64)
+        for i in range(self.n):
+            mass = &self.mass[self.offset[i]]
+            mass[self.cards[i] - 1] = whole
+            if self.cards[i] <= PGMX_FEW:
+                pgmx_moments_few(
+                    weights, 1, <const uint8_t *>self._codes[i], <int>(self.cards[i] - 1), self.n_rows, mass,
+                    self.cards[i]
+                )
+                for b in range(self.cards[i] - 1):
+                    mass[self.cards[i] - 1] -= mass[b]
+        np.asarray(self.mass)[:] *= self.unit
+        return 0
 
     def conditionals(self, Py_ssize_t i):
-        """Return weight times probability of each state in each row, (s_i, N); None while it is constant."""
-        return self._kept[1][i]
+        """Return weight times probability of each state in each row, a copy (s_i, N); None while it is constant."""
+        return np.multiply(self._kept[1][i], self.unit, dtype=self._real) if self.by_row[i] else None
 
     def set_conditionals(self, Py_ssize_t i, states, totals):
         """Go on from earlier conditionals of node i, (s_i, N) or None where it was constant, and their sums."""
         if states is not None:
             if not self.by_row[i]:
                 self.open(i)
-            self._kept[1][i][...] = states
+            np.multiply(states, self.one, out=self._kept[1][i])
         np.asarray(self.total_of)[self.offset[i]:self.offset[i + 1]] = totals
 
     def open_at(self, Py_ssize_t i, shares):
         """Store the conditionals of node i row by row, first with the same probabilities (s_i,) in all rows."""
-        np.asarray(self.total_of)[self.offset[i]:self.offset[i + 1]] = np.asarray(shares) * self.total
-        self.open(i)
+        start = np.asarray(shares).astype(self._real)
+        states = self._kept[1][i]
+        if states is None:
+            states = np.empty((len(start), self.n_rows), dtype=self._real)
+        np.multiply(start[:, None], self._real(self.one) if self._weights is None else self._weights, out=states)
+        address = states.ctypes.data + states.itemsize * self.n_rows * np.arange(len(start), dtype=np.uintp)
+        self._kept[1][i] = states
+        self._kept[2][i] = address
+        self._states[i] = <size_t>address.ctypes.data
+        self.by_row[i] = 1
 
     def close_at(self, Py_ssize_t i):
         """Store one conditional of node i for all rows."""
         self.close(i)
 
     cdef int open(self, Py_ssize_t i) except -1:
-        part = slice(self.offset[i], self.offset[i + 1])
-        start = (np.asarray(self.total_of)[part] / self.total).astype(self._real)
-        states = self._kept[1][i]
-        if states is None:
-            states = np.empty((len(start), self.n_rows), dtype=self._real)
-        np.multiply(start[:, None], self._real(1) if self._weights is None else self._weights, out=states)
-        address = states.ctypes.data + states.itemsize * self.n_rows * np.arange(len(start), dtype=np.uintp)
-        self._kept[1][i] = states
-        self._kept[2][i] = address
-        self._states[i] = <size_t>address.ctypes.data
-        self.by_row[i] = 1
+        self.open_at(i, np.asarray(self.total_of)[self.offset[i]:self.offset[i + 1]] / self.total)
         return 0
 
     cdef int close(self, Py_ssize_t i) except -1:
@@ -111,7 +147,7 @@ cdef class Conditionals(BlockDescent):
     def renew(self, Py_ssize_t i, const int64_t[::1] neighbours, list steps, double slack):
         """Compute the conditionals of node i anew, as `rebuild` does; its drift grows by what changes, and `slack`."""
         cdef bint was_open = self.by_row[i]
-        before = self._kept[1][i].copy() if was_open else None
+        before = self.conditionals(i)
         self.rebuild(i, neighbours, steps)
         if was_open and self.by_row[i]:
             self._drift[i] += self.distance(i, before) / self.total + slack
@@ -120,7 +156,8 @@ cdef class Conditionals(BlockDescent):
 
     def distance(self, Py_ssize_t i, before):
         """Return the sum over the rows of the Euclidean distances of the conditionals of node i to others (s_i, N)."""
-        return float(np.sqrt(((self._kept[1][i] - before) ** 2).sum(axis=0)).sum())
+        rows = np.sqrt(((self._kept[1][i] - before * self._real(self.one)) ** 2).sum(axis=0, dtype=np.float64))
+        return float((rows if self._is_double else np.ceil(rows)).sum()) * self.unit
 
     # ---- passes over the rows ----
 
@@ -138,9 +175,10 @@ cdef class Conditionals(BlockDescent):
         # out[a, b] = sum over the rows of w p(x_i = a | rest) [x_j = b], (s_i, s_j), of a node stored row by row
         cdef Py_ssize_t a, b, s = self.cards[i], t = self.cards[j], k
         cdef const double *sums = &self.total_of[self.offset[i]]
-        cdef const double *f = &self.margin[self.offset[j]]
+        cdef const double *mass = &self.mass[self.offset[j]]
         cdef double rest
         cdef const float **states = <const float **>self._states[i]
+        cdef bint is_few = s <= PGMX_FEW and t <= PGMX_FEW and not self._is_double
         for k in range(s * t):
             out[k] = 0
         if self._is_double and self._wide[j]:
@@ -149,20 +187,22 @@ cdef class Conditionals(BlockDescent):
             pgmx_moments_u8_double(<const double **>states, s, <const uint8_t *>self._codes[j], self.n_rows, out, t)
         elif self._wide[j]:
             pgmx_moments_u16(states, s, <const uint16_t *>self._codes[j], self.n_rows, out, t)
-        elif s > PGMX_FEW or t > PGMX_FEW:
+        elif not is_few:
             pgmx_moments_u8(states, s, <const uint8_t *>self._codes[j], self.n_rows, out, t)
         else:
-            # the last state of each follows from the sums over the others
             pgmx_moments_few(
                 states, <int>(s - 1), <const uint8_t *>self._codes[j], <int>(t - 1), self.n_rows, out, t
             )
+        for k in range(s * t):
+            out[k] *= self.unit
+        if is_few:  # the last state of each follows from the sums over the others
             for a in range(s - 1):
                 rest = sums[a]
                 for b in range(t - 1):
                     rest -= out[a * t + b]
                 out[a * t + t - 1] = rest
             for b in range(t):
-                rest = f[b] * self.total
+                rest = mass[b]
                 for a in range(s - 1):
                     rest -= out[a * t + b]
                 out[(s - 1) * t + b] = rest
@@ -176,6 +216,9 @@ cdef class Conditionals(BlockDescent):
         cdef float *table = <float *>scratch
         cdef void *states = <void *>self._states[i]
         cdef void *codes = <void *>self._codes[j]
+        cdef const float *weights = <const float *>self._weight
+        cdef const double *wide_weights = <const double *>self._weight
+        cdef float one = <float>self.one
         stride = PGMX_FEW if few else t
         for b in range(t):
             top = step[b]
@@ -195,30 +238,33 @@ cdef class Conditionals(BlockDescent):
             sums[a] = 0
         if self._is_double and self._wide[j]:
             pgmx_shift_u16_double(
-                <double **>states, s, wide_table, t, <const uint16_t *>codes, <const double *>self._weight, 0,
-                self.n_rows, sums, &moved
+                <double **>states, s, wide_table, t, <const uint16_t *>codes, wide_weights, self.one, 0, self.n_rows,
+                sums, &moved
             )
         elif self._is_double:
             pgmx_shift_u8_double(
-                <double **>states, s, wide_table, t, <const uint8_t *>codes, <const double *>self._weight, 0,
-                self.n_rows, sums, &moved
+                <double **>states, s, wide_table, t, <const uint8_t *>codes, wide_weights, self.one, 0, self.n_rows,
+                sums, &moved
             )
         elif few:
             pgmx_shift_few(
-                <float **>states, <int>s, table, <const uint8_t *>codes, <const float *>self._weight, self.n_rows,
-                sums, &moved
+                <float **>states, <int>s, table, <const uint8_t *>codes, weights, one, self.n_rows, sums, &moved
             )
         elif self._wide[j]:
             pgmx_shift_u16(
-                <float **>states, s, table, t, <const uint16_t *>codes, <const float *>self._weight, 0, self.n_rows,
-                sums, &moved
+                <float **>states, s, table, t, <const uint16_t *>codes, weights, one, 0, self.n_rows, sums, &moved
             )
         else:
             pgmx_shift_u8(
-                <float **>states, s, table, t, <const uint8_t *>codes, <const float *>self._weight, 0, self.n_rows,
-                sums, &moved
+                <float **>states, s, table, t, <const uint8_t *>codes, weights, one, 0, self.n_rows, sums, &moved
             )
-        return moved
+        if self._is_double:
+            return moved
+        sums[s - 1] = self.all_mass
+        for a in range(s - 1):
+            sums[a] *= self.unit
+            sums[s - 1] -= sums[a]
+        return (moved + 0.5 * self.n_rows) * self.unit  # no less than before each row's share was rounded
 
     def losses(self, nodes):
         """Return the parts of some nodes in the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
@@ -229,28 +275,30 @@ cdef class Conditionals(BlockDescent):
     def sum_logs(self, Py_ssize_t i):
         """Return the sum of w log p(x_i | rest) over the rows, of a node stored row by row."""
         cdef const float **states = <const float **>self._states[i]
+        cdef const double **wide_states = <const double **>self._states[i]
+        cdef const float *weights = <const float *>self._weight
+        cdef const double *wide_weights = <const double *>self._weight
         cdef double found = 0
+        cdef float one = <float>self.one
         cdef void *codes = <void *>self._codes[i]
         with nogil:
             if self._is_double and self._wide[i]:
                 found = pgmx_log_sum_u16_double(
-                    <const double **>states, <const uint16_t *>codes, <const double *>self._weight, 0, self.n_rows
+                    wide_states, <const uint16_t *>codes, wide_weights, self.one, 0, self.n_rows
                 )
             elif self._is_double:
                 found = pgmx_log_sum_u8_double(
-                    <const double **>states, <const uint8_t *>codes, <const double *>self._weight, 0, self.n_rows
+                    wide_states, <const uint8_t *>codes, wide_weights, self.one, 0, self.n_rows
                 )
             elif self._wide[i]:
-                found = pgmx_log_sum_u16(
-                    states, <const uint16_t *>codes, <const float *>self._weight, 0, self.n_rows
-                )
+                found = pgmx_log_sum_u16(states, <const uint16_t *>codes, weights, one, 0, self.n_rows)
             elif self.cards[i] > PGMX_FEW:
-                found = pgmx_log_sum_u8(states, <const uint8_t *>codes, <const float *>self._weight, 0, self.n_rows)
+                found = pgmx_log_sum_u8(states, <const uint8_t *>codes, weights, one, 0, self.n_rows)
             else:
                 found = pgmx_log_sum_few(
-                    states, <int>self.cards[i], <const uint8_t *>codes, <const float *>self._weight, self.n_rows
+                    states, <int>self.cards[i], <const uint8_t *>codes, weights, one, self.n_rows
                 )
-        return found
+        return found * self.unit
 
     # ---- for others, who add the sums of several tables ----
 

@@ -52,6 +52,16 @@ cdef class RemoteConditionals(BlockDescent):
         if self.at != self.sums.shape[0]:
             raise RuntimeError(f"{self.at} sums were read, but {self.sums.shape[0]} asked for")
 
+    def resume(self, list operations):
+        """Begin anew with operations of before, which stand for all that was done to the conditionals."""
+        self.operations = [(i, CLOSE, None, False) for i in range(self.n)] + operations
+        for i, j, *_ in self.operations:
+            if j == OPEN or j == CLOSE:
+                self.by_row[i] = j == OPEN
+        for i in range(self.n):
+            if not self.by_row[i]:
+                self.settle(i, 0.0)
+
     def open_nodes(self):
         """Return which nodes have conditionals that differ between rows, a copy (n,)."""
         return np.array(self.by_row, dtype=bool)

@@ -221,6 +221,7 @@ ORDER = {
         "active_edges proximal stored_conditionals weighted_rows",
         "conditional_parts penalised_loss",
         "distributed_conditionals",
+        "stored_operations",
         "bethe_loss exact_loss pseudolikelihood",
     ],
     "pgmx/solvers/time_series": ["least_squares sem svarm", "lagged_lasso", "screening seeds", "stochastic_gradient"],

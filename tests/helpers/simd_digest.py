@@ -85,7 +85,7 @@ def digest_ranks(rng):
 
 
 def compute_conditionals(rng):
-    """Yield figures themselves: the sums of floats that the levels share out differ in their last digits."""
+    """Yield the digest of what steps read, and the sum of logarithms itself: the levels share out the doubles of it."""
     edges = [(0, 1), (1, 2), (0, 2), (2, 3)]
     for cards in CONDITIONALS:
         for n_rows in (17, 4_096 + 9):
@@ -94,8 +94,7 @@ def compute_conditionals(rng):
             loss = case.kernel.losses(range(len(cards))).sum()
             gradients = case.measure(edges)
             case.descend(np.full(len(edges), 0.02))
-            figures = np.concatenate([[loss], gradients, case.parameters])
-            yield f"conditionals of {cards}, {n_rows} rows", figures.tolist()
+            yield f"conditionals of {cards}, {n_rows} rows", digest_of(gradients, case.parameters), loss
 
 
 def digest_lasso():
@@ -134,8 +133,10 @@ def main():
     digests.update(digest_lasso())
     digests.update(digest_clime())
     digests.update(digest_streams(np.random.default_rng(9)))
-    figures = dict(compute_conditionals(np.random.default_rng(8)))
-    print(json.dumps({"levels": [_counts.SIMD_LEVEL, _ranks.SIMD_LEVEL], "digests": digests, "figures": figures}))
+    losses = {}
+    for name, digest, loss in compute_conditionals(np.random.default_rng(8)):
+        digests[name], losses[name] = digest, loss
+    print(json.dumps({"levels": [_counts.SIMD_LEVEL, _ranks.SIMD_LEVEL], "digests": digests, "losses": losses}))
 
 
 if __name__ == "__main__":

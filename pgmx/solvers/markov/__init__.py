@@ -9,6 +9,7 @@
 - `conditional_parts`: its conditionals of rows that a worker of a cluster has
 - `distributed_conditionals`: these as the driver sees them: requests to the workers, and steps by their sums
 - `stored_conditionals`: its conditionals as arrays of a checkpoint
+- `stored_operations`: the same for rows that workers have: what was done to them
 - `bethe_loss`: the penalised likelihood of a pairwise Markov network under Bethe's approximation
 - `exact_loss`: the penalised likelihood of a small pairwise Markov network, by enumeration of all configurations
 """

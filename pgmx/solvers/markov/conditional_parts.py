@@ -28,6 +28,14 @@ class Operations(NamedTuple):
         tables = [np.ravel(table) for _, _, table, _ in operations if table is not None]
         return cls(heads, np.concatenate([np.zeros(0), *tables]))
 
+    def unpack(self, cardinalities: np.ndarray) -> list[tuple]:
+        """Return the list of operations, all of which have a table."""
+        shapes = [cardinalities[[i]] if j == OPEN else cardinalities[[i, j]] for i, j, _ in self.heads.tolist()]
+        ends = np.cumsum([shape.prod() for shape in shapes], dtype=np.int64)
+        tables = np.split(self.tables, ends[:-1]) if shapes else []
+        rows = zip(self.heads.tolist(), tables, shapes, strict=True)
+        return [(i, j, table.reshape(shape), counts > 0) for (i, j, counts), table, shape in rows]
+
 
 class Request(NamedTuple):
     """What is done to conditionals of the state `version`, which then is `after`, and what is summed afterwards.
@@ -72,7 +80,8 @@ class ConditionalPart:
         counts = [np.bincount(x, weights, minlength=s) for x, s in zip(codes, self._cards, strict=True)]
         shares = np.concatenate([count / count.sum() for count in counts])
         penalties = np.zeros(len(codes))
-        return Conditionals(codes, self._cards, shares, weights, 0.0, penalties, is_double)
+        heaviest = None if scale is None else scale.heaviest
+        return Conditionals(codes, self._cards, shares, weights, 0.0, penalties, is_double, heaviest)
 
     def __reduce__(self):
         return ConditionalPart, self._fields  # the conditionals follow from the requests
@@ -80,8 +89,8 @@ class ConditionalPart:
     def __sizeof__(self) -> int:
         rows, n_bytes = self._rows, 0
         if rows is not None:
-            stored = (rows.conditionals(i) for i in range(rows.n))
-            n_bytes = sum(states.nbytes for states in stored if states is not None)
+            stored = [i for i in range(rows.n) if not rows.is_constant(i)]
+            n_bytes = int(self._cards[stored].sum()) * rows.n_rows * (8 if self._fields[1] else 4)
         return object.__sizeof__(self) + n_bytes
 
     def begin(self) -> None:
@@ -99,7 +108,7 @@ class ConditionalPart:
             if j == CLOSE:
                 rows.close_at(i)
             elif j == COPY:
-                self._copies[i] = rows.conditionals(i).copy()
+                self._copies[i] = rows.conditionals(i)
             elif j == COMPARE:
                 moved[k] = rows.distance(i, self._copies.pop(i))
             else:

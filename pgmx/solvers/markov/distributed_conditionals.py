@@ -18,6 +18,7 @@ steps need: those of blocks that come after, which hold unless a step comes betw
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -61,8 +62,7 @@ class DistributedConditionals(RemoteConditionals):
         self._cards = table.cardinalities
         self._parts = table.map_parts(make_conditionals, (is_double, scale))
         self._version = self._n_requests = 0
-        self._shares: dict[int, np.ndarray] = {}  # of open nodes, as of the version
-        self._steps: dict[int, dict[int, np.ndarray]] = {}  # tables by neighbour that were added to their logits
+        self._past: dict[int, list[tuple]] = {}  # operations on each open node since it was opened, as of the version
         self._known: dict[Side, np.ndarray] = {}  # sums for steps, as of the version
         self._expected: list[Side] = []  # that the next visit will ask for, most likely
 
@@ -77,7 +77,7 @@ class DistributedConditionals(RemoteConditionals):
         sums, repeats = None, 0
         while sums is None:
             sums = self._parts.reduce(answer_request, request, add=add_sums)
-            request = request._replace(basis=self._sum_operations()) if sums is None else request
+            request = request._replace(basis=Operations.pack(self._list_past())) if sums is None else request
             repeats += 1
             if repeats > _MOST_REPEATS:
                 raise RuntimeError(f"workers were lost {repeats} times during one request: see the log of the workers")
@@ -91,27 +91,24 @@ class DistributedConditionals(RemoteConditionals):
         return sums
 
     def _take_note(self, operations: Sequence[tuple]) -> None:
-        """Add up what the parts have done."""
+        """Remember what the parts have done, as long as their conditionals depend on it."""
         for i, j, table, _ in operations:
             if j == OPEN:
-                self._shares[i], self._steps[i] = table, {}
+                self._past[i] = [(i, j, table, False)]
             elif j == CLOSE:
-                self._shares.pop(i, None)
-                self._steps.pop(i, None)
+                self._past.pop(i, None)
             elif j >= 0:
-                steps = self._steps[i]
-                steps[j] = steps[j] + table if j in steps else table
+                self._past[i].append((i, j, table, False))
 
-    def _sum_operations(self) -> Operations:
-        """Return operations that lead from no conditionals to those of the version."""
-        operations: list[tuple] = []
-        for i, shares in self._shares.items():
-            # what tables have in common in all states of a neighbour may cancel out
-            means = {j: table.mean(axis=1) for j, table in self._steps[i].items()}
-            odds = shares * np.exp(sum(means.values(), np.zeros(len(shares))))
-            operations.append((i, OPEN, odds / odds.sum(), False))
-            operations += [(i, j, table - means[j][:, None], False) for j, table in self._steps[i].items()]
-        return Operations.pack(operations)
+    def _list_past(self) -> list[tuple]:
+        """Return the operations that lead from no conditionals to those of the version, to the bit."""
+        return list(chain.from_iterable(self._past.values()))
+
+    def past(self) -> Operations:
+        """Return the operations that lead from no conditionals to those of now, to the bit."""
+        if self.operations:
+            self._ask(np.empty((0, 2), dtype=np.int64))
+        return Operations.pack(self._list_past())
 
     def _find_unknown(self, edges: Iterable[Side]) -> list[Side]:
         """Return the ordered pairs of edges whose tables are not known as they are now."""

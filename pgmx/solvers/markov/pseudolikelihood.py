@@ -19,6 +19,7 @@ from pgmx.solvers.markov.stored_conditionals import (
     restore_conditionals,
     restore_losses,
 )
+from pgmx.solvers.markov.stored_operations import pack_operations, restore_operations
 from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
 #: The least `tol` that double precision certifies on any table.
@@ -62,9 +63,11 @@ class PseudolikelihoodLoss(PenalisedLoss):
     has changed costs half. Cost: see the kernel; the time goes into passes over the N rows, about
     2 N (s_i - 1)(s_j - 1) / 16 vector operations per gradient of an edge with AVX-512.
 
-    The conditionals are floats, the sums over rows doubles: gradients carry errors of about 1e-6. For a tolerance below
-    1e-5, single precision descends to 1e-5; from there on conditionals are doubles, in three times the memory together,
-    for steps, scores and `kkt_residual`.
+    The conditionals are floats, the sums over rows doubles: gradients carry errors of about 1e-6. Sums of floats do not
+    depend on the order of the rows, nor on how they are cut into the parts of a distributed table: each row's share is
+    rounded to a 2^-24th of the largest weight, and rows of more than eight times the mean count as several. For a
+    tolerance below 1e-5, single precision descends to 1e-5; from there on conditionals are doubles, in three times the
+    memory together, for steps, scores and `kkt_residual`.
     """
 
     _is_double = False
@@ -96,7 +99,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
             return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
         codes, relative = arrange_rows(table, weights, scale, self._is_double)
-        return Conditionals(codes, self.cardinalities, self._observed, relative, *shared[1:])
+        heaviest = None if scale is None else scale.heaviest
+        return Conditionals(codes, self.cardinalities, self._observed, relative, *shared[1:], heaviest)
 
     def _update_penalty(self) -> None:
         self._bound[:] = inf
@@ -186,10 +190,9 @@ class PseudolikelihoodLoss(PenalisedLoss):
         n, fine = len(self._active), {}
         if self._refined is not None:
             fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
-        if isinstance(self._rows, DistributedConditionals):  # the parts compute theirs from the parameters
-            return {"drift": self._rows.drift.copy(), **{f"fine_{name}": value for name, value in fine.items()}}
+        is_remote = isinstance(self._rows, DistributedConditionals)
         return {
-            **pack_conditionals(self._rows, self._real),
+            **(pack_operations(self._rows) if is_remote else pack_conditionals(self._rows, self._real)),
             "bound": self._bound[:n].copy(),
             "drift_then": self._drift_then[:n].copy(),
             "n_steps": self._n_steps.copy(),
@@ -202,7 +205,6 @@ class PseudolikelihoodLoss(PenalisedLoss):
         """Go on from a state of another loss over the same data, to the same result to the last bit."""
         fine = state.take_part("fine_")
         super().restore(state)
-        self._rows.node_values[:] = state.value("nodes")  # those without edges were fitted anew
         if not fine:
             return
         self._refined = DoublePseudolikelihoodLoss.from_single(self)
@@ -211,17 +213,18 @@ class PseudolikelihoodLoss(PenalisedLoss):
             return
         self._refined.follow(self)
         fine.check_names(self._refined._progress())
-        self._refined._restore_progress(fine)
         self._refined._rows.node_values[:] = state.value("nodes")
+        self._refined._restore_progress(fine)
         self._is_refined = True
 
     def _restore_progress(self, state: Snapshot) -> None:
         rows, k = self._rows, len(self._active)
+        if "nodes" in state:  # those without edges were fitted anew
+            rows.node_values[:] = state.value("nodes")
         if isinstance(rows, DistributedConditionals):
-            drift = state.array("drift", float, (self.n_variables,), least=0, most=MOST_DRIFT)
-            rows.drift[:] = drift + _SINGLE_ROUNDING
-            return
-        restore_conditionals(rows, state, self.cardinalities, self._real)
+            restore_operations(rows, state, self.cardinalities, self._tables_around)
+        else:
+            restore_conditionals(rows, state, self.cardinalities, self._real)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
         state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that went back")

@@ -6,12 +6,18 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 
+#: A row that weighs more than this many of the mean becomes several rows: sums of floats go in units of the most.
+_MOST_WEIGHT = 8.0
+
 #: Rows that weigh less than this share of the mean change nothing that floats can tell, and doubles.
 _LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
 
 
 class WeightScale(NamedTuple):
-    """The largest of some weights, and the mean of all divided by it; weights are divided by both in turn."""
+    """The largest of some weights, and the mean of all divided by it; weights are divided by both in turn.
+
+    In single precision a heavy row becomes several equal ones, at most an eighth of all rows.
+    """
 
     top: float
     mean: float
@@ -22,11 +28,22 @@ class WeightScale(NamedTuple):
         top = weights.max()
         return cls(float(top), float((weights / top).mean()))
 
+    @property
+    def heaviest(self) -> float:
+        """A power of two that no relative weight exceeds in single precision."""
+        return min(2.0 ** np.ceil(-np.log2(self.mean)), _MOST_WEIGHT)
+
     def select(self, weights: np.ndarray, is_double: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows count, and their relative weights, of mean 1 over all rows."""
         relative = weights / self.top / self.mean
         rows = np.flatnonzero(relative >= (_LEAST_DOUBLE if is_double else _LEAST_WEIGHT))
-        return rows, relative[rows].astype(np.float64 if is_double else np.float32)
+        relative = relative[rows]
+        if is_double:
+            return rows, relative
+        if len(relative) and relative.max() > _MOST_WEIGHT:
+            times = np.ceil(relative / _MOST_WEIGHT).astype(np.int64)
+            rows, relative = np.repeat(rows, times), np.repeat(relative / times, times)
+        return rows, relative.astype(np.float32)
 
     def total(self, weights: np.ndarray, is_double: bool) -> float:
         """Return the sum of the relative weights."""
@@ -40,9 +57,11 @@ def arrange_rows(
     rows, relative = None, None
     if weights is not None and scale is not None:
         rows, relative = scale.select(weights, is_double)
+        if np.array_equal(rows, np.arange(table.n_rows)):
+            rows = None
     codes = []
     for v in range(table.n_variables):
-        column = table.codes[v] if rows is None or len(rows) == table.n_rows else table.codes[v][rows]
+        column = table.codes[v] if rows is None else table.codes[v][rows]
         small = np.uint8 if table.cardinalities[v] <= 256 else np.uint16
         codes.append(np.ascontiguousarray(column, dtype=small))
     return codes, relative
