@@ -218,3 +218,25 @@ def test_large_offsets_and_small_units():
     wanted, left = plain.predict({names[0]: 2.0}, return_covariance=True)
     np.testing.assert_allclose(found / scale[1:] - 1e6, wanted, atol=1e-8)  # 1e6 leaves ten digits
     np.testing.assert_allclose(spread / np.outer(scale[1:], scale[1:]), left, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_missing", [0, 3, 80, 100])
+def test_evidence_is_the_density_of_what_is_known(n_missing):
+    rng = np.random.default_rng(0)
+    factor = np.eye(100) + 0.3 * rng.normal(size=(100, 100)) * (rng.random((100, 100)) < 0.03)
+    precision, mean = factor @ factor.T * 4.0, rng.normal(size=100)
+    names = [f"v{k}" for k in range(100)]
+    network = GaussianMarkovNetwork.from_precision(names, precision, mean=mean)
+    rows = pd.DataFrame(rng.normal(size=(3, 100)), columns=names)
+    for row in range(3):
+        rows.iloc[row, rng.permutation(100)[:n_missing]] = np.nan
+    covariance = np.linalg.inv(precision)
+    for row, found in zip(rows.to_numpy(), network.log_evidence(rows), strict=True):
+        known = np.flatnonzero(~np.isnan(row))
+        expected = 0.0
+        if len(known):
+            expected = multivariate_normal.logpdf(row[known], mean[known], covariance[np.ix_(known, known)])
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    absent = rows.drop(columns=names[:10])
+    expected = network.log_evidence(rows.assign(**dict.fromkeys(names[:10], np.nan)))
+    np.testing.assert_allclose(network.log_evidence(absent), expected, rtol=1e-12)
