@@ -95,7 +95,10 @@ def test_learner(table, always, options):
     assert one.score_ == two.score_ and one.n_iter_ == two.n_iter_ and one.stopped_by_ == two.stopped_by_
     np.testing.assert_array_equal(one.edges_, two.edges_)
     np.testing.assert_array_equal(one.history_["score"], two.history_["score"])
-    assert always == ([] if options.get("strategy") else [2])  # both threads of the thorough search climb
+    if options.get("strategy"):  # both threads of the thorough search climb, or one after the other on a slow machine
+        assert always in ([], [2])
+    else:
+        assert always == [2]
     assert threading.active_count() <= before
 
 
