@@ -20,9 +20,7 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
     if low == high:
         return np.array([low, high])
     distinct = np.unique(values)
-    if method == "kmeans":
-        n_bins = min(n_bins, len(distinct))
-    if method == "quantile" and len(distinct) <= n_bins:  # quantiles of few values are equal, which would join them
+    if method != "interval" and len(distinct) <= n_bins:  # quantiles of few values are equal, and clusters may be empty
         return _part_values(distinct, np.arange(1, len(distinct)))
     # scikit-learn leaves out bins narrower than 1e-8: widths are made relative, by a power of two, which is exact
     exponent = int(np.frexp(high / 2 - low / 2)[1]) + 1
@@ -31,10 +29,11 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
         options["quantile_method"] = "linear"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Bins whose width are too small", UserWarning)
+        warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
         found = KBinsDiscretizer(n_bins=n_bins, **options).fit(np.ldexp(values, -exponent)[:, None])
     edges = np.ldexp(found.bin_edges_[0], exponent)
     edges = edges[np.append(True, np.diff(edges) > 0)]
-    if method != "interval":  # between ties there may be two quantiles without a value
+    if method != "interval":  # between ties there may be two quantiles, or a cluster, without a value
         edges = edges[np.append(count_values(values, edges) > 0, True)]
     if len(edges) > 2:
         return edges
