@@ -13,6 +13,7 @@ import pytest
 from helpers.distributed_tables import (
     CLIMB,
     FOREST,
+    SEARCHES,
     WorkerKiller,
     assert_same,
     cut,
@@ -24,12 +25,9 @@ from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write
 from pgmx.data.distributed import parts as part_functions
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
-    BestFirstSearch,
     ChowLiuForest,
     GraphicalLasso,
-    GreedyEquivalenceSearch,
     HillClimbSearch,
-    SimulatedAnnealing,
 )
 from pgmx.metrics import held_out_log_likelihood
 
@@ -195,16 +193,11 @@ def test_many_states(client):
 @pytest.mark.parametrize(
     "learner",
     [
-        *(HillClimbSearch(scoring_method=name, show_progress=False) for name in ("ll", "aic", "k2", "bdeu", "bds")),
-        *(HillClimbSearch(strategy=name, max_indegree=2, show_progress=False) for name in ("thorough", "exact")),
+        *SEARCHES,
         HillClimbSearch(strategy="best", max_time=None, max_indegree=2, n_jobs=2, show_progress=False),
         HillClimbSearch(n_restarts=4, n_jobs=2, show_progress=False),
         HillClimbSearch(start_dag="tree", max_candidates=3, show_progress=False),
-        ChowLiuForest(class_node="word", show_progress=False),
         ChowLiuForest(weight="bdeu", root="few", required_edges=[("few", "more")], show_progress=False),
-        BestFirstSearch(show_progress=False),
-        GreedyEquivalenceSearch(show_progress=False),
-        SimulatedAnnealing(max_iter=300, random_state=1, show_progress=False),
     ],
     ids=str,
 )

@@ -9,16 +9,13 @@ from math import lgamma, log
 import numpy as np
 import pytest
 
-from helpers.distributed_tables import CLIMB, FOREST, cut, draw_frame, repeat_parts
+from helpers.distributed_tables import CLIMB, FOREST, SEARCHES, cut, draw_frame, repeat_parts
 from pgmx.data import DiscreteTable, distribute, encode
 from pgmx.data.distributed.placement import cut_share
 from pgmx.estimators import (
-    BestFirstSearch,
     ChowLiuForest,
     EdgeGrafting,
-    GreedyEquivalenceSearch,
     HillClimbSearch,
-    SimulatedAnnealing,
 )
 from pgmx.scores import family_scorer
 from pgmx.scores.discrete.base import ScoreTerms
@@ -127,15 +124,10 @@ def test_shares_of_too_many_rows_are_cut():
 @pytest.mark.parametrize(
     "learner",
     [
-        *(HillClimbSearch(scoring_method=name, show_progress=False) for name in ("ll", "aic", "k2", "bdeu", "bds")),
-        *(HillClimbSearch(strategy=name, max_indegree=2, show_progress=False) for name in ("thorough", "exact")),
+        *SEARCHES,
         HillClimbSearch(strategy="best", max_time=None, max_indegree=2, show_progress=False),
         HillClimbSearch(n_restarts=3, show_progress=False),
-        ChowLiuForest(class_node="word", show_progress=False),
         ChowLiuForest(weight="bdeu", show_progress=False),
-        BestFirstSearch(show_progress=False),
-        GreedyEquivalenceSearch(show_progress=False),
-        SimulatedAnnealing(max_iter=300, random_state=1, show_progress=False),
     ],
     ids=str,
 )

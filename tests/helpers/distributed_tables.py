@@ -11,11 +11,27 @@ import pandas as pd
 from pgmx.data import DiscreteTable
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.datasets import gaussian_chain_network
-from pgmx.estimators import ChowLiuForest, HillClimbSearch
+from pgmx.estimators import (
+    BestFirstSearch,
+    ChowLiuForest,
+    GreedyEquivalenceSearch,
+    HillClimbSearch,
+    SimulatedAnnealing,
+)
 
 #: Learners without options.
 CLIMB = HillClimbSearch(show_progress=False)
 FOREST = ChowLiuForest(weight="bic", show_progress=False)
+
+#: Learners of each kind, for columns of `draw_frame`.
+SEARCHES = [
+    *(HillClimbSearch(scoring_method=name, show_progress=False) for name in ("ll", "aic", "k2", "bdeu", "bds")),
+    *(HillClimbSearch(strategy=name, max_indegree=2, show_progress=False) for name in ("thorough", "exact")),
+    ChowLiuForest(class_node="word", show_progress=False),
+    BestFirstSearch(show_progress=False),
+    GreedyEquivalenceSearch(show_progress=False),
+    SimulatedAnnealing(max_iter=300, random_state=1, show_progress=False),
+]
 
 
 def draw_frame(n_rows, seed=0):

@@ -40,7 +40,7 @@ def test_sums_are_those_of_numpy(rng, n_rows, p, sizes, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_rows", [0, 1, 255, 700])
+@pytest.mark.parametrize("n_rows", [0, 1, 255, 512, 700])
 @pytest.mark.parametrize("floats", [[], [2], [3, 0], [1, 3, 0], [0, 1, 2, 3]])
 @pytest.mark.parametrize("members", [[], [1], [0, 2], [2, 1, 0]])
 def test_sums_of_a_family_are_those_of_numpy(rng, members, floats, n_rows, weighted):
