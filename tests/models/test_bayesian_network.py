@@ -14,6 +14,7 @@ from helpers.examples import examples
 from pgmx.data.table import DiscreteTable
 from pgmx.models import fit_discrete, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.bayesian import networks as bayesian_network
+from pgmx.statistics import moments
 
 NAMES = ["d", "a", "c", "b"]
 
@@ -212,6 +213,21 @@ def test_linear_gaussian_equals_pgmpys(floats):
         np.testing.assert_allclose(ours.beta, other.beta, rtol=1e-12)
         np.testing.assert_allclose(ours.std, other.std, rtol=1e-12)
     pd.testing.assert_frame_equal(floats, before)
+
+
+def test_linear_gaussian_from_moments_is_that_of_the_rows(floats):
+    names, edges = ["x", "y", "z"], [(0, 2), (1, 2)]
+    rows = floats[names].to_numpy()
+    model = bayesian_network.fit_linear_gaussian(moments(rows), names, edges)
+    for child, name in enumerate(names):
+        parents = [tail for tail, head in edges if head == child]
+        design = np.column_stack([np.ones(60), rows[:, parents]])
+        beta, residual, *_ = np.linalg.lstsq(design, rows[:, child])
+        cpd = model.get_cpds(name)
+        np.testing.assert_allclose(cpd.beta, beta, rtol=1e-10, atol=1e-12)
+        # one degree of freedom for each of the 1 + len(parents) coefficients
+        np.testing.assert_allclose(cpd.std, np.sqrt(residual[0] / (60 - 1 - len(parents))), rtol=1e-10)
+        assert cpd.evidence == [names[p] for p in parents]
 
 
 def test_linear_gaussian_with_names_of_any_kind(floats):

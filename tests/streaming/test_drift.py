@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.stream_learners import list_state
 from oracles.raker import RakerTwin, flag_changes, track_intervals
 from pgmx.datasets import drifting_stream
-from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerRegressor
+from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerRegressor, StreamLearner
 
 
 def test_functions_change_where_they_are_said_to():
@@ -96,3 +97,14 @@ def test_changes_of_labels_are_flagged():
     drift = AdaRakerClassifier(variances=1.0).fit(X, (y > 0.5) ^ (np.arange(4000) >= 2500)).drift_
     assert drift.n_flags >= 1
     assert 2500 <= drift.flags[0] < 2800
+
+
+def test_flags_survive_a_file(tmp_path):
+    X, y, _ = drifting_stream(3000, 500, random_state=2)
+    learner = AdaRakerRegressor(n_components=20, variances=1.0).fit(X[:900], y[:900])
+    assert learner.drift_.n_flags == 1
+    copy = StreamLearner.load(learner.save(tmp_path / "learner.npz"))
+    assert list_state(copy) == list_state(learner)
+    np.testing.assert_array_equal(copy.drift_.flags, learner.drift_.flags)
+    assert list_state(copy.partial_fit(X[900:], y[900:])) == list_state(learner.partial_fit(X[900:], y[900:]))
+    assert copy.drift_.n_flags > 1
