@@ -38,6 +38,9 @@ SCORED_AS = {"error": "error", "drop": "drop", "category": "error", "pairwise": 
 #: The options of the parameters of `model_`.
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
+#: The prior of `score`, and of the `model_` of a classifier, if no option gives one: known states are possible.
+ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
+
 
 #: Data as learners of graphs open them.
 Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
@@ -76,7 +79,7 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         score allows arcs from floats to states, and the graph has some (AttributeError).
 
         Under it a row whose states did not occur together may be impossible; the options `equivalent_sample_size` and
-        `pseudo_counts` give states a prior that rules nothing out.
+        `pseudo_counts` give states a prior that rules nothing out. With a `class_node` one pseudo row is the default.
         """
         return self._make_once("model", lambda: self._make_model(self._prior))
 
@@ -161,7 +164,7 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _score_rows(self, X: Any) -> float:
         """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
-        prior = self._prior or {"equivalent_sample_size": 1.0}
+        prior = self._prior or ONE_PSEUDO_ROW
         network = self._make_once("predictive", lambda: self._make_model(prior))
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
@@ -219,11 +222,12 @@ class DagLearner(NetworkResults):
     def _read_prior(self, opened: Opened) -> None:
         """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
         self._prior = read_parameter_prior(self)
-        if not self._prior or isinstance(opened, DiscreteTable):
+        given = {name: getattr(self, name) for name in PRIOR_OPTIONS if getattr(self, name) is not None}
+        if not given or isinstance(opened, DiscreteTable):
             return
         floats = opened.names if isinstance(opened, DistributedNumericTable) else opened.float_columns
         if floats and len(floats) == opened.n_columns:
-            option, value = next(iter(self._prior.items()))
+            option, value = next(iter(given.items()))
             raise ValueError(
                 f"{option}={value!r} is a prior for the probabilities of states, but {join_names(floats)} hold floats: "
                 "leave it out, or turn these columns into categories"
@@ -280,10 +284,16 @@ def warn_of_few_complete_rows(scoring: Scoring, edges: np.ndarray) -> None:
 
 
 def read_parameter_prior(learner: Any) -> dict[str, float]:
-    """Return the options of a learner that are a prior of the parameters, those that are given."""
+    """Return the prior of the parameters that a learner's options give; that of a classifier is never empty.
+
+    By maximum likelihood a new row may be impossible under each class, and then no class has a probability.
+    """
     prior = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
     check_parameter_prior(**prior)
-    return {name: value for name, value in prior.items() if value is not None}
+    given = {name: value for name, value in prior.items() if value is not None}
+    if not given and getattr(learner, "class_node", None) is not None:
+        return dict(ONE_PSEUDO_ROW)
+    return given
 
 
 def _choose_metric(metric: Any, has_data: bool) -> Any:
