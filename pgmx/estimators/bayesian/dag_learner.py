@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
 from pgmx.data.files.readers import is_path
+from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
@@ -108,11 +109,12 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
-            Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers, states of a file or an iterator are coded piece by piece. What a missing cell means is the option
-            `missing` of the learner: an error, a row that is left out ("drop", with a warning), or a state
-            ("category"). With "em" and "pairwise" a row has the likelihood of its observed cells o, exactly:
-            ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the missing ones, and counts in the mean.
+            Rows with the columns and states that were learned from: at least one in memory, two in a file or an
+            iterator. Those of a distributed table are summed by its workers, states of a file or an iterator are coded
+            piece by piece. What a missing cell means is the option `missing` of the learner: an error, a row that is
+            left out ("drop", with a warning), or a state ("category"). With "em" and "pairwise" a row has the
+            likelihood of its observed cells o, exactly: ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the
+            missing ones, and counts in the mean.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
@@ -184,7 +186,8 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
-        rows = X if isinstance(X, DiscreteTable | DistributedNumericTable) else open_frame(X)
+        rows = open_rows_to_score(X)
+        rows = rows if isinstance(rows, DiscreteTable | DistributedNumericTable) else open_frame(rows)
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
