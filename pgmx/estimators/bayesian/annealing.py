@@ -166,6 +166,8 @@ class SimulatedAnnealing(SearchLearner):
     [['rain', 'wet']]
     """
 
+    _tags = {"name": "simulated_annealing"}
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "n_draws": [Interval(Integral, 0, None, closed="left"), None],

@@ -159,6 +159,8 @@ class BestFirstSearch(SearchLearner):
     [['rain', 'wet']]
     """
 
+    _tags = {"name": "best_first_search"}
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "width": [Interval(Integral, 1, None, closed="left")],

@@ -167,6 +167,8 @@ class ChowLiuForest(DagLearner):
     stopped_by_: str
     history_: dict[str, np.ndarray]
 
+    _tags = {"name": "chow_liu_forest"}
+
     _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"})],
         "root": "no_validation",  # any name of a column, looked up in the data

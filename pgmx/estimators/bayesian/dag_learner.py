@@ -17,7 +17,7 @@ from pgmx.data.files.readers import is_path
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
-from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
+from pgmx.estimators.bayesian.pgmpy_face import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
@@ -47,7 +47,7 @@ ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
 
 
-class NetworkResults(BaseStructureLearner, StructureEstimator):
+class NetworkResults(BaseStructureLearner, CausalDiscovery):
     """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
 
     `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score bound to data that makes
@@ -157,8 +157,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
                 f"metric={metric!r} needs rows in memory, and the rows stay with the workers: leave it out, or give "
                 "rows in memory"
             )
-        chosen = _choose_metric(metric, X is not None)
-        graph = self.graph_ if isinstance(self.graph_, chosen.get_tag("supported_graph_types")) else self.dag_
+        is_named = metric is None or isinstance(metric, str)
+        chosen = make_metric(metric, compares_graphs=X is None) if is_named else metric
+        graph = self.graph_ if isinstance(self.graph_, tuple(chosen.get_tag("supported_graph_types"))) else self.dag_
         if X is not None:
             frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite cells
             return chosen.evaluate(X if isinstance(X, type(frame)) else frame, graph)
@@ -297,14 +298,3 @@ def read_parameter_prior(learner: Any) -> dict[str, float]:
     if not given and getattr(learner, "class_node", None) is not None:
         return dict(ONE_PSEUDO_ROW)
     return given
-
-
-def _choose_metric(metric: Any, has_data: bool) -> Any:
-    """Return pgmpy's metric of that name, its default for data or for a true graph, or the metric itself."""
-    if metric is not None and not isinstance(metric, str):
-        return metric
-    default = {"is_default": True, "requires_data" if has_data else "requires_true_graph": True}
-    metrics: Any = get_metrics(**default) if metric is None else get_metrics(name=metric)
-    if not metrics:
-        raise ValueError(f"metric={metric!r} is not known; pgmpy.metrics.get_metrics() lists the metrics")
-    return metrics[0]()

@@ -173,6 +173,8 @@ class GreedyEquivalenceSearch(SearchLearner):
     [['rain', 'wet']]
     """
 
+    _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "phases": "no_validation",  # judged by _check_phases

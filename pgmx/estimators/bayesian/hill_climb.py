@@ -286,6 +286,8 @@ class HillClimbSearch(SearchLearner):
     True
     """
 
+    _tags = {"name": "hill_climb_search"}
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "strategy": [StrOptions({"best", "exact", "greedy", "thorough"})],

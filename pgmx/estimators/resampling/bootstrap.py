@@ -166,6 +166,8 @@ class BootstrapStructure(NetworkResults):
     stopped_by_: str
     threshold_: float
 
+    _tags = {"name": "bootstrap_structure"}
+
     _parameter_constraints: dict[str, Any] = {
         "estimator": [BaseStructureLearner, None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
