@@ -16,6 +16,7 @@ from pgmx.estimators import (
     ChowLiuForest,
     GreedyEquivalenceSearch,
     HillClimbSearch,
+    OnlineEdgeGrafting,
     SimulatedAnnealing,
 )
 from pgmx.models.pgmpy_estimators import NoStructureEstimator, StructureEstimator, _find_structure_estimator
@@ -150,3 +151,19 @@ def test_scores_by_the_metrics_of_this_version():
     assert 0 <= learner.score(table, metric="correlation_score") <= 1
     with pytest.raises(ValueError, match=r"metric='none' is not known; pgmpy.metrics.get_metrics\(\) lists"):
         learner.score(table, metric="none")
+
+
+def test_answers_of_variable_elimination_are_not_normalised():
+    """What docs/from_pgmpy.md says of pgmpy's queries of Markov networks."""
+    from pgmpy.inference import BeliefPropagation, VariableElimination  # warns where pgmx is not imported before
+
+    table = dependent_frame(0)
+    model = OnlineEdgeGrafting(lam_ratio=0.05).fit(table).model_
+    expected = model.marginals(evidence={"b": 1})["a"]
+    factor = VariableElimination(model).query(["a"], evidence={"b": 1}, show_progress=False)
+    assert factor.values.sum() == pytest.approx(model.marginals()["b"][1], rel=1e-9)
+    factor.normalize()
+    by_propagation = BeliefPropagation(model).query(["a"], evidence={"b": 1}, show_progress=False)
+    for state, probability in expected.items():
+        assert factor.get_value(a=state) == pytest.approx(probability, rel=1e-9)
+        assert by_propagation.get_value(a=state) == pytest.approx(probability, rel=1e-9)

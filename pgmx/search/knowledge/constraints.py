@@ -210,9 +210,8 @@ def read_knowledge(
     """Read the knowledge object, then the options; statements without content are left out.
 
     `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
-    there, an empty `candidate_edges` none. Of its further attributes ``root_nodes`` and ``orientations`` are read, and
-    others that hold anything are refused. Self pairs are an error where they are required, else left out. TypeError
-    for what is no collection, ValueError for unknown names and a variable in two tiers.
+    there, an empty `candidate_edges` none. Required self pairs are an error, others are left out. TypeError for what is
+    no collection, ValueError for unknown names, a variable in two tiers and unknown knowledge.
     """
     index = {name: position for position, name in enumerate(names)}
     knowledge = Knowledge([], [], [], [], [], [])
