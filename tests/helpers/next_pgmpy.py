@@ -77,13 +77,24 @@ class ExpertKnowledge(BaseEstimator):
         self.significance_level = significance_level
 
 
+class Metric:
+    """A metric of this version, whose types of graphs have become a list."""
+
+    def __init__(self, metric):
+        self.evaluate, self._types = metric.evaluate, list(metric.get_tag("supported_graph_types"))
+
+    def get_tag(self, name):
+        """Return the one tag that learners ask for."""
+        return {"supported_graph_types": self._types}[name]
+
+
 def _get_metric(metric=None, requires_true_graph=None):
     """Return an instance of a metric by its name, or the default of its kind."""
-    by_name = {cls._tags["name"].lower(): cls for cls in (pgmpy.metrics.SHD, pgmpy.metrics.CorrelationScore)}
+    by_name = {"shd": pgmpy.metrics.SHD, "correlation_score": pgmpy.metrics.CorrelationScore}
     default = pgmpy.metrics.SHD if requires_true_graph else pgmpy.metrics.CorrelationScore
     if metric is not None and metric.lower() not in by_name:
         raise ValueError(f"Unknown metric: {metric!r}.")
-    return default() if metric is None else by_name[metric.lower()]()
+    return Metric(default() if metric is None else by_name[metric.lower()]())
 
 
 def install(has_estimators):
