@@ -226,7 +226,7 @@ class DagLearner(NetworkResults):
     def _read_prior(self, opened: Opened) -> None:
         """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
         self._prior = read_parameter_prior(self)
-        given = {name: getattr(self, name) for name in PRIOR_OPTIONS if getattr(self, name) is not None}
+        given = _list_given_prior(self)
         if not given or isinstance(opened, DiscreteTable):
             return
         floats = opened.names if isinstance(opened, DistributedNumericTable) else opened.float_columns
@@ -292,9 +292,11 @@ def read_parameter_prior(learner: Any) -> dict[str, float]:
 
     By maximum likelihood a new row may be impossible under each class, and then no class has a probability.
     """
-    prior = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
-    check_parameter_prior(**prior)
-    given = {name: value for name, value in prior.items() if value is not None}
-    if not given and getattr(learner, "class_node", None) is not None:
-        return dict(ONE_PSEUDO_ROW)
-    return given
+    given = _list_given_prior(learner)
+    check_parameter_prior(*(given.get(name) for name in PRIOR_OPTIONS))
+    return ONE_PSEUDO_ROW if not given and getattr(learner, "class_node", None) is not None else given
+
+
+def _list_given_prior(learner: Any) -> dict[str, float]:
+    options = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
+    return {name: value for name, value in options.items() if value is not None}

@@ -4,10 +4,10 @@ pgmpy renames these between its versions: `get_metrics` becomes `get_metric`, an
 becomes `BaseCausalDiscovery`, with the tags of scikit-base. Both spellings are looked for here, and nowhere else.
 """
 
-from importlib import import_module
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pgmpy import metrics
+from pgmpy import causal_discovery, metrics
 from pgmpy.structure_score import BaseStructureScore
 
 __all__ = ["BaseStructureScore", "CausalDiscovery", "make_metric"]
@@ -29,11 +29,8 @@ def make_metric(name: str | None, *, compares_graphs: bool) -> Any:
 
 def _find_base() -> Any:
     """Return pgmpy's base of causal discovery if it is public. Its private form of earlier versions has no tags."""
-    for name in ("pgmpy.causal_discovery", "pgmpy.causal_discovery._base"):
-        base = getattr(import_module(name), "BaseCausalDiscovery", None)
-        if base is not None:
-            return base
-    return object
+    modules = causal_discovery, sys.modules.get("pgmpy.causal_discovery._base")
+    return next((m.BaseCausalDiscovery for m in modules if hasattr(m, "BaseCausalDiscovery")), object)
 
 
 if TYPE_CHECKING:
@@ -45,8 +42,8 @@ else:
 class CausalDiscovery(_Base):
     """The tags of pgmpy's causal discovery under any version of pgmpy, and the other methods of its base if it has one.
 
-    It stands behind `BaseStructureLearner`, whose ``fit`` and checks of the input are those of all learners. A class
-    states its tags in `_tags`, and inherits those that it does not state.
+    Learners inherit `BaseStructureLearner` first, so that ``fit`` and the checks of the input are ours. A class states
+    its tags in `_tags`, and inherits those that it does not state.
     """
 
     _tags: ClassVar[dict[str, Any]] = {
