@@ -38,6 +38,9 @@ class _DefaultSeed(int):
     """A seed that nobody has given, which differs from the same number when it is given."""
 
 
+#: The largest sum of row weights. They say how many rows there are, and rows are counted in 64-bit integers.
+LARGEST_SUM_OF_WEIGHTS = 2.0**62
+
 #: The default of `random_state` beside pgmpy's spelling `seed`.
 DEFAULT_SEED: int = _DefaultSeed(0)
 
@@ -105,8 +108,14 @@ def is_number(value: object) -> bool:
 
 
 def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> np.ndarray:
-    """Return a float64 copy of row weights, raising ValueError unless they are finite, not negative, not all zero."""
-    values = as_reals(weights, name).astype(np.float64)
+    """Return a float64 copy of row weights, or raise ValueError.
+
+    Weights are finite numbers, not negative and not all zero, and their sum is at most `LARGEST_SUM_OF_WEIGHTS`.
+    """
+    array = np.asarray(weights)
+    if array.dtype.kind in "SUT" or (array.dtype == object and any(isinstance(v, str | bytes) for v in array.flat)):
+        raise ValueError(f"{name} must be numbers, got text: convert them with astype(float)")
+    values = as_reals(array, name).astype(np.float64)
     if values.ndim != 1 or (n_rows is not None and len(values) != n_rows):
         expected = "" if n_rows is None else f" {(n_rows,)}"
         raise ValueError(f"{name} must have the shape{expected}, one weight per row, got {values.shape}")
@@ -118,6 +127,13 @@ def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> n
         )
     if not (values > 0).any():
         raise ValueError(f"all {name} are zero: no row is left to learn from")
+    with np.errstate(over="ignore"):
+        total = values.sum()
+    if total > LARGEST_SUM_OF_WEIGHTS:
+        raise ValueError(
+            f"the sum of {name} is {total:g}, more than 2**62: a weight is the number of rows that a row stands for. "
+            "Divide all weights by the same number"
+        )
     return values
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
+from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-class BaseStructureLearner(BaseEstimator, ABC):
+class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
@@ -94,7 +95,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
+            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
 
         Returns
         -------

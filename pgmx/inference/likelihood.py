@@ -102,9 +102,9 @@ def held_out_log_likelihood(
     model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         A network with all its parameters; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
-        What the learners take; its columns are the variables of the network, in any order. A state that the network
-        does not know has probability 0. The rows of a distributed table, of states or of numbers, are summed by their
-        workers.
+        What the learners take, and a single row in memory; its columns are the variables of the network, in any order.
+        A state that the network does not know has probability 0. The rows of a distributed table, of states or of
+        numbers, are summed by their workers.
     missing : {"error", "drop", "observed"}, default="error"
         Whether a missing cell is an error, drops its row, or is summed (integrated) out of it.
 
@@ -140,8 +140,10 @@ def held_out_log_likelihood(
     from pgmx.data import DistributedTable, encode
     from pgmx.data.columns.missing import refuse_marked
     from pgmx.data.frame import check_missing_option
+    from pgmx.data.inputs import open_rows_to_score
 
     check_missing_option(missing, MISSING_CHOICES)
+    X = open_rows_to_score(X)
     network: Any = model
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)

@@ -86,7 +86,7 @@ class BootstrapStructure(NetworkResults):
         `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
-        prior that the learner's options give.
+        prior of the learner's own network.
     threshold_ : float
         Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
     strengths_ : DataFrame
@@ -165,6 +165,8 @@ class BootstrapStructure(NetworkResults):
     converged_: bool
     stopped_by_: str
     threshold_: float
+
+    _tags = {"name": "bootstrap_structure"}
 
     _parameter_constraints: dict[str, Any] = {
         "estimator": [BaseStructureLearner, None],

@@ -8,6 +8,7 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import Frame
+from pgmx.data.frame import refuse_unobserved
 from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
 from pgmx.models import fit_linear_gaussian
 from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
@@ -53,9 +54,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
         self._set_available(self.bind_completed(self.rows.first))
 
     def _check_rows(self) -> None:
-        empty = np.isnan(self.numbers).all(axis=0)
-        if empty.any():
-            raise ValueError(f"columns {join_names(select_names(self.names, empty))} have no known cell: drop them")
+        refuse_unobserved(select_names(self.names, np.isnan(self.numbers).all(axis=0)), "em")
         constant = [self.names[v] for v in self.rows.constant]
         if constant:
             raise ValueError(

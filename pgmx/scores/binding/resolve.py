@@ -11,6 +11,7 @@ from pgmpy.structure_score import BaseStructureScore
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.errors import StatesChoiceError
+from pgmx.data.frame import refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
@@ -207,10 +208,7 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
     score = DISCRETE_SCORES[name](table)
     if not marked.any():
         return _bind_terms(score, table, weights, structure_prior)
-    is_empty = [bool((table.codes[v] == table.missing_codes[v]).all()) for v in range(table.n_variables)]
-    unknown = [table.columns[v] for v in np.flatnonzero(marked & is_empty)]
-    if unknown:
-        raise ValueError(f"columns {join_names(unknown)} have no known cell: drop them")
+    refuse_unobserved(_list_unobserved(table))
     if weights is not None:
         table, weights = combine_weights(table, None, weights)
     formula = partial(_make_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
@@ -256,11 +254,18 @@ def _check_likelihood(name: str, discrete_children: str) -> None:
 
 def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Scoring:
     table = encode(data, **{**options, "missing": "pairwise"})
+    refuse_unobserved(_list_unobserved(table), "em")
     available = PAIRWISE_SCORES.get(name, "bic")
     if not (table.missing_codes >= 0).any():
         return _bind_discrete(name, table, weights, structure_prior)
     bind = partial(_bind_discrete, name, structure_prior=structure_prior)
     return IncompleteStates(table, weights, bind, _bind_discrete(available, table, weights, structure_prior))
+
+
+def _list_unobserved(table: DiscreteTable) -> list:
+    """Return the names of the columns in which all cells are marked as missing."""
+    markers = zip(table.columns, table.codes, table.missing_codes, strict=True)
+    return [name for name, codes, marker in markers if marker >= 0 and (codes == marker).all()]
 
 
 def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
