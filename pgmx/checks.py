@@ -209,6 +209,22 @@ class FormerName:
         return getattr(instance, self.name)
 
 
+def warn_of_target(learner: object, X: object, y: object) -> None:
+    """Warn that `y` is ignored if it is a named Series and `X` a frame without that column: a user wants a classifier.
+
+    scikit-learn's own calls, which pass arrays or a column of `X`, stay silent.
+    """
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    name = getattr(y, "name", None)
+    if columns is None or name in (None, "") or not hasattr(y, "to_numpy") or name in list(columns):
+        return
+    warnings.warn(
+        f"{type(learner).__name__} ignores y, the Series {name!r}: it learns from the columns of X alone. Add y to X "
+        f"as a column; ChowLiuForest(class_node={name!r}) is a classifier",
+        stacklevel=caller_level(),
+    )
+
+
 def caller_level() -> int:
     """Return the number of frames between the caller of this function and the code outside pgmx."""
     level, frame = 1, sys._getframe(1)
