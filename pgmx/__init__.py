@@ -18,6 +18,8 @@ pgmpy is loaded by the packages that return its objects. In the order of import,
 """
 
 import logging
+import sys
+import warnings
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -33,6 +35,12 @@ except PackageNotFoundError:  # used from a source tree that was never installed
     __version__ = "0+unknown"
 
 logging.getLogger("pgmx").addHandler(logging.NullHandler())
+
+if "ipykernel" in sys.modules:
+    # pgmpy imports tqdm.auto, whose first import in a notebook without ipywidgets warns in red
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "IProgress not found")
+        import_module("tqdm.auto")
 
 __all__ = ["__version__", "report"]
 
