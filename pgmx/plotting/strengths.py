@@ -58,11 +58,18 @@ class Strengths(NamedTuple):
         return [share * self.high for share in shares]
 
 
-def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
-    """Read strengths from a mapping ``{(u, v): number}``, or a table with the columns from, to and strength.
+def take_strengths(source: Any) -> Any:
+    """Return the table of a fitted bootstrap, and anything else as it is."""
+    # asked of the class: a learner of series has an array of this name, one that is not fitted raises an error
+    return source.strengths_ if hasattr(type(source), "strengths_") else source
+
+
+def read_strengths(strengths: Any) -> Strengths:
+    """Read strengths from a mapping ``{(u, v): number}``, a table with columns from, to and strength, or a bootstrap.
 
     The range of shares in a table is 0 to 1, else 0 to the greatest, or symmetric where some are negative.
     """
+    strengths = take_strengths(strengths)
     table = hasattr(strengths, "columns")
     if table:
         _check_columns(strengths, ("from", "to", "strength"))
@@ -98,7 +105,7 @@ def _check_columns(table, wanted: tuple[str, ...]) -> None:
 
 
 def plot_strengths(
-    strengths: DataFrame, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
+    strengths: DataFrame | Any, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
 ) -> Axes:
     """Draw how often edges were found in resamples, strongest first.
 
@@ -108,7 +115,7 @@ def plot_strengths(
 
     Parameters
     ----------
-    strengths : DataFrame
+    strengths : DataFrame or fitted bootstrap
         With the columns ``from``, ``to``, ``strength`` (share of resamples that join the two) and, if known,
         ``direction`` (of these, the share directed from ``from`` to ``to``); such as the ``strengths_`` of
         ``BootstrapStructure``. A pair that is there in both orders is drawn once, in its more frequent direction.
@@ -138,10 +145,11 @@ def plot_strengths(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rain → wet', 'rain — coin']
     """
+    strengths = take_strengths(strengths)
     if not hasattr(strengths, "columns"):
-        hint = ": give its strengths_" if hasattr(strengths, "strengths_") else ""
         raise TypeError(
-            f"strengths must be a table with columns from, to and strength, got {type(strengths).__name__}{hint}"
+            f"strengths must be a table with columns from, to and strength, or a fitted bootstrap, got "
+            f"{type(strengths).__name__}"
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")

@@ -207,7 +207,7 @@ def test_bad_usage(tmp_path, learned):
         learned.report(tmp_path / "r.pdf")
     with pytest.raises(AttributeError, match="not fitted"):
         HillClimbSearch().report(tmp_path / "r.html")
-    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph, got int"):
+    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph or a fitted learner, got int"):
         save_report(3, tmp_path / "r.html")
     with pytest.raises(ValueError, match="no nodes"):
         save_report(nx.Graph(), tmp_path / "r.html")

@@ -22,6 +22,7 @@ from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.coefficients import measure_strengths
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.parallel.threads import one_blas_thread
@@ -297,7 +298,8 @@ class BlockBootstrap(BaseStructureLearner):
         Returns
         -------
         TimeSeriesGraph
-            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient.
+            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient, ``strength`` that of the
+            standardised series, without its sign.
 
         Raises
         ------
@@ -310,11 +312,18 @@ class BlockBootstrap(BaseStructureLearner):
         probable = self.edge_probability_ >= float(threshold) - 1e-12
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)
-        if not isinstance(self.estimator_, SVARMLearner):
-            return TimeSeriesGraph.from_coefficients(self.variables_, weights, confidence=confidence)
-        values = {"coefs": weights} if hasattr(self.estimator_, "coef_") else {"coefs": None, "strengths": weights}
+        learner = self.estimator_
+        if isinstance(learner, LDSLearner):
+            return learner._graph_coefficients(weights, confidence=confidence)
+        strengths = weights
+        if isinstance(learner, LinearSVARM):
+            strengths = np.stack(measure_strengths(weights, learner.scales_))
         return TimeSeriesGraph.from_coefficients(
-            self.variables_, **values, confidence=confidence, undirected_instantaneous=self.estimator_.instantaneous
+            self.variables_,
+            weights if isinstance(learner, LinearSVARM) else None,
+            strengths=strengths,
+            confidence=confidence,
+            undirected_instantaneous=learner.instantaneous,
         )
 
     @property

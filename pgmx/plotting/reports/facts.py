@@ -15,6 +15,7 @@ from pgmx.plotting.reports.details import Budget, describe_edges, describe_varia
 from pgmx.plotting.reports.plain import Table, to_cell, to_text
 from pgmx.plotting.reports.rows import describe_rows
 from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.time_series.sources import read_number
 
 _PACKAGES = ("pgmx", "pgmpy", "numpy", "scipy", "scikit-learn", "networkx")
 _FIGURES = (
@@ -59,6 +60,7 @@ class Facts:
     variables: Table | None = None
     of_variable: dict[int, list[Table]] = field(default_factory=dict)
     of_edge: dict[int, list[Table]] = field(default_factory=dict)
+    of_series: bool = False
 
     @property
     def is_directed(self) -> bool:
@@ -81,6 +83,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     name = type(source).__name__
     facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
     facts.weight_label, facts.threshold = weight_label, threshold
+    facts.of_series = hasattr(graph, "summary_graph")
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     facts.variables, n_rows = describe_rows(rows, names, model)
     budget = Budget()
@@ -152,10 +155,10 @@ def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
         ends = (u, v) if is_arrow else (min(u, v), max(u, v))
         groups.setdefault((*ends, is_arrow), []).append((lag, marks))
     every = [marks for group in groups.values() for _, marks in group]
-    label = next((key for key in ("weight", "strength") if any(_is_number(marks.get(key)) for marks in every)), "")
+    label = next((key for key in ("strength", "weight") if any(_is_number(marks.get(key)) for marks in every)), "")
     edges = []
     for (u, v, is_arrow), group in sorted(groups.items()):
-        numbers = [float(marks[label]) for _, marks in group if label and _is_number(marks.get(label))]
+        numbers = [read_number(marks, label) for _, marks in group if label and _is_number(marks.get(label))]
         sure = [float(marks["confidence"]) for _, marks in group if _is_number(marks.get("confidence"))]
         lags = ", ".join(str(lag) for lag in sorted({lag for lag, _ in group}))
         strongest = to_cell(max(numbers, key=abs)) if numbers else None
@@ -283,6 +286,11 @@ def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[
     if facts.weight_label == "partial correlation":
         notes.append(
             "Edges join variables that are correlated given all others; their weights are partial correlations."
+        )
+    if facts.of_series and facts.weight_label == "strength":
+        notes.append(
+            "Strengths do not depend on the units of the series and have the sign of the coefficient. The table of a "
+            "variable lists its coefficients in these units as weights."
         )
     if facts.of_edge:
         notes.append("Strength is the Frobenius norm of an edge's log-potentials, means of rows and columns removed.")
