@@ -26,7 +26,7 @@ from pgmx.plotting.shapes import (
     route_curves,
     route_lines,
 )
-from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.strengths import label_lag, read_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -79,11 +79,11 @@ def plot_graph(
     reference : pgmpy or networkx graph, or fitted learner, optional
         A graph on the same nodes to compare with: edges are then coloured as shared, with another direction, not in
         the reference, or (dashed) only in the reference.
-    strengths : mapping, DataFrame or str, optional
+    strengths : mapping, DataFrame, fitted bootstrap or str, optional
         Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
-        ``strengths_`` of ``BootstrapStructure``, or the name of an attribute of the edges, such as ``"weight"``: the
-        stronger an edge, the wider and (without `reference`) the darker it is drawn, with a legend. Edges of negative
-        strength are dashed and (without `reference`) red, edges without a strength dotted.
+        ``strengths_`` of ``BootstrapStructure``, the bootstrap itself, or the name of an attribute of the edges, such
+        as ``"weight"``: the stronger an edge, the wider and (without `reference`) the darker it is drawn, with a
+        legend. Edges of negative strength are dashed and (without `reference`) red, edges without a strength dotted.
     continuous : iterable of hashable, optional
         Names of nodes that hold numbers: these are drawn round and in another colour than those with states, with a
         legend where there are both. By default those of a ``ConditionalGaussianNetwork``, else all are drawn alike.
@@ -364,8 +364,7 @@ def _label(name, longest=_LONGEST_LABEL):
 
 def _label_lag(name, lag):
     """Return the label of a variable of a time series some rows before the present, t."""
-    time = f" t-{lag}" if lag else " t"
-    return _label(name, _LONGEST_LABEL - len(time)) + time
+    return label_lag(_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
 
 
 def measure_text(text: str, font: float) -> float:

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from math import ceil
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +23,16 @@ from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.coefficients import measure_strengths
+from pgmx.models.time_series.measures import make_lagged_strength_table
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics.lagged import BlockMoments, compute_block_moments
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class BlockBootstrap(BaseStructureLearner):
@@ -70,6 +74,10 @@ class BlockBootstrap(BaseStructureLearner):
         Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
     standard_errors_ : ndarray of shape (lags + 1, n, n)
         Standard deviations of the coefficients over all resamples, zeros among them, in the user's units.
+    strengths_ : DataFrame
+        ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge that some resample has, strongest first:
+        ``strength`` is the share of the resamples that have it. A pair at lag 0 has one row, in its more frequent
+        direction, whose share of the resamples that join the two is ``direction``.
     estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
@@ -325,6 +333,15 @@ class BlockBootstrap(BaseStructureLearner):
             confidence=confidence,
             undirected_instantaneous=learner.instantaneous,
         )
+
+    @property
+    def strengths_(self) -> "pd.DataFrame":
+        """One row for each edge that some resample has, strongest first."""
+        return self._make_once("strengths", self._make_strengths)
+
+    def _make_strengths(self) -> "pd.DataFrame":
+        undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
+        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected)
 
     @property
     def graph_(self) -> TimeSeriesGraph:
