@@ -24,8 +24,6 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from pgmx.lookup import PACKAGES, refuse_name
-
 if TYPE_CHECKING:
     from pgmx.plotting.reports.page import save_report as report
 
@@ -49,10 +47,11 @@ def __getattr__(name: str) -> object:
     """Import the report, or a package of public names, when it is asked for: importing the package stays light."""
     if name == "report":
         return import_module("pgmx.plotting").save_report
-    if name in PACKAGES:
+    lookup = import_module("pgmx.lookup")
+    if name in lookup.PACKAGES:
         return import_module(f"pgmx.{name}")
-    raise refuse_name("pgmx", name)
+    raise lookup.refuse_name("pgmx", name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *PACKAGES])
+    return sorted([*__all__, *import_module("pgmx.lookup").PACKAGES])

@@ -14,7 +14,19 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 
 #: Packages of public names; their `__all__` lists them.
-PACKAGES = ("data", "datasets", "estimators", "inference", "metrics", "models", "plotting", "scores", "streaming")
+PACKAGES = (
+    "data",
+    "datasets",
+    "estimators",
+    "inference",
+    "metrics",
+    "models",
+    "plotting",
+    "scores",
+    "solvers",
+    "statistics",
+    "streaming",
+)
 
 
 def import_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

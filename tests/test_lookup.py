@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import pkgutil
 import subprocess
 import sys
 from importlib import import_module
@@ -64,6 +65,11 @@ def test_modules_are_imported_from_packages_as_ever():
     call = "from pgmx.estimators import base, cost; from pgmx import checks; print(base.__name__)"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True)
     assert done.stdout == "pgmx.estimators.base\n"
+
+
+def test_public_packages_are_those_with_public_names():
+    packages = [info.name for info in pkgutil.iter_modules(pgmx.__path__) if info.ispkg and info.name != "cli"]
+    assert [name for name in packages if hasattr(import_module(f"pgmx.{name}"), "__all__")] == list(PACKAGES)
 
 
 def test_public_names_of_the_package():

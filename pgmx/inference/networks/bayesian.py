@@ -29,9 +29,7 @@ class BayesianArrays(NamedTuple):
 
     @classmethod
     def from_model(cls, model: DiscreteBayesianNetwork | FittedLearner, name: str = "model") -> BayesianArrays:
-        """Read pgmpy's network, or that of a fitted learner; `name` is what a message calls it.
-
-        Tables are taken as they are, without scaling.
+        """Read pgmpy's network, or a learner's, tables as they are, without scaling; `name` is what a message calls it.
 
         Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
         or for other states of a parent than the parent's own table has.
