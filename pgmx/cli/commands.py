@@ -87,9 +87,9 @@ def learn(source, **options):
     Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
     Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
-    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the result compared with it (a Markov
-    network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the working
-    directory.
+    ("a@t-1 -> b"), strengths and coefficients. A bundled network is sampled first and the result compared with it (a
+    Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the
+    working directory.
 
     Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
     and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard

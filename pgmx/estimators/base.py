@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -16,9 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
+from pgmx.lookup import explain_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 T = TypeVar("T")
+Learner = TypeVar("Learner", bound="BaseStructureLearner")  # of Self jedi returns the base class
 
 # scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
@@ -75,6 +77,10 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     def __init__(self, data: Any = None):
         self.data = data
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explain_options(cls)
+
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes.
@@ -84,7 +90,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
     # ---- scikit-learn ----
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn the structure from `X`.
 
         Parameters
@@ -93,7 +99,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             One column a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``, ...) are
             taken. A path names a CSV, Parquet or plane file or a folder of Parquet files. It is never changed.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored; scikit-learn's convention. A named Series that is no column of a frame `X` brings a warning.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
 
@@ -109,6 +115,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
                 f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
                 f"{type(self).__name__}({option}={given})"
             )
+        warn_of_target(self, X, y)
         self._validate()
         opened = self._open(X)
         if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
@@ -242,7 +249,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             **{name: value if _is_score(value) else clone(value, safe=False) for name, value in options.items()}
         )
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self: Learner, **params: Any) -> Learner:
         """Set options by name, and `data` as well.
 
         Parameters

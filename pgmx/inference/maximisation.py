@@ -83,7 +83,7 @@ def map_assignment(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.

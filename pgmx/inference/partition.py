@@ -235,7 +235,7 @@ def log_partition(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables; ``log_partition(m, e) - log_partition(m)`` is the log-probability of the evidence.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 
 import numpy as np
 
-from pgmx.checks import check_natural, join_names
+from pgmx.checks import FittedLearner, check_natural, join_names, take_model
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost
 from pgmx.inference.exact.elimination import bound_width, search_order, too_wide
 from pgmx.inference.exact.exact import ExactInference
@@ -36,7 +36,9 @@ class InferenceModel(Protocol):
 Evidence: TypeAlias = Mapping[Hashable, Hashable]
 
 #: What the functions by name take.
-NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, "Problem"]
+NetworkLike: TypeAlias = Union[
+    "DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, FittedLearner, "Problem"
+]
 
 
 class Problem:
@@ -50,7 +52,8 @@ class Problem:
 
     @classmethod
     def from_model(cls, model: NetworkLike) -> Problem:
-        """Read a network of any accepted kind."""
+        """Read a network of any accepted kind, or that of a fitted learner."""
+        model = take_model(model)
         if isinstance(model, Problem):
             return model
         if isinstance(model, PairwisePotentials | LogFactors):

@@ -57,7 +57,7 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables; they take no part.
@@ -95,7 +95,7 @@ def marginals(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.
@@ -182,7 +182,7 @@ def joint(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     variables : sequence of hashable
         Names, distinct and not observed.
@@ -234,7 +234,7 @@ def sample(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     n_samples : int
         Number of rows, at least 1.

@@ -11,6 +11,9 @@
 - `binding`: scores by name and bound to a table: where a search gets its source of gains
 """
 
+from typing import TYPE_CHECKING
+
+from pgmx.lookup import import_on_demand
 from pgmx.scores.discrete.aic import AIC
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
 from pgmx.scores.discrete.bde import BDe
@@ -64,3 +67,6 @@ __all__ = [
     "family_scorer",
     "gaussian_scorer",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

@@ -20,6 +20,7 @@ from pgmx.estimators import (
 from pgmx.metrics import shd
 from pgmx.models import GaussianMarkovNetwork, PairwiseMarkovNetwork, save_model
 from pgmx.scores import BIC, EdgePrior
+from pgmx.streaming import RakerRegressor
 
 frame: pd.DataFrame = sample(load_network("asia"), 1000, random_state=1)
 search = HillClimbSearch(scoring_method="bic", structure_prior=EdgePrior(0.1), max_indegree=3).fit(frame)
@@ -41,3 +42,5 @@ table = encode(frame)
 write_table(table, "asia.pgmx")
 print(open_table("asia.pgmx").n_rows, BIC(frame).local_score("lung", ["smoke"]), graph.edges, strengths.columns)
 print(forest.edges_.shape, forest.graph_.nodes)
+print(HillClimbSearch().set_params(max_indegree=2).fit(frame).score_, RakerRegressor.load("raker.npz").n_seen_)
+print(OnlineEdgeGrafting().partial_fit(rows).edges_, PairwiseMarkovNetwork.load("grid.npz").potentials)

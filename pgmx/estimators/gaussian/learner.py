@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,8 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
+Learner = TypeVar("Learner", bound="ContinuousLearner")  # of Self jedi returns the base class
+
 
 class ContinuousLearner(GaussianResults):
     """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
@@ -44,7 +46,7 @@ class ContinuousLearner(GaussianResults):
     method solves.
     """
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn the model from `X`.
 
         Parameters

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Hashable
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,8 @@ from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_k
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.history import read_exogenous
 from pgmx.runs.run import Run
+
+Learner = TypeVar("Learner", bound="TimeSeriesLearner")  # of Self jedi returns the base class
 
 
 class TimeSeriesLearner(BaseStructureLearner):
@@ -84,7 +86,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         """The learned graph over (name, lag), made on first access."""
         return self._make_once("graph", self._make_graph)
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn from series.
 
         Parameters

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -135,6 +135,9 @@ def warn_of_copies(sample_moments: Moments, names: list) -> None:
         )
 
 
+Score = TypeVar("Score", bound="GaussianScore")  # of Self jedi returns the base class
+
+
 class GaussianScore(CompiledScore):
     """Base of the decomposable scores of linear Gaussian Bayesian networks.
 
@@ -170,7 +173,7 @@ class GaussianScore(CompiledScore):
         self.check_moments(self.moments, self.variables)
 
     @classmethod
-    def from_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
+    def from_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
         """Return the score of columns that are known by their moments alone, none constant; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None
@@ -180,7 +183,7 @@ class GaussianScore(CompiledScore):
         return score
 
     @classmethod
-    def of_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
+    def of_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
         """Return ``from_moments(sample_moments, names)``: the old name, until 0.2."""
         warnings.warn("of_moments is now from_moments; this name goes in 0.2", DeprecationWarning, stacklevel=2)
         return cls.from_moments(sample_moments, names)

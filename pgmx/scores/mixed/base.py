@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ def mixed_scorer(
     )
 
 
+Score = TypeVar("Score", bound="MixedScore")  # of Self jedi returns the base class
+
+
 class MixedScore(CompiledScore):
     """Base of the decomposable scores of networks of floats beside states.
 
@@ -89,7 +92,7 @@ class MixedScore(CompiledScore):
         self.variables = list(self.mixed.columns)
 
     @classmethod
-    def from_mixed(cls, mixed: MixedTable) -> Self:
+    def from_mixed(cls: type[Score], mixed: MixedTable) -> Score:
         """Return the score of a table that is read already, options at their defaults; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None

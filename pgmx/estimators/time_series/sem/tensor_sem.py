@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.cost import StepCost
@@ -268,6 +268,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self
             The fitted learner.
         """
+        warn_of_target(self, X, y)
         self._validate()
         panel = self._open(X)
         run = self._fit(panel, sample_weight, exogenous_power)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_same_names
+from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.cost import StepCost
@@ -183,6 +183,7 @@ class TensorSEMTracker(EquationsLearner):
         self
             The fitted learner.
         """
+        warn_of_target(self, X, y)
         self._validate()
         self._refuse_weights(sample_weight)
         windows = list(X.values()) if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else [X]

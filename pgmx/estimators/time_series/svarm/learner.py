@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,8 @@ CRITERIA = ("aic", "bic")
 
 #: Columns that a kernel makes of a series, and those of other kernels, about as many as of the Gaussian one.
 KERNEL_RANKS, MOST_RANK = {"linear": 1, "poly2": 2}, 16
+
+Learner = TypeVar("Learner", bound="SVARMLearner")  # of Self jedi returns the base class
 
 
 class SVARMLearner(RunsSolver, TimeSeriesLearner):
@@ -225,14 +227,14 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         )
 
     def select(
-        self,
+        self: Learner,
         X: Any,
         *,
         criterion: str = "bic",
         lags: Sequence[int] | None = None,
         n_lams: int = 10,
         lam_min_ratio: float = 0.1,
-    ) -> Self:
+    ) -> Learner:
         r"""Return a learner fitted with the penalty and the order that a criterion chooses.
 
         .. math:: T' \sum_j \ln(\|r_j\|^2 / T') + c \sum_j \mathrm{df}_j, \qquad c = 2 \text{ or } \ln T'
@@ -280,7 +282,9 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             raise ValueError("lags is empty: give at least one order")
         return orders
 
-    def _select(self, panel: Panel, criterion: str, orders: list[int], n_lams: int, lam_min_ratio: float) -> Self:
+    def _select(
+        self: Learner, panel: Panel, criterion: str, orders: list[int], n_lams: int, lam_min_ratio: float
+    ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
         if criterion not in CRITERIA:
             raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
