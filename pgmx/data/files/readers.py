@@ -1,6 +1,7 @@
 """Reading a table from files."""
 
 import os
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 from pgmx import checks
 from pgmx.checks import check_path, join_names
 from pgmx.data.files.csv_layout import find_layout, point_words
+from pgmx.data.files.csv_rows import open_rows, open_text, read_records
 
 CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".tsv", ".tsv.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -154,34 +156,37 @@ CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSI
 
 
 def csv_header(path, layout=None):
-    """Read the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
+    """Return the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
     layout = find_layout(path) if layout is None else layout
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout.options)
-    names = header.iloc[0].tolist()
-    twice = sorted({name for name in names if names.count(name) > 1})
+    with open_text(path) as file:
+        header = next(read_records(file, layout.sep), None)
+    if header is None:
+        raise ValueError("No columns to parse: the file is empty")
+    names = header.split(layout.sep)
+    if layout.extra is not None:
+        names = names[: layout.extra.n_kept]
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:  # pandas would rename the second silently
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
     names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
     return names[layout.counts_rows :]
 
 
-def csv_columns(path):
-    """Return the names of the columns of a CSV file as the index of a frame; rows may have one label besides."""
-    layout = find_layout(path)
-    csv_header(path, layout)
-    return _leave_out(pd.read_csv(path, nrows=0, **CSV_OPTIONS, **layout.options), layout).columns
-
-
 def _read_csv(path, layout):
     """Read a CSV file; the type of a column is inferred from all its cells."""
     csv_header(path, layout)
-    return _leave_out(pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS, **layout.options), layout)
+    with open_rows(path, layout.sep, layout.extra) as rows:
+        table = pd.read_csv(rows, dtype_backend="numpy_nullable", **{**CSV_OPTIONS, **layout.options})
+    return _leave_out(table, layout)
 
 
 def read_csv_pieces(path, rows, dtype=None, layout=None):
     """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
     layout = find_layout(path) if layout is None else layout
-    with pd.read_csv(path, dtype=dtype, chunksize=rows, **CSV_OPTIONS, **layout.options) as reader:
+    with (
+        open_rows(path, layout.sep, layout.extra) as text,
+        pd.read_csv(text, dtype=dtype, chunksize=rows, **{**CSV_OPTIONS, **layout.options}) as reader,
+    ):
         for piece in reader:
             piece = _leave_out(piece, layout)
             yield piece.apply(point_words) if dtype is object and layout.decimal == "," else piece
