@@ -1,15 +1,23 @@
 """How a CSV file is laid out: its separator, its decimal point, and fields that are in no column."""
 
 import csv
+import lzma
 import re
-import warnings
+import zipfile
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgmx.checks import caller_level
-from pgmx.data.files.csv_rows import SPACES, ExtraFields, find_extra_fields, open_text, read_records
+from pgmx.data.files.csv_rows import (
+    SPACES,
+    ExtraFields,
+    find_end,
+    find_extra_fields,
+    open_text,
+    read_records,
+    warn_of_left_out,
+)
 
 #: Separators that are recognised where the usual one of the file's suffix is not in its header.
 _OTHERS = (";", "\t", "|", ",")
@@ -77,13 +85,19 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
     names_rows = extra is not None and extra.names_rows
     counts_rows = len(rows[0]) > 1 and not rows[0][0].strip() and not names_rows and _is_count(rows)
     if counts_rows or names_rows:
-        what = "counts the rows" if _is_count(rows) else "holds row names"
-        warnings.warn(
-            f"the first column of {path.name} has no name and {what}: it is left out; give it a name to keep it",
-            UserWarning,
-            stacklevel=caller_level(),
-        )
+        warn_of_left_out(path.name, "counts the rows" if _is_count(rows) else "holds row names")
     return CsvLayout(sep, decimal, counts_rows, extra)
+
+
+def is_text_table(path: Path) -> bool:
+    """Return whether a file of an unknown suffix holds text whose first lines a separator, or spaces, split alike."""
+    try:
+        lines, is_whole = _read_lines(path, errors="strict")
+    except (OSError, ValueError, EOFError, lzma.LZMAError, zipfile.BadZipFile):
+        return False
+    if len(lines) < 2 or lines[0].lstrip()[:1] in tuple("{[<") or any("\0" in line for line in lines):
+        return False  # JSON and XML may have as many commas in all lines
+    return any(_is_table(_split(lines, sep, is_whole)) for sep in (*_OTHERS, SPACES))
 
 
 def point_words(column: Any) -> Any:
@@ -91,9 +105,9 @@ def point_words(column: Any) -> Any:
     return column.str.replace(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$", r"\1.\2", regex=True)
 
 
-def _read_lines(path: Path) -> tuple[list[str], bool]:
+def _read_lines(path: Path, errors: str = "replace") -> tuple[list[str], bool]:
     """Return the first lines that are not empty, and whether these are all."""
-    with open_text(path, errors="replace") as file:
+    with open_text(path, errors) as file:
         lines = list(islice(file, _SAMPLE + 1))
     return [line for line in lines[:_SAMPLE] if line.strip()], len(lines) <= _SAMPLE
 
@@ -108,11 +122,12 @@ def _split(lines: list[str], sep: str, is_whole: bool) -> list[list[str]]:
 
 
 def _is_table(rows: list[list[str]]) -> bool:
-    """Return whether all rows have as many fields as the header, which has more than one, or extra ones alike."""
-    n_header = len(rows[0])
-    if n_header < 2 or any(len(row) < n_header for row in rows):
+    """Return whether the header has more than one field, and all rows as many, one more, or more that are empty."""
+    n_header, n_named = len(rows[0]), find_end(rows[0])
+    lengths = {len(row) for row in rows[1:]}
+    if n_header < 2 or min(lengths, default=n_header) < n_named:
         return False
-    return {len(row) for row in rows[1:]} == {n_header + 1} or not any(any(row[n_header:]) for row in rows)
+    return lengths <= {n_header} or lengths == {n_header + 1} or not any(find_end(row) > n_named for row in rows)
 
 
 def _refuse_spaces(path: Path, lines: list[str], is_whole: bool) -> None:

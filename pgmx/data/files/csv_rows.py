@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import pandas as pd
+
+from pgmx.checks import caller_level
 
 #: Rows that decide whether rows have names or end in separators.
 DECIDING_ROWS = 1000
@@ -118,7 +121,7 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
     if header is None:
         return None
     names = header.split(sep)
-    n_header, n_named = len(names), max(1, _find_end(names))
+    n_header, n_named = len(names), max(1, find_end(names))
     widest, last = n_header, 0
     are_named = True
     culprit = None
@@ -126,7 +129,7 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
         n_fields = record.count(sep)
         widest = max(widest, n_fields)
         fields = record.split(sep) if n_fields > n_named else []
-        last = max(last, _find_end(fields))
+        last = max(last, find_end(fields))
         if last > n_header:
             culprit = culprit or (record, n_fields)
         are_named = are_named and n_fields == n_header + 1 and bool(fields[0].strip())
@@ -138,7 +141,16 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
     return ExtraFields(n_header, n_header, names_rows=True)
 
 
-def _find_end(fields: list[str]) -> int:
+def warn_of_left_out(name: str, what: str) -> None:
+    """Warn that the first column of a file is left out."""
+    warnings.warn(
+        f"the first column of {name} has no name and {what}: it is left out; give it a name to keep it",
+        UserWarning,
+        stacklevel=caller_level(),
+    )
+
+
+def find_end(fields: list[str]) -> int:
     """Return the number of fields up to the last one that is not empty."""
     return next((k for k in range(len(fields), 0, -1) if fields[k - 1].strip()), 0)
 
@@ -197,6 +209,8 @@ class _RowStream(io.TextIOBase):
         if extra is None:
             first = list(islice(self._records, 1 + DECIDING_ROWS))
             extra = find_extra_fields(iter(first), sep)
+            if extra is not None and extra.names_rows:
+                warn_of_left_out("the stream", "holds row names")
         self._records = chain(first, self._records)
         header = next(self._records, None)
         if extra is None:
