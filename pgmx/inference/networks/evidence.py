@@ -33,13 +33,12 @@ class ZeroProbabilityError(ValueError):
         self.evidence = dict(evidence)
         self.scope = tuple(scope)
         self.template = template or (_EVIDENCE if self.evidence else _NETWORK)
-        pairs = ", ".join(f"{name!r}: {state!r}" for name, state in islice(self.evidence.items(), _SHOWN))
-        more = "" if len(self.evidence) <= _SHOWN else f", ... ({len(self.evidence)} in all)"
+        shown = show_evidence(self.evidence)
         names = ", ".join(map(repr, self.scope))
         super().__init__(
             self.template.format(
-                evidence=f"{{{pairs}{more}}}",
-                given=f" with evidence {{{pairs}{more}}}" if self.evidence else "",
+                evidence=shown,
+                given=f" with evidence {shown}" if self.evidence else "",
                 factor=f" by the factor of variables ({names})" if self.scope else "",
                 scope=names,
             )
@@ -52,6 +51,13 @@ class ZeroProbabilityError(ValueError):
         """Return the error about numbers with names and states; auxiliary variables, which have none, are left out."""
         evidence = {names[v]: states[v][code] for v, code in self.evidence.items() if v < len(names)}
         return type(self)(evidence, [names[v] for v in self.scope if v < len(names)], self.template)
+
+
+def show_evidence(evidence: Mapping) -> str:
+    """Return observed variables and their states as text, a long list cut."""
+    pairs = ", ".join(f"{name!r}: {state!r}" for name, state in islice(evidence.items(), _SHOWN))
+    more = "" if len(evidence) <= _SHOWN else f", ... ({len(evidence)} in all)"
+    return f"{{{pairs}{more}}}"
 
 
 class ReducedNetwork:
