@@ -96,4 +96,4 @@ def test_commands_print_through_one_function():
         for file in folder.rglob("*.py")
     }
     # Help and the script of completion hold nothing of files.
-    assert {name: n for name, n in calls.items() if n} == {"console.py": 1, "commands.py": 2, "infer.py": 1}
+    assert {name: n for name, n in calls.items() if n} == {"console.py": 1, "commands.py": 2}
