@@ -26,13 +26,11 @@ class BadInput(click.ClickException):
 
 
 #: Control characters, line breaks of Unicode, marks that turn the direction of writing, and halves of pairs.
-_CONTROLS = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def escape_controls(text):
-    """Return a text with its control characters as Python writes them, for instance ``\\x1b``: names come from files."""
+    """Return a text with its control characters written out as Python does; names and states come from files."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

@@ -86,7 +86,7 @@ def _list_names(answer: _Answer, task: str) -> list[str]:
         for state, share in zip(own, shares, strict=True)
     ]
     continuous = [(str(name), *(f"{figure:.6g}" for figure in figures)) for name, own, figures in rows if own is None]
-    tables = [
+    tables: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = [
         (("variable", "state", "probability"), discrete),
         (("variable", "mean", "standard deviation"), continuous),
     ]

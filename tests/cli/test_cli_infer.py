@@ -83,7 +83,9 @@ def test_answers_are_by_name_and_state(files):
     header, *lines = done(*question, "MAR").splitlines()
     assert header.split() == ["variable", "state", "probability"]
     rows = [line.split() for line in lines]
-    assert [row[:2] for row in rows] == [[name, str(k)] for name, card in zip(names, CARDS, strict=True) for k in range(card)]
+    assert [row[:2] for row in rows] == [
+        [name, str(k)] for name, card in zip(names, CARDS, strict=True) for k in range(card)
+    ]
     expected = [share for v in range(4) for share in joint.sum(axis=tuple({0, 1, 2, 3} - {v})) / joint.sum()]
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-5)
     header, *lines = done(*question, "MAP").splitlines()
@@ -112,8 +114,9 @@ def test_continuous_variables_have_a_table_of_their_own(tmp_path):
         "variable  mean  standard deviation",
         "v1        5     3",
     ]
-    assert "log10 of the density of the evidence: -0.124938736608\n" == done(
-        "infer", str(tmp_path / "mixed.json"), "--task", "PR", "--given", "0=high"
+    assert (
+        done("infer", str(tmp_path / "mixed.json"), "--task", "PR", "--given", "0=high")
+        == "log10 of the density of the evidence: -0.124938736608\n"
     )
 
 
@@ -121,7 +124,9 @@ def test_continuous_variables_have_a_table_of_their_own(tmp_path):
 def test_impossible_evidence_is_reported_by_name_and_state(task):
     """Whoever has lung cancer has tuberculosis or cancer, by the definition of asia."""
     for method in ("auto", "exact"):
-        text = refused("infer", "asia", "--task", task, "--method", method, "--given", "either=no", "--given", "lung=yes")
+        text = refused(
+            "infer", "asia", "--task", task, "--method", method, "--given", "either=no", "--given", "lung=yes"
+        )
         assert "the evidence {'either': 'no', 'lung': 'yes'} has probability zero by the factor of variables (" in text
         assert sorted(re.findall("'[a-z]+'", text.split("variables")[1])) == ["'either'", "'lung'", "'tub'"]
 

@@ -108,7 +108,9 @@ def test_quotes_hold_separators_and_lines(write):
 def test_other_rows_are_errors_with_line_and_counts(write, rows, line, n_fields, sep):
     path = write(join([["a", "b"], *rows], sep))
     for read in (lambda path: read_table(path, sep=sep), *([encode, open_any, open_frame] if sep == "," else [])):
-        with pytest.raises(ValueError, match=rf"rows\.csv cannot be read: line {line} has {n_fields} fields, .* has 2\."):
+        with pytest.raises(
+            ValueError, match=rf"rows\.csv cannot be read: line {line} has {n_fields} fields, .* has 2\."
+        ):
             read(path)
 
 
@@ -207,7 +209,9 @@ def test_a_header_of_many_columns_is_checked_in_one_pass(write, monkeypatch):
         readers.csv_header(path)
 
 
-@pytest.mark.parametrize("name", ["rows.txt", "rows.dat", "rows.tab", "rows.DAT", "rows.data", "rows", "rows.txt.gz", "rows.asc"])
+@pytest.mark.parametrize(
+    "name", ["rows.txt", "rows.dat", "rows.tab", "rows.DAT", "rows.data", "rows", "rows.txt.gz", "rows.asc"]
+)
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
 def test_text_of_any_suffix(write, name, sep):
     path = write(join([HEADER, *ROWS], sep), name)

@@ -54,7 +54,9 @@ def test_costs_and_whole_networks():
         estimate_cost(model, {"wet": "yes", "sky": "clear"})
     nowhere = DiscreteFactor(["wet"], [2], [0.0, 0.0], {"wet": ["no", "yes"]})
     model.add_factors(nowhere)
-    with pytest.raises(ValueError, match=r"^every configuration has probability zero by the factor of variables \('wet'"):
+    with pytest.raises(
+        ValueError, match=r"^every configuration has probability zero by the factor of variables \('wet'"
+    ):
         marginals(model)
 
 
@@ -74,7 +76,9 @@ def test_evidence_of_larger_factors():
 def test_long_evidence_is_cut_and_errors_reach_other_processes():
     error = ZeroProbabilityError({v: v for v in range(10)}, (3, 12))
     named = error.with_names("abcdefghij", [range(10, 20)] * 10)
-    assert str(named).startswith("the evidence {'a': 10, 'b': 11, 'c': 12, 'd': 13, 'e': 14, 'f': 15, 'g': 16, 'h': 17, ")
+    assert str(named).startswith(
+        "the evidence {'a': 10, 'b': 11, 'c': 12, 'd': 13, 'e': 14, 'f': 15, 'g': 16, 'h': 17, "
+    )
     assert "'h': 17, ... (10 in all)} has probability zero by the factor of variables ('d'): " in str(named)
     again = pickle.loads(pickle.dumps(named))
     assert (str(again), again.evidence, again.scope) == (str(named), named.evidence, named.scope)
@@ -98,7 +102,9 @@ def test_impossible_rows_of_many_missing_values(inference):
     codes, missing = np.zeros((14, 2), dtype=int), np.ones((14, 2), dtype=bool)
     missing[[0, 13]] = False
     codes[13, 1] = 1
-    with pytest.raises(ValueError, match="^row 1 is impossible: no states of its missing values fit the observed ones$"):
+    with pytest.raises(
+        ValueError, match="^row 1 is impossible: no states of its missing values fit the observed ones$"
+    ):
         impute(potentials, codes, missing, inference=inference)
 
 

@@ -32,7 +32,7 @@ class CsvRowError(ValueError):
 
 
 class CsvRecord(NamedTuple):
-    """A row of a file: its text without the line end, the number of its first line, its fields where some are quoted."""
+    """A row of a file: its text without the line end, the number of its first line, its fields if some are quoted."""
 
     text: str
     line: int
@@ -159,8 +159,8 @@ def _refuse_row(name: str, record: CsvRecord, n_fields: int, n_header: int, name
     where = f"{name} cannot be read: line" if name else "line"
     also = ", and all rows before it a row name in addition" if names_rows else ""
     raise CsvRowError(
-        f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Mend the line or the header: only row names in all "
-        "rows, or last fields that are empty in all rows, need no name"
+        f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Mend the line or the header: "
+        "only row names in all rows, or last fields that are empty in all rows, need no name"
     )
 
 

@@ -144,8 +144,8 @@ def gibbs_sample(
     if not all(successes):
         raise ZeroProbabilityError(
             fixed,
-            template=f"no configuration of positive probability{{given}} was found in {burn_in + thinning} sweeps: check "
-            "the evidence, raise burn_in, or give a possible configuration as start",
+            template=f"no configuration of positive probability{{given}} was found in {burn_in + thinning} sweeps: "
+            "check the evidence, raise burn_in, or give a possible configuration as start",
         )
     return codes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,11 @@ _SHOWN = 8
 class ZeroProbabilityError(ValueError):
     """The evidence, or every configuration, has probability zero, or none of a larger one was found.
 
-    `scope` are the variables of the factor at fault, if one alone is. The message is `template`, in which ``{evidence}``
-    is the evidence, ``{given}`` the same as the end of a clause, ``{factor}`` the factor and ``{scope}`` its variables.
+    `scope` holds the variables of the factor that rules it out, if a single one does. The message is `template`, with
+    ``{evidence}``, ``{given}`` (the same at the end of a clause), ``{factor}`` and ``{scope}`` (its variables) filled.
     """
 
-    def __init__(self, evidence: Mapping, scope: Iterable[Hashable] = (), template: str = "") -> None:
+    def __init__(self, evidence: Mapping, scope: Iterable[Any] = (), template: str = "") -> None:
         self.evidence = dict(evidence)
         self.scope = tuple(scope)
         self.template = template or (_EVIDENCE if self.evidence else _NETWORK)
