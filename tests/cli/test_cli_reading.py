@@ -82,6 +82,20 @@ def test_row_names_and_rows_that_do_not_fit_the_header(rows, tmp_path):
         assert "names.csv cannot be read: line 302 has 4 fields, the header has 3" in refused(*command, other)
 
 
+def test_text_of_any_suffix_is_read_with_its_separator(numbers, tmp_path):
+    plain, other = tmp_path / "plain.csv", tmp_path / "t.log"
+    numbers.to_csv(plain, index=False)
+    numbers.to_csv(other, index=False, sep="#")
+    for command in (["learn"], ["learn", "--method", "glasso", "--lam-ratio", 0.1], ["stream", "--target", "y"]):
+        message = refused(*command, other)
+        assert "t.log has an unknown suffix: expected one of '.csv'" in message and "--sep" in message
+        result = done(*command, other, "--sep", "#")
+        if command[0] == "learn":
+            assert cut(result) == cut(done(*command, plain))
+    numbers.to_csv(other, index=False, sep=";")
+    assert cut(done("learn", other)) == cut(done("learn", plain))
+
+
 def test_layout_is_recognised_and_stated(numbers, tmp_path):
     plain, other = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
     other.parent.mkdir()

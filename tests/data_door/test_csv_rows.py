@@ -83,6 +83,29 @@ def test_the_table_of_r(write):
         assert table.to_dict("list") == {"size": [1.5, 2.5], "kind": ["big one", "small"]}
 
 
+def test_counted_rows_with_trailing_separators(write):
+    path = write(join([["", *HEADER], *([str(k), *row, ""] for k, row in enumerate(ROWS))]))
+    with pytest.warns(UserWarning, match="has no name and counts the rows: it is left out"):
+        check_cells(read_table(path))
+    with pytest.warns(UserWarning, match="counts the rows"):
+        assert open_numeric(path).names == tuple(HEADER)
+
+
+def test_a_last_column_without_a_name_that_is_filled_stays(write):
+    table = read_table(write("a,b,\n1,2,\n3,4,5\n"))
+    assert table.columns.tolist() == ["a", "b", "Unnamed: 2"]
+    assert table.iloc[1].tolist() == [3, 4, 5]
+    later = write("a,b,\n" + "1,2,\n" * 1500 + "1,2,3\n")
+    with pytest.raises(ValueError, match="line 1502 has 3 fields, the header has 2"):
+        read_table(later)
+
+
+def test_a_single_column_keeps_rows_without_a_value(write):
+    assert read_table(write("a\n1,\n,\n2,\n"))["a"].isna().tolist() == [False, True, False]
+    with pytest.warns(UserWarning, match="holds row names"):
+        assert read_table(write("a\nx,1\ny,\nz,2\n"))["a"].isna().tolist() == [False, True, False]
+
+
 def test_quotes_hold_separators_and_lines(write):
     text = 'a,b\n"Mazda, ""RX4""","x, y",1\n"Fiat\n128","z\nz",2\n'
     with pytest.warns(UserWarning, match="holds row names"):
@@ -176,6 +199,8 @@ def test_streams_are_read_alike():
         assert read("a,b\nx,1,2\ny,3,4\n").to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     with pytest.raises(ValueError, match="^line 3 has 3 fields, the header has 2"):
         read("a,b\n1,2\n3,4,5\n")
+    with pytest.raises(ValueError, match="^line 1502 has 3 fields, the header has 2"):
+        read("a,b\n" + "1,2\n" * 1500 + "1,2,\n")
     with pytest.raises(ValueError, match="^line 2003 has 3 fields, the header has 2"):
         read("a,b\n" + "1,2,\n" * 2001 + "3,4,5\n")
 

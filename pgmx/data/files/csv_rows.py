@@ -54,11 +54,12 @@ class CsvRecord(NamedTuple):
 class ExtraFields(NamedTuple):
     """What rows have besides the columns: a row name first, or empty fields behind the first `n_kept`.
 
-    `n_header` is the number of fields of the header.
+    `n_header` is the number of fields of the header, `n_most` that of the longest row.
     """
 
     n_header: int
     n_kept: int
+    n_most: int
     names_rows: bool = False
 
 
@@ -135,10 +136,10 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
         are_named = are_named and n_fields == n_header + 1 and bool(fields[0].strip())
     n_kept = n_named if last <= n_named else n_header
     if culprit is None:
-        return None if n_kept == widest else ExtraFields(n_header, n_kept)
+        return None if n_kept == widest else ExtraFields(n_header, n_kept, widest)
     if not are_named:
         _refuse_row(name, *culprit, n_header)
-    return ExtraFields(n_header, n_header, names_rows=True)
+    return ExtraFields(n_header, n_header, widest, names_rows=True)
 
 
 def warn_of_left_out(name: str, what: str) -> None:
@@ -215,7 +216,7 @@ class _RowStream(io.TextIOBase):
         header = next(self._records, None)
         if extra is None:
             n_header = 0 if header is None else header.count(sep)
-            extra = ExtraFields(n_header, n_header)
+            extra = ExtraFields(n_header, n_header, n_header)
         self._extra = extra
         cut = "" if header is None else self._cut(header, 0, min(extra.n_kept, header.count(sep)))
         self._lines = chain([] if header is None else [cut], map(self._strip, self._records))
@@ -240,7 +241,7 @@ class _RowStream(io.TextIOBase):
 
     def _strip(self, record: CsvRecord) -> str:
         """Return the text of the fields of the columns."""
-        n_header, n_kept, names_rows = self._extra
+        n_header, n_kept, n_most, names_rows = self._extra
         n_fields = record.count(self._sep)
         if names_rows:
             if n_fields != n_header + 1 or not record.split(self._sep)[0].strip():
@@ -248,15 +249,16 @@ class _RowStream(io.TextIOBase):
             return self._cut(record, 1, n_fields)
         if n_fields <= n_kept:
             return record.text
-        if any(field.strip() for field in record.split(self._sep)[n_kept:]):
-            _refuse_row(self._name, record, n_fields, n_header)
+        if n_fields > n_most or find_end(record.split(self._sep)) > n_kept:
+            _refuse_row(self._name, record, n_fields, n_kept)
         return self._cut(record, 0, n_kept)
 
     def _cut(self, record: CsvRecord, first: int, end: int) -> str:
         """Return the text of some fields, quotes included."""
         text = record.text.strip() if len(self._sep) > 1 else record.text
         at = [(0, 0), *islice(_find_separators(text, self._sep, record.fields is not None), end)]
-        return text[at[first][1] : at[end][0] if end < len(at) else len(text)]
+        cut = text[at[first][1] : at[end][0] if end < len(at) else len(text)]
+        return cut if end - first > 1 or cut.strip() else '""'  # a blank line would be no row
 
 
 def _find_separators(text: str, sep: str, is_quoted: bool) -> Iterator[tuple[int, int]]:
