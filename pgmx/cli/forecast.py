@@ -44,9 +44,9 @@ def forecast(
 
 def _print(table: "pd.DataFrame") -> None:
     """Print a table as CSV, a line for each row."""
-    index = table.index.name
-    table = table.rename(columns=escape_controls)
-    for row in table.to_csv(index_label=escape_controls(str(index)), lineterminator="\n").splitlines():
+    label = escape_controls(table.index.name or "")
+    text = table.rename(columns=escape_controls).to_csv(index_label=label, lineterminator="\n")
+    for row in text.splitlines():
         say(row)
 
 

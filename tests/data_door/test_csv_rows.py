@@ -100,16 +100,29 @@ def test_a_last_column_without_a_name_that_is_filled_stays(write):
         read_table(later)
 
 
-def test_a_single_column_keeps_rows_without_a_value(write):
+def test_rows_without_a_value_are_kept(write):
+    table = read_table(write("a\tb\n1\t2\t\n\t\t\n \n3\t4\t\n"))
+    assert table.isna().to_numpy().tolist() == [[False, False], [True, True], [False, False]]
     assert read_table(write("a\n1,\n,\n2,\n"))["a"].isna().tolist() == [False, True, False]
     with pytest.warns(UserWarning, match="holds row names"):
         assert read_table(write("a\nx,1\ny,\nz,2\n"))["a"].isna().tolist() == [False, True, False]
+
+
+def test_rows_without_any_value_keep_one_column(write):
+    table = read_table(write(",\n,\n,\n"))
+    assert (table.shape, list(table)) == ((2, 1), ["Unnamed: 0"])
 
 
 def test_quotes_hold_separators_and_lines(write):
     text = 'a,b\n"Mazda, ""RX4""","x, y",1\n"Fiat\n128","z\nz",2\n'
     with pytest.warns(UserWarning, match="holds row names"):
         assert read_table(write(text)).to_dict("list") == {"a": ["x, y", "z\nz"], "b": [1, 2]}
+    with pytest.warns(UserWarning, match="holds row names"):
+        table = read_table(write('a,b\n"Mazda ""RX4"", new",1,2\nFiat,3,4\n'))
+    assert table.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    with pytest.warns(UserWarning, match="holds row names"):
+        table = read_table(write('a b\n"Mazda RX4"\t1\t2\n"Fiat"   3\t4\n'), sep=r"\s+")
+    assert table.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     assert read_table(write('a,b\n"x, y",1,\n"z\nz",2,\n')).to_dict("list") == {"a": ["x, y", "z\nz"], "b": [1, 2]}
     table = read_table(write('"a, x","b\ny",\n1,2,\n3,4,""\n'))
     assert table.to_dict("list") == {"a, x": [1, 3], "b\ny": [2, 4]}
@@ -195,6 +208,7 @@ def test_streams_are_read_alike():
     read = lambda text, sep=",": pd.read_csv(_rows(text, sep))  # noqa: E731
     assert read("a,b\n1,2,\n3,4,\n").to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     assert read("a,b\n1,2\n3,4\n").to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    assert read('\ufeff"a,x",b\n1,2,\n3,4,\n').to_dict("list") == {"a,x": [1, 3], "b": [2, 4]}
     with pytest.warns(UserWarning, match="the first column of the stream has no name and holds row names"):
         assert read("a,b\nx,1,2\ny,3,4\n").to_dict("list") == {"a": [1, 3], "b": [2, 4]}
     with pytest.raises(ValueError, match="^line 3 has 3 fields, the header has 2"):
