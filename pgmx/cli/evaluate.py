@@ -5,9 +5,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.checks import check_same_names
+from pgmx.cli.console import say
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
 from pgmx.cli.inputs.tables import open_input
@@ -53,10 +52,10 @@ def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quie
 
 def _shares(rows) -> None:
     """Print precision, recall and F1, a line for each kind of edges."""
-    click.echo()
-    click.echo(f"{'':<24}  precision  recall     f1")
+    say()
+    say(f"{'':<24}  precision  recall     f1")
     for name, scores in rows:
-        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
+        say(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
 
 
 def _size(graph) -> str:
@@ -73,10 +72,10 @@ def _list_differences(differences, reference: str, other: str) -> None:
         (differences.undirected, f"undirected in {other} alone"),
     ):
         if edges:
-            click.echo()
-            click.echo(f"{title}: {len(edges)}")
+            say()
+            say(f"{title}: {len(edges)}")
             for edge in edges:
-                click.echo(f"  {' '.join(edge)}")
+                say(f"  {' '.join(edge)}")
 
 
 def score_model(model: str, source: str, *, scores: Sequence[str], missing: str, **reading: Any) -> None:

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.knowledge import lagged_knowledge, lagged_name
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.tables import open_input, peek_columns
@@ -149,12 +148,12 @@ def _list_edges(graph: Any, attributes: Iterable[str]) -> list[tuple]:
 
 def _write(learner: Any, targets: report.Targets) -> None:
     if any(target is not None for target in targets):
-        click.echo()
+        say()
     if targets.out is not None:
         from pgmx.models import save_model
 
         model = learner.model_ if targets.out.suffix.lower() == ".npz" else learner.graph_
-        click.echo(f"wrote {save_model(model, targets.out)}")
+        say(f"wrote {save_model(model, targets.out)}")
     if targets.plot is not None:
         _draw(learner.graph_, targets.plot)
 
