@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
 from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, encode_all
-from pgmx.models.files.graphml import check_text, write_graphml
+from pgmx.models.files.graphml import write_graphml
 
 GRAPH_TYPE = "TimeSeriesGraph"
 _SYSTEM_TYPE = "LinearDynamicalSystem"
@@ -99,8 +99,6 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     names = dict.fromkeys(name for name, _ in parts.nodes)
-    for name in names:
-        check_text(str(name))
     if len(set(map(str, names))) < len(names):
         encode_all(names, "names of variables")  # finds the two and raises
     graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))

@@ -17,7 +17,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.documents import make_factor, plain_labels
-from pgmx.models.files.formats import check_distinct, check_labels, check_probabilities, load_json
+from pgmx.models.files.formats import check_distinct, check_labels, check_probabilities, decode_text, load_json
 
 _COMMENT = "# pgmx "
 
@@ -55,7 +55,7 @@ def write_uai(tables: NamedTables, name: str) -> bytes:
 
 def read_uai(raw: bytes) -> UaiNetwork:
     """Return the network of a file; raise where it is damaged."""
-    text = raw.decode("utf-8")
+    text = decode_text(raw)
     words = _Words(re.sub("#.*", "", text).split())
     kind = words.take("MARKOV") if words.words else "nothing"
     if kind.upper() not in _KINDS:
@@ -115,7 +115,7 @@ def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
 
     Files of 2010 and before have the number of samples in front, which must be 1.
     """
-    words = _Words(re.sub("#.*", "", raw.decode("utf-8")).split())
+    words = _Words(re.sub("#.*", "", decode_text(raw)).split())
     if len(words.words) % 2 == 0 and words.words:
         n_samples = words.read_count("the number of samples")
         if n_samples != 1:
