@@ -154,6 +154,13 @@ def check_list(value: object, what: str) -> list:
     return value
 
 
+def check_name(value: object) -> str:
+    """Return the name of a network, empty without one; raise where it is no text."""
+    if not isinstance(value, str):
+        raise ValueError(f"its name is {value!r:.60}")
+    return value
+
+
 def check_distinct(values: Iterable, what: str) -> None:
     """Raise where a value occurs twice."""
     values = list(values)

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from pgmx.archives import list_members
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_list, check_marks, encode_all, load_json
+from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, encode_all, load_json
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.ranks.transforms import MOST_KNOTS
@@ -77,7 +77,10 @@ def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray]
     estimated_by, n_samples = origin["estimated_by"], origin["n_samples"]
     if n_samples is not None and not 0 <= n_samples < np.inf:
         raise ValueError(f"its number of samples is {n_samples!r}")
-    return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, origin.get("name", ""))
+    if not isinstance(estimated_by, str):
+        raise ValueError(f"what it was estimated by is {estimated_by!r:.60}")
+    name = check_name(origin.get("name", ""))
+    return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, name)
 
 
 # ---- json ----

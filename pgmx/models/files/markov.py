@@ -16,7 +16,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, encode_all, load_json
+from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, encode_all, load_json
 from pgmx.models.files.graphml import write_graphml
 from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 
@@ -60,7 +60,7 @@ def parse_markov(document: dict) -> MarkovParts:
     vectors = [_numbers(node["log_potentials"]) for node in nodes]
     tables = {(edge["source"], edge["target"]): _numbers(edge["log_potentials"]) for edge in edges}
     potentials = _build_potentials(names, states, vectors, tables, len(edges))
-    return MarkovParts(names, states, potentials, document["graph"].get("name", ""))
+    return MarkovParts(names, states, potentials, check_name(document["graph"].get("name", "")))
 
 
 def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_edges: int) -> PairwisePotentials:
@@ -103,7 +103,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
     most["edge_values"] = int((cards[edges[:, 0]] * cards[edges[:, 1]]).sum())
     arrays = read_arrays(raw, most)
     potentials = PairwisePotentials(cards, arrays["node_values"], edges, arrays["edge_values"])
-    return MarkovParts(names, states, potentials, document["name"])
+    return MarkovParts(names, states, potentials, check_name(document["name"]))
 
 
 # ---- graphml ----

@@ -17,7 +17,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.documents import make_factor, plain_labels
-from pgmx.models.files.formats import check_distinct, check_labels, check_probabilities, decode_text, load_json
+from pgmx.models.files.formats import check_distinct, check_labels, check_name, check_probabilities, decode_text, load_json
 
 _COMMENT = "# pgmx "
 
@@ -77,7 +77,7 @@ def read_uai(raw: bytes) -> UaiNetwork:
         names, states, name = [f"var_{v}" for v in range(len(cards))], [list(range(card)) for card in cards], ""
     else:
         labels = load_json(comment[len(_COMMENT) :])
-        (names, states), name = check_labels(labels["names"], labels["states"]), labels["name"]
+        (names, states), name = check_labels(labels["names"], labels["states"]), check_name(labels["name"])
         n_labels = [len(of_name) for of_name in states]
         if n_labels != cards:
             raise ValueError(f"its comment names {n_labels!r:.60} states of the variables, which have {cards!r:.60}")
@@ -94,6 +94,8 @@ def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMark
         model.add_nodes_from(names)
         model.add_edges_from(pair for family in families for pair in combinations(family, 2))
         model.add_factors(*(make_factor(*factor, labels) for factor in zip(families, tables, strict=True)))
+        free = set(names).difference(*families)  # they are uniform, as variables without a factor are in this format
+        model.add_factors(*(make_factor([name], np.ones(len(labels[name])), labels) for name in names if name in free))
         return model
     check_distinct((family[-1] for family in families), "the children of its tables")
     if len(families) < len(names):
