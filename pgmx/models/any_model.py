@@ -15,10 +15,8 @@ from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import (
     check_target,
-    choose_format,
     explain_unreadable,
-    find_xml_format,
-    format_of,
+    find_format,
     pack_content,
     read_content,
 )
@@ -218,12 +216,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
     ...     read_model(path).get_cpds("wet?").state_names
     {'wet?': ['no', 'yes, it is']}
     """
-    path = check_path(path)
-    if format is None and format_of(path) == "xml":
-        raw = read_content(path)
-        with explain_unreadable(path, "a network in XML"):
-            format = find_xml_format(raw)
-    path, format = choose_format(path, format, FORMATS)
+    path, format = find_format(path, format, FORMATS)
     if format == "json":
         return read_json(path)
     if format == "graphml" and is_time_series_graphml(read_content(path)):

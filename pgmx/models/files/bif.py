@@ -18,6 +18,7 @@ from pgmx.models.files.discrete import (
     check_kind,
     check_labels,
     describe_network,
+    explain_block,
     parse_numbers,
     read_table,
 )
@@ -43,8 +44,8 @@ _PROPERTY = re.compile(r"\bproperty\b[^;]*;")
 _ROW = re.compile(r"(?:\((.*)\)|(table|default)\b)([^()]*)", re.DOTALL)
 _NOISY = re.compile(r"(?:function\s+)?(noisy[\s_-]?\w+)", re.IGNORECASE)
 
-# Intervals, with the comma between their ends, and words.
-_INTERVALS = re.compile(r"[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+")
+# Intervals, with the comma between their ends, and words, between commas or blanks.
+_INTERVALS = re.compile(r"(?<![^,\s])(?:[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+)(?![^,\s])")
 
 
 def write_bif(model: DiscreteBayesianNetwork, format: str) -> bytes:
@@ -72,22 +73,21 @@ def _parse_bif(raw: bytes) -> tuple[States, Tables]:
     text = drop_comments(decode_text(raw), _COMMENTS)
     states: States = {}
     tables: Tables = {}
-    for at, kind, head, body in [*_split_blocks(text, "variable"), *_split_blocks(text, "probability")]:
-        try:
-            if kind == "variable":
-                states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
-            else:
-                name, parents, table = _parse_table(head, body, states, tables)
-                tables[name] = (parents, table)
-                check_probabilities(table, name)
-        except ValueError as error:
-            line = text.count("\n", 0, at) + 1
-            raise ValueError(f"in the block at line {line}, {error}") from error
+    for at, head, body in _split_blocks(text, "variable"):
+        with explain_block(text, at):
+            states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
+    cases: dict[str, list[str]] = {}  # case does not count in this format, unless names differ by it
+    for name in states:
+        cases.setdefault(name.lower(), []).append(name)
+    for at, head, body in _split_blocks(text, "probability"):
+        with explain_block(text, at):
+            name, parents = _parse_head(head, states, cases)
+            tables[name] = (parents, _parse_table(name, parents, body, states, tables))
     return states, dict(sorted(tables.items()))
 
 
-def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield place, kind, head and body of the blocks of a kind; raise where there is something else than blocks."""
+def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
+    """Yield place, head and body of the blocks of a kind; raise where there is something else than blocks."""
     at = len(text) - len(text.lstrip())
     while at < len(text):
         match = _BLOCK.match(text, at)
@@ -98,7 +98,7 @@ def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str, str]]
             line, words = text.count("\n", 0, at) + 1, text[at : at + 40].split("\n")[0]
             raise ValueError(f"line {line} begins no whole block of a network, variable or probability: {words!r}")
         if match[1] == wanted:
-            yield at, match[1], match[2].strip(), match[3]
+            yield at, match[2].strip(), match[3]
         at = match.end()
 
 
@@ -112,7 +112,8 @@ def _parse_states(name: str, body: str) -> list[str]:
     text, n = types[0][3], int(types[0][2])
     # The declared number says how to read states that hold commas themselves, such as (0,1].
     ways = [text.split(",") if "," in text else text.split(), re.split(r",\s", text), text.split()]
-    ways.append(_INTERVALS.findall(text))
+    if not _INTERVALS.sub("", text).replace(",", "").strip():
+        ways.insert(0, _INTERVALS.findall(text))
     for labels in ways:
         states = [decode(label.strip()) for label in labels if label.strip()]
         if len(states) == n:
@@ -121,9 +122,8 @@ def _parse_states(name: str, body: str) -> list[str]:
     raise ValueError(f"there are {n_states} states, of {n} that are declared")
 
 
-def _parse_table(head: str, body: str, states: States, tables: Tables) -> tuple[str, list[str], np.ndarray]:
-    """Return variable, parents and probabilities of a block: one table, or a row for each of the parents' states."""
-    name, parents = _parse_head(head, states)
+def _parse_table(name: str, parents: list[str], body: str, states: States, tables: Tables) -> np.ndarray:
+    """Return the probabilities of a block: one table, or a row for each of the parents' states."""
     n_columns, n_states = check_family(name, parents, states, tables, len(body)), len(states[name])
     table, is_given = np.zeros((n_states, n_columns)), np.zeros(n_columns, dtype=bool)
     codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
@@ -148,18 +148,16 @@ def _parse_table(head: str, body: str, states: States, tables: Tables) -> tuple[
         raise ValueError(f"{len(missing)} row(s) of {name!r} are missing, among them ({', '.join(labels)})")
     if len(missing):
         table[:, missing] = np.array(default)[:, None]
-    return name, parents, table
+    check_probabilities(table, name)
+    return table
 
 
-def _parse_head(head: str, states: States) -> tuple[str, list[str]]:
-    """Return the variable and the parents that a block is about."""
+def _parse_head(head: str, states: States, cases: dict[str, list[str]]) -> tuple[str, list[str]]:
+    """Return the variable and the parents that a block is about; `cases` are the names by their lower case."""
     if not (head.startswith("(") and head.endswith(")")):
         raise ValueError(f"'( variable | parents )' is expected, got {head!r:.60}")
     name, mark, rest = head[1:-1].partition("|")
     words = [name, *rest.split(",")] if mark or decode(name.strip()) in states else name.replace(",", " ").split()
-    cases: dict[str, list[str]] = {}  # case does not count in this format, unless names differ by it
-    for known in states:
-        cases.setdefault(known.lower(), []).append(known)
     names = []
     for word in (decode(word.strip()) for word in words if word.strip()):
         similar = cases.get(word.lower(), [])

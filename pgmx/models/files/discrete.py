@@ -1,7 +1,8 @@
 """Discrete Bayesian networks as states and tables: the checks that all formats share."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import networkx as nx
 import numpy as np
@@ -96,6 +97,16 @@ def check_family(name: str, parents: list[str], states: States, tables: Tables, 
             f"the states of {name!r} and its parents ask for {n_columns * len(states[name])} probabilities"
         )
     return n_columns
+
+
+@contextmanager
+def explain_block(text: str, at: int) -> Iterator[None]:
+    """Name the line of the block of a text in errors about it."""
+    try:
+        yield
+    except ValueError as error:
+        line = text.count("\n", 0, at) + 1
+        raise ValueError(f"in the block at line {line}, {error}") from error
 
 
 def read_table(

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -66,11 +67,10 @@ _KEYWORD = re.compile("(table|default)(?=[-+.eE0-9])")
 
 
 def format_of(path: str | os.PathLike) -> str:
-    """Return the format that the name of a file says: its suffix without the dot, that before ``.gz``, maybe empty."""
+    """Return the format that the name of a file says, maybe an unknown one or none: its suffix, that before ``.gz``."""
     name = Path(path)
-    if name.suffix.lower() == _COMPRESSED and Path(name.stem).suffix:
-        name = Path(name.stem)
-    suffix = name.suffix[1:].lower()
+    inner = Path(name.stem).suffix[1:].lower()
+    suffix = inner if name.suffix.lower() == _COMPRESSED and inner != "npz" else name.suffix[1:].lower()
     return _FURTHER_SUFFIXES.get(suffix, suffix)
 
 
@@ -80,13 +80,23 @@ def choose_format(path: str | os.PathLike, format: str | None, formats: Collecti
     name = format_of(path) if format is None else format
     if name in _FOREIGN:
         raise ValueError(
-            f"{path.name}: {_FOREIGN[name]} is not read or written; save the network as net, xdsl or bif in that program"
+            f"{path.name}: {_FOREIGN[name]} is not read or written: save the network as net, xdsl or bif with another program"
         )
-    if name not in formats or (name == "npz" and path.suffix.lower() == _COMPRESSED):
+    if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        remedy = "; name another format with format=" if format is None else ""
+        remedy = "; for another suffix name the format with format= (--format)" if format is None else ""
         raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}{remedy}")
     return path, name
+
+
+def find_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
+    """Return what `choose_format` does of a file that exists: one with the suffix .xml has the format of its content."""
+    path = check_path(path)
+    if format is None and format_of(path) == "xml":
+        raw = read_content(path)
+        with explain_unreadable(path, "a network in XML"):
+            format = find_xml_format(raw)
+    return choose_format(path, format, formats)
 
 
 def check_target(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
@@ -259,30 +269,23 @@ def find_text(element: ElementTree.Element, tag: str, what: str) -> str:
 # ---- safe names ----
 
 
-def encode(
-    text: str,
-    extra: Set[str] = frozenset(),
-    *,
-    lower: bool = False,
-    letter_first: bool = False,
-    quoted: bool = False,
-) -> str:
+def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False, letter_first: bool = False) -> str:
     """Write a text with ASCII letters, digits, underscores and `extra` characters; with `lower` no capitals.
 
     The result is never empty, differs for different texts, and `decode` turns it back: "a b" becomes "a_x0020_b". With
-    `letter_first` it begins with a letter: "1" becomes "n_xempty_1". With `quoted` all printable characters stay.
+    `letter_first` it begins with a letter: "1" becomes "n_xempty_1".
     """
     if letter_first:
         escaped = encode(text, extra, lower=lower) if text else ""
         return escaped if escaped[:1].isalpha() else _LETTER_FIRST + escaped
     if not text:
         return _EMPTY
-    keywords = set() if quoted else {match.start() for match in _KEYWORD.finditer(text)}
+    keywords = {match.start() for match in _KEYWORD.finditer(text)}
     escaped = ""
     # From the right, because an underscore must be escaped when what follows it, as written, looks like an escape.
     for position in range(len(text) - 1, -1, -1):
         mark = text[position]
-        plain = mark.isprintable() if quoted else (mark in _WORD or mark in extra) and position not in keywords
+        plain = (mark in _WORD or mark in extra) and position not in keywords
         if plain and lower and mark != mark.lower():
             plain = False
         if plain and mark == "_" and _LIKE_ESCAPE.match(escaped):
@@ -307,25 +310,31 @@ def _decode_escape(match: re.Match) -> str:
     return chr(code) if code < 0x110000 else match[0]  # beyond Unicode: written by somebody else
 
 
-def encode_all(
-    values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, **options: bool
-) -> dict:
-    """Return the written form of each name or state of any type; raise for two with the same text, such as 1 and "1".
+def text_all(values: Iterable, what: str) -> dict:
+    """Return the text of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
-    `what` says what they are, for the error; with `ignore_case` the forms differ also where ``A`` is read as ``a``;
-    `options` are those of `encode`.
+    `what` says what they are, for the error.
     """
     texts: dict[str, object] = {}
-    in_lower: dict[str, int] = {}
-    values = list(values)
     for value in values:
         other = texts.setdefault(str(value), value)
         if other is not value and other != value:
             raise ValueError(
                 f"{what}: {other!r} and {value!r} are both written {str(value)!r}; rename one, or use json"
             )
-        in_lower[str(value).lower()] = in_lower.get(str(value).lower(), 0) + 1
+    return {value: text for text, value in texts.items()}
+
+
+def encode_all(
+    values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, letter_first: bool = False
+) -> dict:
+    """Return the written form of each name or state of any type, as `encode` makes it of the texts of `text_all`.
+
+    With `ignore_case` the forms differ also where ``A`` is read as ``a``.
+    """
+    texts = text_all(values, what)
+    in_lower = Counter(text.lower() for text in texts.values())
     return {
-        value: encode(str(value), extra, lower=ignore_case and in_lower[str(value).lower()] > 1, **options)
-        for value in values
+        value: encode(text, extra, lower=ignore_case and in_lower[text.lower()] > 1, letter_first=letter_first)
+        for value, text in texts.items()
     }

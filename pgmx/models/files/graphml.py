@@ -10,7 +10,7 @@ import networkx as nx
 from pgmpy.base import PDAG
 from pgmpy.factors.discrete import TabularCPD
 
-from pgmx.models.files.formats import encode_all
+from pgmx.models.files.formats import text_all
 
 # A carriage return is read back as a line break.
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -44,9 +44,7 @@ def replace_forbidden(text: str) -> str:
 
 def write_graph(model: nx.Graph) -> bytes:
     """Return any graph or network, names and states as text, and weights where they are numbers (pgmpy's are None)."""
-    names = {node: str(node) for node in model.nodes()}
-    if len(set(names.values())) < len(names):
-        encode_all(names, "names of variables")  # finds the two and raises
+    names = text_all(model.nodes(), "names of variables")
     copy = nx.DiGraph() if model.is_directed() else nx.Graph()
     tables = [cpd for cpd in getattr(model, "cpds", []) if isinstance(cpd, TabularCPD)]
     states = {cpd.variable: cpd.state_names[cpd.variable] for cpd in tables}

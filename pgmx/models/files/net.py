@@ -19,21 +19,20 @@ from pgmx.models.files.discrete import (
     check_kind,
     check_labels,
     describe_network,
+    explain_block,
     read_table,
 )
-from pgmx.models.files.formats import decode, decode_text, drop_comments, encode_all
+from pgmx.models.files.formats import decode, decode_text, drop_comments, encode_all, text_all
 
 _COMMENTS = r"/\*.*?(?:\*/|\Z)|(?:%|//)[^\n]*"
 _BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}\s*")
-_KIND = re.compile(r"\s*(?:discrete\s+)?(\w*)(.*)", re.DOTALL)
 # A list ends at the parenthesis before a semicolon: states without quotes may hold parentheses themselves.
-_ATTRIBUTE = re.compile(r"\s*(\w+)\s*=\s*(?:\((.*?)\)|([^;(]*))\s*;", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\((.*?)\)|([^;(]*))\s*;\s*", re.DOTALL)
 
 
 def write_net(model: DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network."""
-    encode_names, encode_states = partial(encode_all, letter_first=True), partial(encode_all, quoted=True)
-    states, tables = describe_network(model, "net", encode_names, encode_states)
+    states, tables = describe_network(model, "net", partial(encode_all, letter_first=True), text_all)
     blocks = ["net\n{\n    node_size = (80 40);\n}\n"]
     for name, labels in states.items():
         quoted = " ".join('"' + re.sub(r'(["\\])', r"\\\1", label) + '"' for label in labels)
@@ -57,47 +56,51 @@ def read_net(raw: bytes) -> DiscreteBayesianNetwork:
     text = drop_comments(decode_text(raw), _COMMENTS)
     states: States = {}
     tables: Tables = {}
-    for wanted in ("node", "potential"):
-        for at, kind, head, body in _split_blocks(text):
-            try:
-                if kind == wanted == "node":
-                    states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
-                elif kind == wanted:
-                    name, parents, data = _parse_potential(head, body)
-                    tables[name] = (parents, read_table(name, parents, data, states, tables))
-            except ValueError as error:
-                line = text.count("\n", 0, at) + 1
-                raise ValueError(f"in the block at line {line}, {error}") from error
+    for at, head, body in _split_blocks(text, "node"):
+        with explain_block(text, at):
+            states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
+    for at, head, body in _split_blocks(text, "potential"):
+        with explain_block(text, at):
+            name, parents, data = _parse_potential(head, body)
+            tables[name] = (parents, read_table(name, parents, data, states, tables))
     return build_network(states, tables)
 
 
-def _split_blocks(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield place, kind, the rest of the head, and body of each block; raise for blocks of other networks."""
+def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
+    """Yield place, the rest of the head, and body of the blocks of a kind; raise for blocks of other networks."""
     at = len(text) - len(text.lstrip())
     while at < len(text):
-        line, match = text.count("\n", 0, at) + 1, _BLOCK.match(text, at)
-        words = text[at : at + 80].split(None, 2) if match is None else match[1].split(None, 2)
-        if words[:1] == ["class"]:
-            raise ValueError(f"line {line} begins a class: object-oriented networks are not read")
-        if match is None:
-            raise ValueError(f"line {line} begins no whole block: {' '.join(words)!r:.60}")
-        if words[:1] == ["continuous"]:
-            raise ValueError(f"{' '.join(words[1:])!r:.60} at line {line} is continuous: only discrete nodes are read")
-        kind, rest = _KIND.fullmatch(match[1]).groups()
-        if kind not in ("net", "node", "potential"):
-            check_kind(decode(rest.strip()), kind, ())
-        yield at, kind, rest.strip(), match[2]
+        match = _BLOCK.match(text, at)
+        with explain_block(text, at):
+            kind, rest = _parse_kind(text[at : at + 80] if match is None else match[1])
+            if match is None:
+                raise ValueError(f"there is no whole block: {text[at : at + 40]!r}")
+        if kind == wanted:
+            yield at, rest, match[2]
         at = match.end()
+
+
+def _parse_kind(head: str) -> tuple[str, str]:
+    """Return the kind of a block, net, node or potential, and the rest of its head; raise for other networks."""
+    words = head.split(None, 2)
+    if words[:1] == ["class"]:
+        raise ValueError("a class begins: object-oriented networks are not read")
+    if words[:1] == ["continuous"]:
+        raise ValueError(f"{decode(words[-1].strip())!r:.60} is continuous: only discrete nodes are read")
+    kind, rest = re.match(r"\s*(?:discrete\s+)?(\w*)\s*(.*)", head, re.DOTALL).groups()
+    if kind not in ("net", "node", "potential"):
+        check_kind(decode(rest.strip()), kind, ())
+    return kind, rest.strip()
 
 
 def _parse_attributes(body: str, what: str) -> dict[str, str]:
     """Return the attributes of a block by name, lists without their outer parentheses."""
     attributes: dict[str, str] = {}
-    at = 0
-    while body[at:].strip():
+    at = len(body) - len(body.lstrip())
+    while at < len(body):
         match = _ATTRIBUTE.match(body, at)
         if match is None:
-            raise ValueError(f"{what} holds {body[at:].strip()!r:.60}, which is no 'name = value;'")
+            raise ValueError(f"{what} holds {body[at : at + 40]!r}, which is no 'name = value;'")
         if match[1] in attributes:
             raise ValueError(f"{what} has two attributes {match[1]!r}")
         attributes[match[1]] = match[2] if match[2] is not None else match[3]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, check_name, encode_all
+from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, check_name, text_all
 from pgmx.models.files.graphml import write_graphml
 
 GRAPH_TYPE = "TimeSeriesGraph"
@@ -107,9 +107,7 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     _check_marks(parts.edges)
-    names = dict.fromkeys(name for name, _ in parts.nodes)
-    if len(set(map(str, names))) < len(names):
-        encode_all(names, "names of variables")  # finds the two and raises
+    text_all((name for name, _ in parts.nodes), "names of variables")  # raises for two that become the same text
     graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))
     labels = {node: f"{node[0]}@t-{node[1]}" for node in parts.nodes}
     for (name, lag), label in labels.items():
