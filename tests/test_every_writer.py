@@ -64,7 +64,8 @@ def write_in_pieces(path):
 
 WRITERS = {
     **{
-        f"a.{suffix}": lambda path: save_model(fitted().model_, path) for suffix in ("bif", "xmlbif", "net", "xdsl", "bif.gz", "json", "graphml")
+        f"a.{suffix}": lambda path: save_model(fitted().model_, path)
+        for suffix in ("bif", "xmlbif", "net", "xdsl", "bif.gz", "json", "graphml")
     },
     **{f"m.{suffix}": lambda path: save_model(chain_network(4), path) for suffix in ("npz", "uai", "json", "graphml")},
     **{f"f.{suffix}": lambda path: save_model(of_three(), path) for suffix in ("uai", "json")},

@@ -67,10 +67,10 @@ def main(context):
 )
 @shared.file_option(
     "--out",
-    "Write the result. Bayesian: .bif, .xmlbif, .net or .xdsl (the fitted discrete network), .json (the fitted network, "
-    "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
-    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz (the linear "
-    "dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
+    "Write the result. Bayesian: .bif, .xmlbif, .net or .xdsl (the fitted discrete network), .json (the fitted "
+    "network, discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, "
+    ".npz, .json or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz "
+    "(the linear dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(

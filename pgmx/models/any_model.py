@@ -61,12 +61,11 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     ----------
     model : networkx.Graph or LinearDynamicalSystem
         A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin) and xdsl (GeNIe); for graphml and json also a
-        ``DAG``, ``PDAG``, or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a ``ConditionalGaussianNetwork`` with its
-        parameters; for json and uai a
-        ``DiscreteMarkovNetwork`` with factors of any order; for graphml, json, npz
-        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
-        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a ``TimeSeriesGraph``;
-        for npz a ``LinearDynamicalSystem``. It is not changed.
+        ``DAG``, ``PDAG``, or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
+        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
+        any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
+        graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
+        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. It is not changed.
     path : str or path
         Where to write; an existing file is replaced. With a further suffix ``.gz``, as in ``asia.bif.gz``, it is
         compressed; npz is compressed anyway.
@@ -81,8 +80,9 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     Raises
     ------
     ValueError
-        For an unknown format or suffix, a network without (consistent) parameters, and names or states that become the
-        same text, such as 1 and "1". Nothing is written then.
+        For an unknown format or suffix, a network without (consistent) parameters, a graph that contradicts itself
+        (such as directed edges of a PDAG that form a cycle), names or states that become the same text, such as 1 and
+        "1", and for graphml names with control characters, which XML forbids. Nothing is written then.
     TypeError
         For an object that the format cannot hold.
     FileNotFoundError

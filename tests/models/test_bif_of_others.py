@@ -78,7 +78,7 @@ def test_names_that_differ_by_case(tmp_path):
 def test_properties_are_left_out(tmp_path):
     text = (
         "network n { property type decision of noisy; }\n"
-        "variable a { property type decision; type discrete [ 2 ] { x, y }; property \"type utility\"; }\n"
+        'variable a { property type decision; type discrete [ 2 ] { x, y }; property "type utility"; }\n'
         "probability ( a ) { property noisy-max; table 0.5, 0.5; }"
     )
     assert table_of(read_model(write(tmp_path, text)), "a") == [[0.5], [0.5]]

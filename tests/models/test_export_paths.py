@@ -128,7 +128,9 @@ def test_unknown_formats(tmp_path, call):
     known = "bif, xmlbif, net, xdsl, graphml, json, npz, uai"
     remedy = r"for another suffix name the format with format= \(--format\)"
     for name, suffix in (("m.txt", ".txt"), ("m.npz.gz", ".gz")):
-        with pytest.raises(ValueError, match=f"unknown suffix '{suffix}' of '{name}'; expected one of {known}; {remedy}"):
+        with pytest.raises(
+            ValueError, match=f"unknown suffix '{suffix}' of '{name}'; expected one of {known}; {remedy}"
+        ):
             call(tmp_path / name)
     for name, words in (("m.dne", "Netica's DNE"), ("m.DSC", "DSC"), ("m.oobn", "object-oriented")):
         with pytest.raises(ValueError, match=f"{name}: .*{words}.* is not read or written"):

@@ -61,7 +61,10 @@ def pdag():
 PDAG_FAULTS = {
     "a directed loop": ([arrow("x", "x")], "an edge joins 'x' to itself"),
     "an undirected loop": ([edge("x", "x", kind="undirected")], "an edge joins 'x' to itself"),
-    "two directions": ([arrow("x", "y"), arrow("y", "x")], "'x' and 'y' must be joined by one directed or by one undir"),
+    "two directions": (
+        [arrow("x", "y"), arrow("y", "x")],
+        "'x' and 'y' must be joined by one directed or by one undir",
+    ),
     "a directed and an undirected edge": ([arrow("x", "y"), line("y", "x")[0]], "'x' and 'y' must be joined by one"),
     "a line of one direction": ([line("x", "y")[0]], "'x' and 'y' must be joined by one"),
     "a line of opposites": ([line("x", "y")[1], line("y", "x")[1]], "'x' and 'y' must be joined by one"),

@@ -64,7 +64,9 @@ XDSL = """<?xml version="1.0" encoding="ISO-8859-1"?>
       <probabilities>0.9 0.1 0.2 0.8 0.3 0.7 0.1 0.9 0.5 0.5 0.25 0.75</probabilities>
     </cpt>
   </nodes>
-  <extensions><genie version="1.0" app="GeNIe 5.0"><node id="tub"><name>Has tuberculosis</name></node></genie></extensions>
+  <extensions>
+    <genie version="1.0" app="GeNIe 5.0"><node id="tub"><name>Has tuberculosis</name></node></genie>
+  </extensions>
 </smile>
 """
 
@@ -325,11 +327,19 @@ def test_a_cycle(tmp_path):
 
 XDSL_FAULTS = {
     "decision": ("<deterministic id", "<decision id", "mismatched tag"),
-    "noisy-max": ("cpt", "noisymax", r"'tub' is of the kind 'noisymax', which is not read: only tables \(cpt, determin"),
+    "noisy-max": (
+        "cpt",
+        "noisymax",
+        r"'tub' is of the kind 'noisymax', which is not read: only tables \(cpt, determin",
+    ),
     "equation": ("cpt", "equation", "'tub' is of the kind 'equation', which is not read"),
     "utility": ("cpt", "utility", "'tub' is a utility node: influence diagrams are not read"),
     "mau": ("cpt", "mau", "'tub' is a mau node: influence diagrams are not read"),
-    "a table given twice": ("</probabilities>", "</probabilities><probabilities>1 0</probabilities>", "more than one prob"),
+    "a table given twice": (
+        "</probabilities>",
+        "</probabilities><probabilities>1 0</probabilities>",
+        "more than one prob",
+    ),
     "no table": ("<probabilities>0.99 0.01</probabilities>", "", "the definition of 'tub' has no probabilities"),
     "two lists of parents": ("<parents>tub</parents>", "<parents>tub</parents><parents/>", "more than one list of par"),
     "an unknown result": ("Nothing CancerOR", "Something CancerOR", "must be 2 of its states, got 'Something'"),

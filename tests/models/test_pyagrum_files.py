@@ -1,7 +1,7 @@
 """NET, XDSL and XMLBIF between pgmx and pyAgrum, cell by cell, on the bundled networks; skipped without pyAgrum.
 
-pyAgrum 3.3 reads NET in single precision and writes the other formats with six digits: so much is forgiven. It reads and
-writes the states of the first parent fastest in XDSL, unlike GeNIe, whose order pgmx writes.
+pyAgrum 3.3 reads NET in single precision and writes the other formats with six digits: so much is forgiven. It reads
+and writes the states of the first parent fastest in XDSL, unlike GeNIe, whose order pgmx writes.
 """
 
 import numpy as np

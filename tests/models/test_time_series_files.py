@@ -92,7 +92,11 @@ JSON = {
         b'["d", 2], "target": ["d", 1]',
         "must end at lag 0",
     ),
-    "an undirected edge with a lag": (b'["d", 2], "target"', b'["d", 2], "undirected": true, "target"', "instantaneous"),
+    "an undirected edge with a lag": (
+        b'["d", 2], "target"',
+        b'["d", 2], "undirected": true, "target"',
+        "instantaneous",
+    ),
     "an undirected edge without an opposite": (b', "undirected": true', b"", "have an opposite one"),
     "a node that is not": (b'"source": ["d", 2]', b'"source": ["e", 2]', "joins unknown nodes"),
     "a negative lag": (b'["d", 2]', b'["d", -2]', r"a node must be \[name, lag\]"),

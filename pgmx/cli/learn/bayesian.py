@@ -32,8 +32,8 @@ def _check_format(data: Data, out: Path | None) -> None:
     floats = getattr(data.table, "float_columns", ())
     why = f"column {floats[0]!r} holds floats" if floats else f"the score {data.score} is not discrete"
     raise ValueError(
-        f"--out {out}: {suffix_of(out)} holds discrete networks, but {why}: write .graphml or .json, or make the columns "
-        "discrete"
+        f"--out {out}: {suffix_of(out)} holds discrete networks, but {why}: write .graphml or .json, or make the "
+        "columns discrete"
     )
 
 

@@ -80,7 +80,8 @@ def choose_format(path: str | os.PathLike, format: str | None, formats: Collecti
     name = format_of(path) if format is None else format
     if name in _FOREIGN:
         raise ValueError(
-            f"{path.name}: {_FOREIGN[name]} is not read or written: save the network as net, xdsl or bif with another program"
+            f"{path.name}: {_FOREIGN[name]} is not read or written: save the network as net, xdsl or bif with another "
+            "program"
         )
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
@@ -90,7 +91,7 @@ def choose_format(path: str | os.PathLike, format: str | None, formats: Collecti
 
 
 def find_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
-    """Return what `choose_format` does of a file that exists: one with the suffix .xml has the format of its content."""
+    """Return what `choose_format` does; a file with the suffix .xml has the format of its content."""
     path = check_path(path)
     if format is None and format_of(path) == "xml":
         raw = read_content(path)

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from pgmx.archives import list_members
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, text_all, load_json
+from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, load_json, text_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.ranks.transforms import MOST_KNOTS

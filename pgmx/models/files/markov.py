@@ -16,7 +16,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, text_all, load_json
+from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, load_json, text_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 

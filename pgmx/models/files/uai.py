@@ -17,7 +17,14 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.documents import make_factor, plain_labels
-from pgmx.models.files.formats import check_distinct, check_labels, check_name, check_probabilities, decode_text, load_json
+from pgmx.models.files.formats import (
+    check_distinct,
+    check_labels,
+    check_name,
+    check_probabilities,
+    decode_text,
+    load_json,
+)
 
 _COMMENT = "# pgmx "
 
