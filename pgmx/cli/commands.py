@@ -1,5 +1,7 @@
 """The commands of ``pgmx``: arguments, options and help."""
 
+from pathlib import Path
+
 import click
 
 from pgmx import __version__
@@ -28,6 +30,7 @@ def main(context):
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
       pgmx show learned.bif                   look at it in the browser
+      pgmx convert learned.bif learned.net    write it in another format
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
       pgmx learn sales.csv --method lds --time-column month --out sales.npz
                                               which series act on which, how many rows later
@@ -64,10 +67,10 @@ def main(context):
 )
 @shared.file_option(
     "--out",
-    "Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
-    "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
-    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz (the linear "
-    "dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
+    "Write the result. Bayesian: .bif, .xmlbif, .net or .xdsl (the fitted discrete network), .json (the fitted "
+    "network, discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, "
+    ".npz, .json or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz "
+    "(the linear dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(
@@ -185,14 +188,15 @@ def bootstrap(source, **options):
     "for both kinds bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the "
     "columns are.",
 )
+@shared.format_option
 @shared.missing_option
 @shared.reading_options
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
-    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml for a Gaussian
-    graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in "pgmx learn", with
-    the variables of the network for columns. States are matched by their text.
+    MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml
+    for a Gaussian graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in
+    "pgmx learn", with the variables of the network for columns. States are matched by their text.
 
     Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
     parameters of its own, their log-likelihood (in nats, of all rows and per row) and the number of rows that they rule
@@ -213,13 +217,14 @@ def score(model, source, **options):
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @shared.model_argument("reference")
 @shared.model_argument("other")
+@shared.format_option
 @click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
 @shared.quiet_option
 def compare(reference, other, **options):
     """Compare the structures of two networks over the same variables.
 
-    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml, .uai,
-    .npz) or names of bundled networks.
+    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .net, .xdsl, .json, .graphml,
+    .uai, .npz) or names of bundled networks.
 
     Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
     F1 of the neighbours and of the arrows, and the edges that differ; of two undirected networks the number of edges
@@ -239,14 +244,15 @@ def compare(reference, other, **options):
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Show a network in the browser.")
 @shared.model_argument("model")
+@shared.format_option
 @shared.file_option("--data", "A table in a file, for the number of rows, the states and the missing cells.")
 @shared.reading_options
 @shared.file_option("--out", "Write the page there instead of opening it: .html.")
 def show(model, **options):
     """Show a network in the browser: its graph to move and search, its parameters, its edges as a table.
 
-    MODEL is a file (.bif, .xmlbif, .json, .graphml, .uai, .npz) or the name of a bundled network. The page is one file,
-    which needs no network.
+    MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json, .graphml, .uai, .npz) or the name of a bundled network. The page
+    is one file, which needs no network.
 
     \b
     Examples:
@@ -257,6 +263,30 @@ def show(model, **options):
         from pgmx.cli.show import show as run
 
         run(model, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Write a network in another format.")
+@shared.model_argument("source")
+@click.argument("target", metavar="OUT", type=Path)
+@shared.format_option
+def convert(source, target, **options):
+    """Read a network and write it in another format, which the suffix of OUT names.
+
+    SOURCE is a file or the name of a bundled network: .bif, .xmlbif (.bifxml), .net (Hugin) and .xdsl (GeNIe) hold
+    discrete Bayesian networks; .json any network; .uai discrete Markov networks; .npz Markov and Gaussian networks and
+    linear dynamical systems; .graphml the graph. With a further suffix .gz the file is compressed. A file that ends in
+    .xml is read by its content.
+
+    \b
+    Examples:
+      pgmx convert asia.net asia.bif
+      pgmx convert alarm alarm.xdsl
+      pgmx convert --format xdsl model.dat model.bif.gz
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.convert import convert as run
+
+        run(source, target, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Answer a question about a network.")
@@ -292,9 +322,9 @@ def show(model, **options):
 def infer(model, **options):
     """Answer a question about a network.
 
-    MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif or
-    .xmlbif for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of a bundled
-    network.
+    MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif,
+    .xmlbif, .net or .xdsl for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of
+    a bundled network.
 
     Printed are for PR one number; for MAR a table of the states of each variable with their probabilities, and of
     the mean and the standard deviation of each continuous variable; for MAP the state of each variable. Observed

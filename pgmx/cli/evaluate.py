@@ -13,11 +13,11 @@ from pgmx.cli.inputs.tables import open_input
 from pgmx.cli.report import line
 
 
-def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
+def compare_models(reference: str, other: str, *, format: str | None, classes: bool, quiet: bool) -> None:
     """Print what differs between two networks, or with `classes` between their equivalence classes."""
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
-    a, b = (with_text_names(read_network(text), text) for text in (reference, other))
+    a, b = (with_text_names(read_network(text, format), text) for text in (reference, other))
     if not (a.is_directed() or b.is_directed()):
         _compare_undirected(a, b, reference, other, classes=classes, quiet=quiet)
         return
@@ -78,12 +78,14 @@ def _list_differences(differences, reference: str, other: str) -> None:
                 say(f"  {' '.join(edge)}")
 
 
-def score_model(model: str, source: str, *, scores: Sequence[str], missing: str, **reading: Any) -> None:
+def score_model(
+    model: str, source: str, *, format: str | None, scores: Sequence[str], missing: str, **reading: Any
+) -> None:
     """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
     from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
-    network = read_network(model)
+    network = read_network(model, format)
     if hasattr(network, "potentials"):
         _score_markov(network, model, source, names, missing, reading)
         return

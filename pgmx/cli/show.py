@@ -11,12 +11,12 @@ from pgmx.cli.inputs.paths import check_targets
 from pgmx.cli.inputs.tables import open_input
 
 
-def show(model: str, *, data: Path | None, out: Path | None, **options: Any) -> None:
+def show(model: str, *, format: str | None, data: Path | None, out: Path | None, **options: Any) -> None:
     """Write the page of a network and, where no file is named, open it in the browser."""
     from pgmx.plotting import save_report
 
     check_targets(None, None, report=out)
-    network = read_network(model)
+    network = read_network(model, format)
     rows = None if data is None else open_input(data, options)
     name = Path(model).stem
     path = out or Path(tempfile.mkdtemp(prefix="pgmx-")) / f"{name}.html"

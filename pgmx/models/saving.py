@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pgmx.atomic import replace_file
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable, pack_content, read_content
 
 Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
 
@@ -39,7 +39,7 @@ class SavedByParts:
         :func:`pgmx.models.save_model` says what each format keeps.
         """
         path, format = check_target(path, format, self._writers)
-        raw = self._writers[format](self._parts_for(format))
+        raw = pack_content(path, self._writers[format](self._parts_for(format)))
         with replace_file(path) as part:
             part.write_bytes(raw)
         return path
@@ -48,6 +48,6 @@ class SavedByParts:
     def load(cls: type[Saved], path: str | os.PathLike, format: str | None = None) -> Saved:
         """Read a model of this class from a file; `format` as for `save`."""
         path, format = choose_format(path, format, cls._readers)
-        raw = path.read_bytes()
+        raw = read_content(path)
         with explain_unreadable(path, f"{cls._description} in {format} form"):
             return cls.from_parts(cls._readers[format](raw))

@@ -122,7 +122,10 @@ def test_missing_cells_are_refused_or_dropped(weather):
         (("learn", "asia", "--score", "bik"), "'bik' is not known; choose one of bic, "),
         (("learn", "nothing.csv"), "no such file: nothing.csv"),
         (("learn", "alarn"), "'alarn' is neither a file nor a bundled network"),
-        (("learn", "asia", "--out", "model.txt"), "the suffix must be one of .bif, .xmlbif, .graphml, .json"),
+        (
+            ("learn", "asia", "--out", "model.txt"),
+            "the suffix must be one of .bif, .xmlbif, .net, .xdsl, .graphml",
+        ),
         (("learn", "asia", "--plot", "graph.pdf"), "ending in .svg or .png"),
         (("learn", "asia", "--plot", "no/graph.svg"), "there is no folder"),
         (("learn", "asia", "--required", "none.csv"), "no such edge file: none.csv"),
