@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Characters of an option that messages show.
+LONGEST_VALUE = 200
+
 # scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
     "BaseStructureLearner",
@@ -129,9 +132,21 @@ class BaseStructureLearner(BaseEstimator, ABC):
         )
 
     def _validate(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
-        )
+        name, options = type(self).__name__, self.get_params(deep=False)
+        estimator = options.get("estimator")
+        if hasattr(estimator, "shape") or isinstance(estimator, str | Path | list):
+            raise TypeError(
+                f"the first argument of {name} is a learner, got data ({type(estimator).__name__}): use "
+                f"{name}(learner(data)).estimate(), or {name}(learner()).fit(data)"
+            )
+        try:
+            validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
+        except (TypeError, ValueError) as error:
+            before, got, value = str(error).partition(" Got ")
+            if len(value) <= LONGEST_VALUE:
+                raise
+            value = " ".join(value.split())[:LONGEST_VALUE]
+            raise type(error)(f"{before}{got}{value} ... instead.") from None
 
     def _set_names(self, names: Sequence) -> None:
         self.variables_ = list(names)
@@ -293,8 +308,12 @@ class BaseStructureLearner(BaseEstimator, ABC):
 
     def _require_data(self) -> None:
         if self.data is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} was made without data: use {name}(data).estimate(), or {name}().fit(data)")
+            name, inner = type(self).__name__, ""
+            if "estimator" in self.get_params(deep=False):  # which is made with the data
+                inner = type(self.estimator).__name__ if getattr(self, "estimator", None) is not None else "learner"
+            made = f"{name}({inner}(data))" if inner else f"{name}(data)"
+            bare = f"{name}({inner}())" if inner else f"{name}()"
+            raise ValueError(f"{name} was made without data: use {made}.estimate(), or {bare}.fit(data)")
 
     @property
     def variables(self) -> list:

@@ -61,8 +61,8 @@ class SegmentReader:
         return self.index
 
     def check_length(self) -> None:
-        """Raise ValueError where there are fewer than L + 2 rows."""
-        least = self._options.lags + 2
+        """Raise ValueError where there is no row to predict; a series of a panel may have a single one."""
+        least = self._options.lags + 1
         if self.n_rows < least:
             rows = "row" if self.n_rows == 1 else "rows"
             raise ValueError(
