@@ -133,12 +133,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
 
     def _validate(self) -> None:
         name, options = type(self).__name__, self.get_params(deep=False)
-        estimator = options.get("estimator")
-        if hasattr(estimator, "shape") or isinstance(estimator, str | Path | list):
-            raise TypeError(
-                f"the first argument of {name} is a learner, got data ({type(estimator).__name__}): use "
-                f"{name}(learner(data)).estimate(), or {name}(learner()).fit(data)"
-            )
+        self._refuse_data_for_learner()
         try:
             validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
         except (TypeError, ValueError) as error:
@@ -147,6 +142,16 @@ class BaseStructureLearner(BaseEstimator, ABC):
                 raise
             value = " ".join(value.split())[:LONGEST_VALUE]
             raise type(error)(f"{before}{got}{value} ... instead.") from None
+
+    def _refuse_data_for_learner(self) -> None:
+        """Refuse data as the first argument of what wraps a learner, which is made with the data."""
+        name, estimator = type(self).__name__, self.get_params(deep=False).get("estimator")
+        is_path = isinstance(estimator, str | Path) and not _is_word(estimator)
+        if is_path or hasattr(estimator, "shape") or isinstance(estimator, list):
+            raise TypeError(
+                f"the first argument of {name} is a learner, got data ({type(estimator).__name__}): use "
+                f"{name}(learner(data)).estimate(), or {name}(learner()).fit(data)"
+            )
 
     def _set_names(self, names: Sequence) -> None:
         self.variables_ = list(names)
@@ -307,6 +312,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
         return self.fit(self.data).graph_
 
     def _require_data(self) -> None:
+        self._refuse_data_for_learner()
         if self.data is None:
             name, inner = type(self).__name__, ""
             if "estimator" in self.get_params(deep=False):  # which is made with the data

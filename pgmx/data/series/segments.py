@@ -98,6 +98,11 @@ class SegmentReader:
         period = self._options.seasonal_period
         if period is None:
             return exogenous
+        if self.index is None and self._labels is not None and len(self._labels) == 2 == self.n_rows + len(positions):
+            raise ValueError(
+                f"the seasons of 2 rows{self._where} are unknown, since their times do not show the step of the series: "
+                "give at least 3 rows of each series, or no seasonal_period"
+            )
         shift = 0
         if first is not None and self.index is not None and is_same_kind(first.first, self.index.first):
             place = first.count_steps(self.index.first)
