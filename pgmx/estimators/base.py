@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Learner = TypeVar("Learner", bound="BaseStructureLearner")  # of Self jedi returns the base class
 
+#: Characters of an option that messages show.
+LONGEST_VALUE = 200
+
 # scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
     "BaseStructureLearner",
@@ -137,9 +140,26 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         )
 
     def _validate(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
-        )
+        name, options = type(self).__name__, self.get_params(deep=False)
+        self._refuse_data_for_learner()
+        try:
+            validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
+        except (TypeError, ValueError) as error:
+            before, got, value = str(error).partition(" Got ")
+            if len(value) <= LONGEST_VALUE:
+                raise
+            value = " ".join(value.split())[:LONGEST_VALUE]
+            raise type(error)(f"{before}{got}{value} ... instead.") from None
+
+    def _refuse_data_for_learner(self) -> None:
+        """Refuse data as the first argument of what wraps a learner, which is made with the data."""
+        name, estimator = type(self).__name__, self.get_params(deep=False).get("estimator")
+        is_path = isinstance(estimator, str | Path) and not _is_word(estimator)
+        if is_path or hasattr(estimator, "shape") or isinstance(estimator, list):
+            raise TypeError(
+                f"the first argument of {name} is a learner, got data ({type(estimator).__name__}): use "
+                f"{name}(learner(data)).estimate(), or {name}(learner()).fit(data)"
+            )
 
     def _set_names(self, names: Sequence) -> None:
         self.variables_ = list(names)
@@ -300,9 +320,14 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return self.fit(self.data).graph_
 
     def _require_data(self) -> None:
+        self._refuse_data_for_learner()
         if self.data is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} was made without data: use {name}(data).estimate(), or {name}().fit(data)")
+            name, inner = type(self).__name__, ""
+            if "estimator" in self.get_params(deep=False):  # which is made with the data
+                inner = type(self.estimator).__name__ if getattr(self, "estimator", None) is not None else "learner"
+            made = f"{name}({inner}(data))" if inner else f"{name}(data)"
+            bare = f"{name}({inner}())" if inner else f"{name}()"
+            raise ValueError(f"{name} was made without data: use {made}.estimate(), or {bare}.fit(data)")
 
     @property
     def variables(self) -> list:

@@ -27,8 +27,7 @@ from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.runs import learn_whole
-from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
-from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
@@ -57,8 +56,9 @@ class SelectedGraph(WrappingLearner):
     selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
         What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
         \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
-        `n_folds` origins, learned from all rows before it. ``"aic"`` and ``"bic"`` are for structural vector
-        autoregressions alone, and all that they have; see their method `select`.
+        `n_folds` origins, learned from all rows before it; of structural vector autoregressions given the present of
+        the others, where they have instantaneous relations, and with the penalty of as many rows. They have ``"cv"``
+        and, for themselves alone, ``"aic"`` and ``"bic"``; see their method `select`.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -66,13 +66,14 @@ class SelectedGraph(WrappingLearner):
     gamma : float, default=0.5
         Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
     n_folds : int, default=5
-        Of ``"cv"``.
+        Of ``"cv"``. Series of at most `n_folds` predicted rows, such as pairs, are not cut: they are divided in their
+        order.
     n_subsamples : int, default=20
         Of ``"stars"``: subsamples of 10 √n rows, without replacement.
     stability : float, default=0.05
         Of ``"stars"``: largest instability of the edges.
     lags : sequence of int, default=None
-        Of ``"aic"`` and ``"bic"``: orders to compare, in place of that of the estimator.
+        Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
     max_time : float, default=None
         Seconds after which the choice is made from the estimates so far.
     checkpoint : path-like, default=None
@@ -170,7 +171,7 @@ class SelectedGraph(WrappingLearner):
 
     _parameter_constraints: dict[str, Any] = {
         "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, None],
-        "selection": [StrOptions({*CRITERIA, *SVARM_CRITERIA})],
+        "selection": [StrOptions({*CRITERIA, *SELECTIONS})],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -230,20 +231,21 @@ class SelectedGraph(WrappingLearner):
     def _open(self, X):
         learner = self._inner_learner()
         is_structural = isinstance(learner, SVARMLearner)
-        if is_structural != (self.selection in SVARM_CRITERIA):
-            names = "aic, bic" if is_structural else ", ".join(CRITERIA)
+        allowed: Any = SELECTIONS if is_structural else CRITERIA
+        if self.selection not in allowed:
+            names = ", ".join(allowed)
             raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
-        if is_structural:
-            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
+        if isinstance(learner, TimeSeriesLearner):
+            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
-            raise ValueError(f"lags is for LinearSVARM and KernelSVARM, not for {type(learner).__name__}: leave it out")
-        return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
+            raise ValueError(f"lags is for learners of series, not for {type(learner).__name__}: leave it out")
+        return learner._open(X)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
         learner = self._inner_learner()
         if not isinstance(learner, TimeSeriesLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
-        orders = learner._read_orders(self.lags) if isinstance(learner, SVARMLearner) else [learner.lags]
+        orders = learner._read_orders(self.lags)
         longest = clone_learner(learner).set_params(lags=orders[-1])
         cost = longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
         return cost._replace(seconds=cost.seconds * len(orders) * (1 + self._count_parts()) * self.n_lams)
@@ -264,7 +266,7 @@ class SelectedGraph(WrappingLearner):
         return super()._fit(opened, sample_weight)
 
     def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
-        """Choose the penalty of a linear dynamical system, and learn it with that."""
+        """Choose the penalty and the order of a linear dynamical system, and learn it with these."""
         learner = clone_learner(self._inner_learner())
         learner._refuse_weights(sample_weight)
         if isinstance(learner, SVARMLearner):
@@ -275,15 +277,24 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             bar.follow(run)
+            orders, choices, units = learner._read_orders(self.lags), [], None
             with one_blas_thread():
-                choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
-                lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
-                path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
+                for order in orders:
+                    if choices and run.is_over():
+                        break
+                    rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
+                    learner = clone_learner(learner).set_params(lags=order)
+                    choice = SeriesChoice(learner, rows, self.selection, self.gamma, self.n_folds, units)
+                    units, largest = choice.units, choice.lam_max
+                    lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
+                    path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
+                    choices.append((float(path.criterion[path.selected]), learner, path, rows))
+        _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
-        learn_whole(learner, panel)
+        learn_whole(learner, rows)
         self.estimator_, self.path_, self._results = learner, path, {}
-        self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
+        self.lam_, self.lam_max_ = learner.lam_, path.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
         self.converged_, self.history_ = self.stopped_by_ == "converged", run.history
         return run
@@ -295,7 +306,9 @@ class SelectedGraph(WrappingLearner):
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
         run = Run(SolverProgress)
         orders = learner._read_orders(self.lags)
-        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
+        chosen: Any = learner._select(
+            panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds
+        )
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
         self.history_ = run.history

@@ -1,7 +1,7 @@
 """What all learners of time series share: options and reading of series."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -217,6 +217,13 @@ class TimeSeriesLearner(BaseStructureLearner):
                 f"{type(self).__name__} takes no sample_weight: rows of a series depend on those before them; leave it "
                 "out"
             )
+
+    def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
+        """Return the orders to compare, ascending."""
+        orders = sorted({check_natural(order, "each of lags", 1) for order in ([self.lags] if lags is None else lags)})
+        if not orders:
+            raise ValueError("lags is empty: give at least one order")
+        return orders
 
     def _read_knowledge(self, names: tuple, lags: range) -> LaggedKnowledge:
         """Return the required and forbidden edges of these lags as ids."""
