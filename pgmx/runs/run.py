@@ -312,8 +312,8 @@ def is_past(deadline: float) -> bool:
 class ProgressBar:
     """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
 
-    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown beside the
-    edges; `total` is the number of steps where it is known. A run that it follows may count steps of its own, which
+    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown with the
+    edges; `total` is the number of steps if it is known. A run that it follows may count steps of its own, which
     take the place of its calls, or estimate how many calls are left; else the bar has no end.
     """
 
@@ -332,12 +332,11 @@ class ProgressBar:
         total: int | None = None,
     ):
         self._user = callback
-        self._title, self._unit, self._figure, self._total = title, unit, figure, total
-        self._bar: Any = None
+        self._bar = _Bar(title)
+        self._unit, self._figure, self._total = unit, figure, total
         self._first: Any = None
         self._last: Any = None
         self._run: Run | None = None
-        self._shown: Steps | None = None
         self._next = self.DELAY
         self._show = show
         self.callback = self._update if show else callback
@@ -346,7 +345,7 @@ class ProgressBar:
         return self
 
     def __exit__(self, *exception) -> None:
-        if self._bar is not None:
+        if self._bar.is_shown:
             self._draw()
             self._bar.close()
         if self._run is not None:  # what it asks holds the search, and the search the run: a circle
@@ -376,37 +375,18 @@ class ProgressBar:
         return stop
 
     def _draw(self) -> None:
+        figures = self._figures()
         if self._run is not None and self._run.steps is not None:
-            self._draw_steps(self._run.steps, self._run.seconds)
+            steps = self._run.steps
+            self._bar.draw(steps.done, steps.total, steps.unit, figures, counted=steps, seconds=self._run.seconds)
             return
         left = None if self._run is None or self._run.estimate_left is None else self._run.estimate_left()
-        if self._bar is None:
-            from tqdm.auto import tqdm
-
-            options = {"initial": self._last.n_iter - 1, "total": self._total, "mininterval": 0}
-            if left is not None:  # the rate is the mean since the first step
-                options |= {"initial": self._first.n_iter, "smoothing": 0}
-            self._bar = tqdm(desc=self._title, unit=f" {self._unit}", **options)
-            if left is not None:
-                self._bar.start_t -= self._last.seconds - self._first.seconds
-        if left is not None:
-            self._bar.total = self._last.n_iter + round(left)
-        self._bar.set_postfix(self._figures(), refresh=False)
-        self._bar.update(self._last.n_iter - self._bar.n)
-
-    def _draw_steps(self, steps: Steps, seconds: float) -> None:
-        """Show the steps that the run counts; the rate is the mean since the first of them."""
-        if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(desc=self._title, mininterval=0, smoothing=0)
-            self._bar.start_t -= seconds
-        elif self._shown is not steps:
-            self._bar.reset()
-        self._shown = steps
-        self._bar.unit, self._bar.total = f" {steps.unit}", steps.total
-        self._bar.set_postfix(self._figures(), refresh=False)
-        self._bar.update(steps.done - self._bar.n)
+        n = self._last.n_iter
+        if left is None:
+            self._bar.draw(n, self._total, self._unit, figures, begin=max(n - 1, 0))
+        else:  # the rate is the mean since the first step
+            begin, seconds = self._first.n_iter, self._last.seconds - self._first.seconds
+            self._bar.draw(n, n + round(left), self._unit, figures, begin=begin, seconds=seconds)
 
     def _figures(self) -> dict[str, str]:
         if self._figure is None or self._last is None:
@@ -417,3 +397,80 @@ class ProgressBar:
         if self._run is not None and self._run.n_stages:
             figures["stage"] = f"{self._run.stage} of {self._run.n_stages}"
         return figures
+
+
+class _Bar:
+    """A bar of tqdm, made when it is first drawn.
+
+    It cannot fail: if tqdm has switched it off, or it cannot be written, nothing is shown from then on.
+    """
+
+    def __init__(self, title: str):
+        self._title = title
+        self._tqdm: Any = None
+        self._counted: Any = None
+        self._is_off = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it was drawn before, and can be drawn again."""
+        return self._tqdm is not None and not self._is_off
+
+    def draw(
+        self,
+        done: int,
+        total: int | None,
+        unit: str,
+        figures: dict[str, str],
+        *,
+        begin: int = 0,
+        counted: object = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Show that `done` of `total` steps are done; the count restarts when other steps are `counted`.
+
+        The rate is the mean since the step `begin`, `seconds` ago; without these, that of the last steps.
+        """
+        if self._is_off:
+            return
+        with self._switched_off_by_errors():
+            if self._tqdm is None:
+                self._make(begin, total, unit, seconds)
+            elif self._counted is not counted:
+                self._restart(done)
+            self._counted = counted
+            self._tqdm.unit, self._tqdm.total = f" {unit}", total
+            self._tqdm.set_postfix(figures, refresh=False)
+            self._tqdm.update(done - self._tqdm.n)
+
+    def close(self) -> None:
+        """Leave the last picture on the screen."""
+        with self._switched_off_by_errors():
+            self._tqdm.close()
+
+    def _make(self, begin: int, total: int | None, unit: str, seconds: float | None) -> None:
+        from tqdm.auto import tqdm
+
+        options = {} if seconds is None else {"smoothing": 0}
+        # the least delay leaves the first picture to `update`
+        self._tqdm = tqdm(
+            desc=self._title, initial=begin, total=total, unit=f" {unit}", mininterval=0, delay=1e-9, **options
+        )
+        self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; it has no other attribute then
+        if seconds is not None and not self._is_off:
+            self._tqdm.start_t -= seconds
+
+    def _restart(self, done: int) -> None:
+        """Count from `done`, the rate from now on."""
+        self._tqdm.smoothing, self._tqdm.initial = 0, done
+        self._tqdm.reset()
+        self._tqdm.n = self._tqdm.last_print_n = done
+
+    @contextmanager
+    def _switched_off_by_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:  # a closed stream, a terminal that is gone: no reason to lose a result
+            self._is_off = True
+            if self._tqdm is not None:
+                self._tqdm.disable = True  # its destructor would write once more
