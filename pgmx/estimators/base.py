@@ -2,7 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_array
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, Start
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -63,6 +64,10 @@ class BaseStructureLearner(BaseEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
+    #: Where the clock of a fit that is under way began; None outside of ``fit``, where a run begins its own.
+    _start: Start | None = None
+    #: Seconds of the last fit, with the reading of the data.
+    _fit_seconds: float
 
     if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
 
@@ -109,15 +114,30 @@ class BaseStructureLearner(BaseEstimator, ABC):
                 f"{type(self).__name__}({option}={given})"
             )
         self._validate()
-        opened = self._open(X)
-        if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
-            warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
-        names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-        run = self._fit(opened, sample_weight)
-        self._set_names(names)
-        if run is not None:
-            run.raise_error()
+        with self._timed():
+            opened = self._open(X)
+            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
+                warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
+            names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
+            run = self._fit(opened, sample_weight)
+            self._set_names(names)
+        self._end_fit(run)
         return self
+
+    def _end_fit(self, run: Run | None) -> None:
+        """Take the seconds of a fit, and raise what has interrupted it."""
+        if run is not None:
+            self._fit_seconds = run.seconds
+            run.raise_error()
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Let the runs that begin in the block count their seconds from here."""
+        self._start = Start.now()
+        try:
+            yield
+        finally:
+            del self._start
 
     def _warn_of_time(self, consequence: str) -> None:
         """Warn that the time ended before there was a result worth the name."""

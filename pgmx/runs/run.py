@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from math import inf, isnan
 from threading import Condition, local
 from time import perf_counter, process_time, time
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,12 +26,25 @@ class Steps:
         self.total, self.unit, self.done = total, unit, done
 
 
+class Start(NamedTuple):
+    """Readings of ``time.perf_counter()`` and ``time.process_time()`` at which a fit began."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Return the present readings."""
+        return cls(perf_counter(), process_time())
+
+
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
     `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
     are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
     callback returns something true or raises, on Ctrl-C, or by `end`; `raise_error` raises what was put off until then.
+    Seconds count from `start`, by default from now. A run within a task (see `TaskGroup`) ends at the deadline of that.
     """
 
     def __init__(
@@ -41,6 +54,7 @@ class Run:
         max_time: float | None = None,
         callback: Callable[[Any], object] | None = None,
         checkpoint: Checkpoint | None = None,
+        start: Start | None = None,
     ):
         self.checkpoint = checkpoint
         #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
@@ -57,9 +71,9 @@ class Run:
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
-        self._began, self._cpu_began = perf_counter(), process_time()
+        self._began, self._cpu_began = Start.now() if start is None else start
         #: Reading of ``time.perf_counter()`` at which the run is to end.
-        self.deadline = inf if max_time is None else self._began + max_time
+        self.deadline = min(inf if max_time is None else self._began + max_time, current_deadline())
 
     @classmethod
     def from_wall_deadline(cls, progress: Any, wall_deadline: float) -> Self:
@@ -146,6 +160,13 @@ class Run:
         """Count so many steps more than was said, where some are counted."""
         if self.steps is not None:
             self.steps.total += n_steps
+
+    def finish_steps(self) -> None:
+        """Let the steps that were done be all of them, where some are counted."""
+        if self.steps is not None:
+            self.steps.total = self.steps.done
+            if self.watch is not None:
+                self.watch()
 
     def count_with(self, run: "Run") -> None:
         """Count the steps of a run that this one is a part of."""
@@ -262,16 +283,19 @@ def local_deadline(wall_deadline: float) -> float:
 class TaskGroup:
     """Tasks that end together: runs that begin within `running` end at their next safe place once `stop` was called.
 
-    It can be sent to other processes, whose tasks do not learn of `stop`: they end with their process.
+    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, whose tasks do
+    not learn of `stop`: they end with their process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wall_deadline: float = inf) -> None:
         self._outer = current_group()
+        #: Reading of ``time.perf_counter()`` at which the tasks are to end.
+        self.deadline = min(local_deadline(wall_deadline), current_deadline())
         self._stopped, self._n_running = False, 0
         self._condition = Condition()
 
     def __reduce__(self) -> tuple:
-        return TaskGroup, ()
+        return TaskGroup, (time() + (self.deadline - perf_counter()),)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -303,10 +327,18 @@ def current_group() -> TaskGroup | None:
     return getattr(_here, "group", None)
 
 
+def current_deadline() -> float:
+    """Return the reading of ``time.perf_counter()`` at which the task of this thread is to end."""
+    group = current_group()
+    return inf if group is None else group.deadline
+
+
 def is_past(deadline: float) -> bool:
     """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread is to end."""
     group = current_group()
-    return perf_counter() >= deadline or (group is not None and group.is_stopped())
+    if group is None:
+        return perf_counter() >= deadline
+    return perf_counter() >= min(deadline, group.deadline) or group.is_stopped()
 
 
 class ProgressBar:

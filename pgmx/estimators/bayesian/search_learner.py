@@ -116,7 +116,7 @@ class SearchLearner(SearchCost):
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
-            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
             self._check_return_type()
             self._read_prior(opened)

@@ -190,7 +190,7 @@ class BlockBootstrap(BaseStructureLearner):
         learner._refuse_weights(sample_weight)
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
-            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             if isinstance(learner, SVARMLearner):
                 learn_whole(learner, opened)
                 self._count_structural(opened, make_silent(learner), run)

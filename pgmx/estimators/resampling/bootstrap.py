@@ -243,7 +243,7 @@ class BootstrapStructure(NetworkResults):
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
-        run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
+        run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
         learner = HillClimbSearch() if self.estimator is None else self.estimator
         data, weights = make_shared_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)

@@ -38,7 +38,7 @@ class RunsSolver:
         """Return a run with its progress bar."""
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
             yield run
 
