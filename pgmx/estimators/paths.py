@@ -6,7 +6,6 @@ from math import inf, sqrt
 import networkx as nx
 import numpy as np
 
-
 #: Rises of a criterion in a row, and edges per edge of the best graph, after which a path stops early.
 N_RISES, DENSER = 3, 4
 

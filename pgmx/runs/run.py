@@ -38,6 +38,10 @@ class Start(NamedTuple):
         return cls(perf_counter(), process_time())
 
 
+class OutOfTimeError(Exception):
+    """There is no result, for the time of a run is over; whoever has another result catches it."""
+
+
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
@@ -71,6 +75,7 @@ class Run:
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
+        self._limited: TaskGroup | None = None
         self._began, self._cpu_began = Start.now() if start is None else start
         #: Reading of ``time.perf_counter()`` at which the run is to end.
         self.deadline = min(inf if max_time is None else self._began + max_time, current_deadline())
@@ -149,6 +154,18 @@ class Run:
             pause = perf_counter() - wall
             self._began, self.deadline = self._began + pause, self.deadline + pause
             self._cpu_began += process_time() - cpu
+            if self._limited is not None:
+                self._limited.deadline += pause
+
+    @contextmanager
+    def limiting(self) -> Iterator[None]:
+        """Let the deadline be that of all runs that begin in this block, and of `is_past` there."""
+        self._limited = TaskGroup(self.wall_deadline)
+        try:
+            with self._limited.running():
+                yield
+        finally:
+            self._limited = None
 
     # ---- steps ----
 

@@ -320,7 +320,9 @@ class GaussianLearner(ContinuousLearner):
             checkpoint = open_checkpoint(self, *data, lam=None, lam_ratio=None)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint, start=self._start)
+            run = Run(
+                SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint, start=self._start
+            )
             bar.follow(run)
             yield run, None if checkpoint is None else RunStore(run)
         if checkpoint is not None and not run.is_over():

@@ -23,8 +23,8 @@ from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
-from pgmx.solvers.gaussian.likelihood import OutOfTimeError, fit_maximum_likelihood, shrink
+from pgmx.runs.run import OutOfTimeError, Run
+from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import DenseCorrelations, FactoredCorrelations
 

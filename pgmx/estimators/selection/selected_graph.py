@@ -34,7 +34,6 @@ from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
-from pgmx.runs.store import Store
 from pgmx.statistics import GaussianSample
 
 #: How often a path is extended at most, and its smallest penalty as a share of the largest.

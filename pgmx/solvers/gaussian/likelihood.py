@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext._gram_lasso import ColumnAscent
+from pgmx.runs.run import OutOfTimeError
 from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
 from pgmx.statistics.components import assemble_blocks, find_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
@@ -19,10 +20,6 @@ LEAST_VARIANCE = 1e-6
 COLUMNS = 16
 #: Shrinkage where the number of rows is not known, and how often its distance from 1 is halved.
 SHRINKAGE, HALVINGS = 0.1, 20
-
-
-class OutOfTimeError(Exception):
-    """A fit has no result, for the time of the caller is over."""
 
 
 @dataclass(frozen=True, eq=False)

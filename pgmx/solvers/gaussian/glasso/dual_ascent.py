@@ -137,9 +137,7 @@ class DualAscent:
 
     # ---- sweeps ----
 
-    def solve(
-        self, tol: float, max_iter: int, watch: Callable[[int, int], bool], is_over: Callable[[], bool]
-    ) -> None:
+    def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool], is_over: Callable[[], bool]) -> None:
         """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`.
 
         `is_over()` ends a sweep after the columns at hand; W is feasible after each column.
