@@ -300,8 +300,8 @@ def local_deadline(wall_deadline: float) -> float:
 class TaskGroup:
     """Tasks that end together: runs that begin within `running` end at their next safe place once `stop` was called.
 
-    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, whose tasks do
-    not learn of `stop`: they end with their process.
+    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, whose tasks
+    do not learn of `stop`: they end with their process.
     """
 
     def __init__(self, wall_deadline: float = inf) -> None:

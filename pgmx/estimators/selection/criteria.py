@@ -42,7 +42,7 @@ class Criterion(Protocol):
         ...
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the criterion of each estimate, NaN where it was not computed, and the position of the one to choose."""
+        """Return the criterion of each estimate, NaN where it was not computed, and the position to choose."""
         ...
 
 
@@ -199,7 +199,7 @@ class _OverParts(ABC):
 
     @abstractmethod
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        """Return the criterion of each penalty, given the paths of the parts that were learned; of as many as possible."""
+        """Return the criterion of each penalty, given the paths of the parts; fewer where the time is over."""
 
     @abstractmethod
     def _is_decided(self, values: np.ndarray) -> bool:
