@@ -140,13 +140,20 @@ class BaseStructureLearner(BaseEstimator, ABC):
             del self._start
 
     def _warn_of_time(self, consequence: str) -> None:
-        """Warn that the time ended before there was a result worth the name."""
+        """Warn that the time ended before there was a result worth the name; a caller's time is the caller's matter."""
+        if self._limit_time() is None:
+            return
         warnings.warn(
-            f"max_time={getattr(self, 'max_time', None)} ended {type(self).__name__} before its first complete pass: "
+            f"max_time={self._limit_time()} ended {type(self).__name__} before its first complete pass: "
             f"{consequence}. Give a larger max_time",
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
+
+    def _limit_time(self) -> float | None:
+        """Return the shortest `max_time` of the learner and of those that it wraps, None where there is none."""
+        limits = [value for name, value in self.get_params().items() if name.split("__")[-1] == "max_time"]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _validate(self) -> None:
         validate_parameter_constraints(

@@ -95,6 +95,11 @@ class Run:
         return perf_counter() - self._began
 
     @property
+    def limit(self) -> float:
+        """The deadline as seconds since the start."""
+        return self.deadline - self._began
+
+    @property
     def cpu_seconds(self) -> float:
         """Processor seconds since the start, as `seconds`."""
         return process_time() - self._cpu_began

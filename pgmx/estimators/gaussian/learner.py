@@ -153,7 +153,8 @@ class ContinuousLearner(GaussianResults):
             return self._learn(sample)
 
     def _warn_unless_converged(self) -> None:
-        if not self.converged_ and self.stopped_by_ != "interrupt":
+        is_callers = self.stopped_by_ == "max_time" and self._limit_time() is None
+        if not self.converged_ and self.stopped_by_ != "interrupt" and not is_callers:
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "

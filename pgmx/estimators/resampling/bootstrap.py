@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_
 from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ResamplingProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.run import ProgressBar, Run, is_past
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.scoring import StoredScoring
 from pgmx.statistics.gaussian.distributed_moments import sum_moments
@@ -263,7 +264,7 @@ class BootstrapStructure(NetworkResults):
         self._prior = read_parameter_prior(learner)
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(results)
-        self.converged_ = len(results) == self.n_resamples
+        self.converged_ = len(results) == self.n_resamples and not run.is_over()
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
@@ -285,6 +286,7 @@ class BootstrapStructure(NetworkResults):
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
         done = {} if snapshot is None else read_graphs(snapshot, n)
+        cut: dict[int, Graph] = {}
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
         # rows that lie with the workers of a cluster cannot be sent, and all of these count for each resample
@@ -293,8 +295,8 @@ class BootstrapStructure(NetworkResults):
         results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
-                for k, result in results:
-                    done[due[k]] = result
+                for k, (graph, is_whole) in results:
+                    (done if is_whole else cut)[due[k]] = graph
                     run.record(n_iter=len(done))
                     if run.is_stopped_by_user():
                         break
@@ -304,6 +306,9 @@ class BootstrapStructure(NetworkResults):
                 run.interrupt(error)
         if done and len(done) < self.n_resamples:
             run.save(pack_graphs(done))
+        if not done and cut:
+            self._warn_of_time("the edges are those of one resample, whose search was cut short")
+            return [cut[min(cut)]]
         return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----
@@ -393,6 +398,7 @@ def _summarise_rows(data: Opened) -> Any:
     return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 
-def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> Graph:
-    """Run the k-th of some resamples; the task of a worker."""
-    return resampler(data, numbers[k])
+def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> tuple[Graph, bool]:
+    """Run the k-th of some resamples, and return whether it ended in time; the task of a worker."""
+    graph = resampler(data, numbers[k])
+    return graph, not is_past(inf)

@@ -283,15 +283,16 @@ class SelectedGraph(WrappingLearner):
             raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
+            run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            with one_blas_thread():
+            with one_blas_thread(), run.limiting():
                 choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
                 lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
                 path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
         learn_whole(learner, panel)
+        run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
         self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
@@ -382,12 +383,6 @@ class SelectedGraph(WrappingLearner):
         self.history_ = run.history
         self._warn_unless_converged()
         return run
-
-    def _limit_time(self) -> float | None:
-        """Return the shortest of the limits of time, its own and those of the estimator."""
-        inner = self._inner_learner().get_params().items()
-        limits = [self.max_time, *(value for name, value in inner if name.split("__")[-1] == "max_time")]
-        return min((limit for limit in limits if limit is not None), default=None)
 
     def _open_checkpoint(self, sample: GaussianSample, criterion: Criterion, seed: int) -> Checkpoint:
         """Return the checkpoint; the estimator counts by its options but those of running."""
