@@ -2,7 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +22,7 @@ from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.lookup import explain_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, Start
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -69,6 +70,10 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
+    #: Where the clock of a fit that is under way began; None outside of ``fit``, where a run begins its own.
+    _start: Start | None = None
+    #: Seconds of the last fit, with the reading of the data.
+    _fit_seconds: float
 
     if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
 
@@ -120,24 +125,46 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             )
         warn_of_target(self, X, y)
         self._validate()
-        opened = self._open(X)
-        if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
-            warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
-        names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-        run = self._fit(opened, sample_weight)
-        self._set_names(names)
-        if run is not None:
-            run.raise_error()
+        with self._timed():
+            opened = self._open(X)
+            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
+                warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
+            names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
+            run = self._fit(opened, sample_weight)
+            self._set_names(names)
+        self._end_fit(run)
         return self
 
+    def _end_fit(self, run: Run | None) -> None:
+        """Take the seconds of a fit, and raise what has interrupted it."""
+        if run is not None:
+            self._fit_seconds = run.seconds
+            run.raise_error()
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Let the runs that begin in the block count their seconds from here."""
+        self._start = Start.now()
+        try:
+            yield
+        finally:
+            del self._start
+
     def _warn_of_time(self, consequence: str) -> None:
-        """Warn that the time ended before there was a result worth the name."""
+        """Warn that the time ended before there was a result worth the name; a caller's time is the caller's matter."""
+        if self._limit_time() is None:
+            return
         warnings.warn(
-            f"max_time={getattr(self, 'max_time', None)} ended {type(self).__name__} before its first complete pass: "
+            f"max_time={self._limit_time()} ended {type(self).__name__} before its first complete pass: "
             f"{consequence}. Give a larger max_time",
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
+
+    def _limit_time(self) -> float | None:
+        """Return the shortest `max_time` of the learner and of those that it wraps, None where there is none."""
+        limits = [value for name, value in self.get_params().items() if name.split("__")[-1] == "max_time"]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _validate(self) -> None:
         name, options = type(self).__name__, self.get_params(deep=False)

@@ -95,9 +95,16 @@ class _Tasks:
     """Tasks by number, taken by threads in order; as many at a time as their measured cost says."""
 
     def __init__(
-        self, make: Callable[[], Callable[[int], Any]], first: int, stop: int, n_threads: int, allowed, compiled
+        self,
+        make: Callable[[], Callable[[int], Any]],
+        first: int,
+        stop: int,
+        n_threads: int,
+        allowed,
+        compiled: bool,
+        group: TaskGroup,
     ):
-        self.make, self.group = make, TaskGroup()
+        self.make, self.group = make, group
         self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
         self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
         self.usage, self.read_usage = Usage(), Usage if compiled else read_usage
@@ -161,14 +168,16 @@ def run_on_threads(
     allowed: Callable[[int], bool] = lambda number: True,
     compiled: bool = True,
     at_once: bool = False,
+    group: TaskGroup | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
     Each thread has a task of its own, which `make` returns, the calling one `here` where given: what they need is
     allocated once. Where `allowed(i)` is False no task is begun any more. Tasks that are not all `compiled` may hold
-    Python's lock: where all threads get little more processor time than one, the calling one goes on alone.
+    Python's lock: where all threads get little more processor time than one, the calling one goes on alone. `group` is
+    that of the tasks, by default one of their own.
     """
-    tasks = _Tasks(make, first, n, n_threads, allowed, compiled)
+    tasks = _Tasks(make, first, n, n_threads, allowed, compiled, TaskGroup() if group is None else group)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
     n_running, alone = 0, Usage()
     if at_once or n - first < MANY_TASKS * n_threads:

@@ -87,6 +87,8 @@ class FakeBar:
 
     rows: list = []
 
+    disable = False
+
     def __init__(self, desc=None, unit="", total=None, initial=0, **options):
         self.unit, self.total, self.n, self.start_t, self._postfix = unit, total, initial, 0.0, {}
 

@@ -262,7 +262,7 @@ class ChowLiuForest(DagLearner):
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
-            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             self._find_forest(opened, sample_weight, run)
         if not run.is_over():
             run.end("converged")

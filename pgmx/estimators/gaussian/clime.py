@@ -249,7 +249,12 @@ class CLIME(GaussianLearner):
         return largest / (1 + self._ridge(sample) + largest)
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         iterates = self.solver == "admm"
         forms_matrix = not isinstance(sample.correlations, FactoredCorrelations) or (not iterates and lams[-1] == 0)

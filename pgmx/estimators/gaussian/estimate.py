@@ -74,12 +74,17 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return np.stack([i[order], j[order]], axis=1).astype(np.int64)
 
 
-def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
-    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
+def choose_precision(
+    sample: GaussianSample, estimate: GaussianEstimate, refit: bool, is_over: Callable[[], bool] = lambda: False
+) -> tuple[csr_array, str]:
+    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated.
+
+    OutOfTimeError is raised once `is_over()` is true.
+    """
     own = estimate.precision
     if own is not None and not refit and (estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(own)):
         return own, "penalised"
-    likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows)
+    likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows, is_over=is_over)
     how = "maximum likelihood"
     if likelihood.regularised > 0:
         how += f" of correlations shrunk by {likelihood.regularised:.3g}"

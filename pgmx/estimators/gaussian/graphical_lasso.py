@@ -250,7 +250,12 @@ class GraphicalLasso(GaussianLearner):
         return allowed
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
             sample.correlations,
@@ -276,6 +281,8 @@ class GraphicalLasso(GaussianLearner):
                     state, n_rows = self._pack(estimates, path), run.n_rows
                     if store.is_due():
                         store.save(state, n_rows)
+                if watch(estimates) or run.is_over():
+                    break
         if store is not None and state and run.is_over():
             store.save(state, n_rows)
         if not estimates:

@@ -155,7 +155,8 @@ class ContinuousLearner(GaussianResults):
             return self._learn(sample)
 
     def _warn_unless_converged(self) -> None:
-        if not self.converged_ and self.stopped_by_ != "interrupt":
+        is_callers = self.stopped_by_ == "max_time" and self._limit_time() is None
+        if not self.converged_ and self.stopped_by_ != "interrupt" and not is_callers:
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
@@ -229,11 +230,17 @@ class GaussianLearner(ContinuousLearner):
 
     @abstractmethod
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         """Return the estimates of descending penalties; fewer where the run ended early, but at least the first.
 
         It goes on from what is in the store, and saves there what was solved when that is due, and where the run ends.
+        A learner that solves penalties in turn ends the path once `watch`, called with the estimates so far, is true.
         """
 
     @abstractmethod
@@ -316,7 +323,9 @@ class GaussianLearner(ContinuousLearner):
             checkpoint = open_checkpoint(self, *data, lam=None, lam_ratio=None)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            run = Run(
+                SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint, start=self._start
+            )
             bar.follow(run)
             yield run, None if checkpoint is None else RunStore(run)
         if checkpoint is not None and not run.is_over():

@@ -203,7 +203,12 @@ class NeighborhoodLasso(GaussianLearner):
         return find_largest_correlation(sample)
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
         arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)

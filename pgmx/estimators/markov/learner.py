@@ -265,7 +265,13 @@ class MarkovLearner(MarkovResults):
         checkpoint = None if self.checkpoint is None else problem.open_checkpoint(self, seed)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
-            run = Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            run = Run(
+                GraftingProgress,
+                max_time=self.max_time,
+                callback=bar.callback,
+                checkpoint=checkpoint,
+                start=self._start,
+            )
             bar.follow(run)
             yield run
 

@@ -199,17 +199,18 @@ class BlockBootstrap(BaseStructureLearner):
         learner._refuse_weights(sample_weight)
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
-            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
-            if isinstance(learner, SVARMLearner):
-                learn_whole(learner, opened)
-                self._count_structural(opened, make_silent(learner), run)
-                self.estimator_, self._results = learner, {}
-                return run
-            with one_blas_thread():
-                learn_whole(learner, opened)
-                problem = learner._make_problem(opened)
-                blocks = self._make_blocks(problem)
-            self._count_edges(blocks, make_silent(learner), problem, run)
+            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
+            with run.limiting():
+                if isinstance(learner, SVARMLearner):
+                    learn_whole(learner, opened)
+                    self._count_structural(opened, make_silent(learner), run)
+                    self.estimator_, self._results = learner, {}
+                    return run
+                with one_blas_thread():
+                    learn_whole(learner, opened)
+                    problem = learner._make_problem(opened)
+                    blocks = self._make_blocks(problem)
+                self._count_edges(blocks, make_silent(learner), problem, run)
         self.estimator_, self._results = learner, {}
         return run
 

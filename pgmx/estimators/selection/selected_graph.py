@@ -33,7 +33,6 @@ from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
-from pgmx.runs.store import Store
 from pgmx.statistics import GaussianSample
 
 #: How often a path is extended at most, and its smallest penalty as a share of the largest.
@@ -74,8 +73,12 @@ class SelectedGraph(WrappingLearner):
         Of ``"stars"``: largest instability of the edges.
     lags : sequence of int, default=None
         Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
+    early_stopping : bool, default=True
+        Whether the path ends where smaller penalties are hardly ever chosen: see the notes. `path_.stopped_early` says
+        whether it did; False solves all penalties, which takes long where their graphs are dense.
     max_time : float, default=None
-        Seconds after which the choice is made from the estimates so far.
+        Seconds after which the choice is made from the estimates so far. A `max_time` of the estimator limits the whole
+        fit too.
     checkpoint : path-like, default=None
         File with what is solved so far, from which ``fit`` goes on to the same result: of all rows within the path, as
         that of the estimator; of folds or subsamples after each four penalties of one. It is deleted at the end. That
@@ -121,7 +124,7 @@ class SelectedGraph(WrappingLearner):
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; the last row is the chosen estimate.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -146,8 +149,12 @@ class SelectedGraph(WrappingLearner):
     :math:`t = 1 / \sqrt n`. ``"cv"`` compares the estimates themselves, which predict well, but have too many edges for
     the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the
     graph. ``"cv"`` and ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost:
-    one path, and n_folds or n_subsamples more of them; these end once edges are unstable, or the loss has risen over
-    four penalties. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+    one path, and n_folds or n_subsamples more of them. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+
+    With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
+    times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
+    and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen.
 
     References
     ----------
@@ -179,6 +186,7 @@ class SelectedGraph(WrappingLearner):
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
         "stability": [Interval(Real, 0, 0.5, closed="both")],
         "lags": ["array-like", None],
+        "early_stopping": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "checkpoint": [str, Path, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
@@ -200,6 +208,7 @@ class SelectedGraph(WrappingLearner):
         n_subsamples: int = 20,
         stability: float = 0.05,
         lags: Sequence[int] | None = None,
+        early_stopping: bool = True,
         max_time: float | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: float = 60.0,
@@ -217,6 +226,7 @@ class SelectedGraph(WrappingLearner):
         self.n_subsamples = n_subsamples
         self.stability = stability
         self.lags = lags
+        self.early_stopping = early_stopping
         self.max_time = max_time
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
@@ -275,10 +285,10 @@ class SelectedGraph(WrappingLearner):
             raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, choices, units = learner._read_orders(self.lags), [], None
-            with one_blas_thread():
+            with one_blas_thread(), run.limiting():
                 for order in orders:
                     if choices and run.is_over():
                         break
@@ -293,6 +303,7 @@ class SelectedGraph(WrappingLearner):
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
         learn_whole(learner, rows)
+        run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
         self.lam_, self.lam_max_ = learner.lam_, path.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
@@ -362,7 +373,7 @@ class SelectedGraph(WrappingLearner):
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
             if self.checkpoint is not None:
@@ -377,7 +388,9 @@ class SelectedGraph(WrappingLearner):
             if not run.is_over() and run.checkpoint is not None:
                 run.checkpoint.remove()
         self.path_ = path
-        self._accept(sample, path.estimates[path.selected])
+        chosen = path.estimates[path.selected]
+        self._accept(sample, chosen)
+        run.add_row(objective=chosen.objective, n_edges=len(chosen.edges))
         if run.is_over():  # a better penalty may be among those not tried
             self.converged_, self.stopped_by_ = False, run.stopped_by
         self.history_ = run.history
@@ -399,48 +412,72 @@ class SelectedGraph(WrappingLearner):
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         allowed = leaf._limit_penalties(sample, lams)
-
-        def solve(lams: np.ndarray, store: Store) -> list[GaussianEstimate]:
-            return leaf._solve(sample, lams, run, store)
-
         if leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
-        path = leaf._path(sample, lambda: solved.solve("path", allowed, solve))
+        path = leaf._path(sample, lambda: self._solve(leaf, sample, criterion, run, solved, [], allowed))
         if self._count_parts() and not leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                if len(allowed) < len(lams):  # which was said, and no smaller penalty can be tried
-                    path.criterion, path.selected = criterion.choose(path.estimates)
-                else:
-                    self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
+                self._end_early(path, criterion)
+                path.criterion, path.selected = criterion.choose(path.estimates)
+                if len(allowed) == len(lams):  # else a warning has said why no smaller penalty can be tried
+                    self._extend(path, leaf, sample, criterion, run, solved)
+        if not run.is_over():
+            run.finish_steps()
         return path
 
     def _count_penalties(self, run: Run, solved: SolvedPaths, n_lams: int) -> None:
         """Let the run count the penalties of all paths, fewer of which may be needed."""
         run.count_steps(n_lams * (1 + self._count_parts()), "penalties", solved.n_estimates)
 
-    def _choose_from(
+    def _solve(
         self,
-        path: GaussianPath,
+        leaf: GaussianLearner,
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
-        solve: Callable[[str, np.ndarray], list[GaussianEstimate]],
+        solved: SolvedPaths,
+        before: list[GaussianEstimate],
+        lams: np.ndarray,
+    ) -> list[GaussianEstimate]:
+        """Return the estimates of penalties that follow those `before`, until these are enough for the choice."""
+
+        def is_enough(estimates: list[GaussianEstimate]) -> bool:
+            return self.early_stopping and criterion.find_end([*before, *estimates]) is not None
+
+        key = f"path from {len(before)}" if before else "path"
+        return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
+
+    def _end_early(self, path: GaussianPath, criterion: Criterion) -> None:
+        """Leave out the penalties beyond those that are enough for the choice."""
+        end = criterion.find_end(path.estimates) if self.early_stopping else None
+        if end is not None:
+            path.stopped_early = True
+            del path.estimates[end:]
+
+    def _extend(
+        self,
+        path: GaussianPath,
+        leaf: GaussianLearner,
+        sample: GaussianSample,
+        criterion: Criterion,
+        run: Run,
+        solved: SolvedPaths,
     ) -> None:
-        """Choose from a path, which `solve` makes longer: from a key and further penalties to their estimates."""
-        path.criterion, path.selected = criterion.choose(path.estimates)
+        """Choose from a path that is made longer while its last graph is the chosen one."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MAX_EXTENSIONS):
-            if len(path) < 2 or not path.ends_in_chosen_graph or run.is_over() or path.n_edges[-1] == n_pairs:
+            if path.stopped_early or len(path) < 2 or not path.ends_in_chosen_graph or run.is_over():
                 break
             lams = extend_penalties(path.lams)
-            more = self._leaf()._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
-            if not len(more):
+            more = leaf._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
+            if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
-            path.estimates.extend(solve(f"path from {len(path)}", more))
+            path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
+            self._end_early(path, criterion)
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)

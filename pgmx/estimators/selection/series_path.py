@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import log
+from math import log, nan
 from operator import add
 from typing import Any
 
@@ -89,6 +89,7 @@ class SeriesChoice:
         self._edges: list[np.ndarray] = []
         self._criterion: list[float] = []
         self._lams: list[float] = []
+        self._longest = 0.0  # seconds of a solution
 
     def _find_largest(self) -> float:
         learner: Any = clone_learner(self._learner).set_params(lam=None, lam_ratio=1.0)
@@ -100,20 +101,30 @@ class SeriesChoice:
         n_penalties = len(self._lams) + len(lams)
         run.estimate_left = lambda: n_penalties - len(self._lams)
         for lam in lams.tolist():
-            if self._lams and run.is_over():
+            if self._lams and self._is_over(run):
                 break
+            began = run.seconds
             solution = self._solve(self._problem, lam, self._selection == "ebic")
+            if self._lams and run.is_over():  # it may have been cut short
+                break
+            self._longest = max(self._longest, run.seconds - began)
             edges = list_edges(solution)
             self._lams.append(lam)
             self._edges.append(edges)
             value = self._compute_ebic(solution, len(edges)) if not self._folds else self._compute_error(lam)
-            self._criterion.append(value)
+            self._criterion.append(nan if self._folds and run.is_over() else value)
             run.record(objective=value, n_edges=len(edges))
         problem, criterion = self._problem, np.array(self._criterion)
         return SeriesPath(
             problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
             best_position(criterion),
         )  # fmt: skip
+
+    def _is_over(self, run: Run) -> bool:
+        """Return whether the run is to end, which leaves time to learn with the chosen penalty."""
+        if run.seconds + self._longest > run.limit:
+            run.end("max_time")
+        return run.is_over()
 
     def _solve(self, problem: LDSProblem, lam: float, refit: bool) -> LDSSolution:
         options = {"lam": lam, "refit": True} if refit else {"lam": lam}

@@ -247,9 +247,9 @@ def _list_figures(source: Any, facts: Facts, n_rows: int | None) -> list[list]:
             and (cell := to_cell(value, 7 if attribute in ("score_", "objective_") else 4)) is not None
         ):
             figures.append([label, cell])
-    times = (getattr(source, "history_", None) or {}).get("seconds")
-    if times is not None and len(times):
-        figures.append(["seconds", to_cell(max(times), 3)])
+    seconds = getattr(source, "_fit_seconds", None)  # of the whole fit; the history ends before it
+    if seconds is not None:
+        figures.append(["seconds", to_cell(seconds, 3)])
     stopped = getattr(source, "stopped_by_", "")
     if stopped:
         figures.append(["ended by", stopped])

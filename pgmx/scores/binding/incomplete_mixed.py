@@ -33,6 +33,20 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+#: Most states of a variable that have an indicator of their own in the first graph of structural EM.
+MOST_INDICATORS = 20
+
+
+def list_indicators(counts: np.ndarray) -> list[int]:
+    """Return the states that get an indicator, ascending: the most frequent ones but the first of these.
+
+    The rare states of a variable with more than `MOST_INDICATORS` of them count as the state without an indicator.
+    """
+    order = np.argsort(-counts, kind="stable")
+    chosen = order[1 : 1 + MOST_INDICATORS]
+    return sorted(chosen[counts[chosen] > 0].tolist())
+
+
 class JointGaussianScoring(PriorMixin):
     """The degenerate Gaussian score of the expected moments of floats and of indicators of states.
 
@@ -63,9 +77,7 @@ class JointGaussianScoring(PriorMixin):
                 columns.append(np.where(missing, np.nan, rows.rows.numbers[v]))
             else:
                 counts = np.bincount(rows.rows.codes[v], rows.weights * ~missing, minlength=card)
-                occurs = counts > 0
-                occurs[int(np.argmax(counts))] = False
-                for state in np.flatnonzero(occurs).tolist():
+                for state in list_indicators(counts):
                     columns.append(np.where(missing, np.nan, rows.rows.codes[v] == state))
             starts.append(len(columns))
         return IncompleteNumbers(np.column_stack(columns), rows.weights).first, np.array(starts, dtype=np.int64)

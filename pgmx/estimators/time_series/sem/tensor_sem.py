@@ -270,10 +270,11 @@ class TensorSEM(RunsSolver, EquationsLearner):
         """
         warn_of_target(self, X, y)
         self._validate()
-        panel = self._open(X)
-        run = self._fit(panel, sample_weight, exogenous_power)
-        self._set_names(panel.names)
-        run.raise_error()
+        with self._timed():
+            panel = self._open(X)
+            run = self._fit(panel, sample_weight, exogenous_power)
+            self._set_names(panel.names)
+        self._end_fit(run)
         return self
 
     def _estimate_solving(self, size: SeriesSize) -> StepCost:

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -318,16 +319,24 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_folds: int = 0,
     ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
-        choices = []
-        for order in orders:
+        choices, began = [], perf_counter()
+
+        def limit(learner: Learner, n_left: int) -> Learner:
+            """Give a learner its share of the time that is left for it and the others, the last fit among them."""
+            if self.max_time is None:
+                return learner
+            return learner.set_params(max_time=max(0.0, self.max_time - (perf_counter() - began)) / n_left)
+
+        for place, order in enumerate(orders):
             # all orders explain the same rows
-            learner = clone_learner(self).set_params(lags=order)
+            learner = limit(clone_learner(self).set_params(lags=order), len(orders) + 1 - place)
             path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion, n_folds)
             values = path.errors if criterion == "cv" else getattr(path, criterion)
             choices.append((float(values[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
-        learner.set_params(lam=float(path.lams[path.selected]))
+        limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
         learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows that the penalty was chosen on
+        learner.set_params(max_time=self.max_time)
         learner.path_ = path
         return learner
 
