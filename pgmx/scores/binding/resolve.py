@@ -120,8 +120,9 @@ def resolve_scoring(
     if name in GAUSSIAN_SCORES:
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
         score = GAUSSIAN_SCORES[name].from_moments(compute_moments(rows, weights), list_names(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        scoring = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        scoring.warn_of_collinearity()
+        return scoring
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
@@ -299,8 +300,9 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     if isinstance(score, GaussianScore) and score.is_compiled():
         rows = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
         _check_same_moments(score, list_names(rows), compute_moments(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights)
+        scoring = GaussianScoring(score, rows, structure_prior, weights=weights)
+        scoring.warn_of_collinearity()
+        return scoring
     if isinstance(score, MixedScore) and score.is_compiled():
         mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))
         _check_same_mixed(score, mixed)
