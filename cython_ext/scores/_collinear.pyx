@@ -4,23 +4,16 @@ Problem: let R be a correlation matrix in which some columns are combinations of
 `_blocks` are unbounded there: the residual variance of a determined column is 0. They are finite for R + D with
 D = noise I, the correlations of the columns with independent noise added. D is too small for the pivots of R + D to be
 computed: noise of 1e-6 of a standard deviation makes 1e-12 of a variance, and the rounding of R is 1e-16.
-Algorithm: the Cholesky factor of R + D to first order in D. Each entry is a pair: its value in R, and its derivative
-along D. With the pivot (d, d') of a column and its entries (a, a') and (b, b') with two others, elimination subtracts
-
-    a b / d,   (a b' + a' b) / d - a b d' / d^2     where d >= SMALLEST: the column is not determined,
-    0,         a' b' / d'                           else: d = 0, hence a = b = 0, and the ratio of derivatives remains.
-
-The residual variance is d + d'. The product of the pivots is the determinant to the first order that does not vanish,
-so that it does not depend on the order of the columns: Markov equivalent graphs have the same score. Own noise is
-always left: d' is at least `noise`.
+Algorithm: the Cholesky factor of R + D to first order in D, see `_dual`, where a column is determined if the columns
+before it leave less than SMALLEST of its variance in R. The product of the pivots is the determinant to the first order
+that does not vanish. It does not depend on the order of the columns: Markov equivalent graphs have the same score.
 Variables are blocks of columns, as in `_blocks`, and marginal likelihoods, for blocks of one column, have the constants
 and weights of `_gaussian`. Two variables of which one determines the other are copies: no family holds both.
 
 Cost of a row: D k (k + m + u) / 2 steps for D columns, k columns of parents, and blocks of m and u columns of the child
-and a candidate; a step is four multiplications. Deletions: k Cholesky factors.
+and a candidate; a step is ten multiplications. Deletions: k Cholesky factors.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
-References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Griewank & Walther (2008), Evaluating
-Derivatives, section 3.1 (forward mode).
+References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5.
 """
 
 cimport cython
@@ -28,6 +21,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 
 from _buffers cimport Buffer, release, reserve
+from _dual cimport Dual, Pivot, begin_pivot, eliminate
 
 from pgmx._ext._scorer cimport Scorer
 
@@ -41,34 +35,6 @@ cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
     COLUMNS, FACTOR, ROWS, PIVOTS, PAIR, SMALL, OTHERS, N_SCRATCH
-
-
-cdef struct Dual:
-    double value, slope                 # in R, and along D
-
-
-cdef struct Pivot:
-    # what a factor of the entries of two columns with the pivot's is subtracted: value value, mixed, and slope slope
-    double of_values, of_values_in_slope, of_slopes
-
-
-cdef inline void eliminate(const Pivot *pivot, const Dual *a, const Dual *b, Dual *target) noexcept nogil:
-    target.value -= pivot.of_values * a.value * b.value
-    target.slope -= pivot.of_values * (a.value * b.slope + a.slope * b.value) \
-        - pivot.of_values_in_slope * a.value * b.value + pivot.of_slopes * a.slope * b.slope
-
-
-cdef inline double begin_pivot(const Dual *entry, double noise, Pivot *pivot) noexcept nogil:
-    # Returns the residual variance. The entries of a determined column have value 0 but for rounding.
-    cdef double slope = max(entry.slope, noise)
-    if entry.value >= SMALLEST:
-        pivot.of_values = 1.0 / entry.value
-        pivot.of_values_in_slope = slope * pivot.of_values * pivot.of_values
-        pivot.of_slopes = 0.0
-        return entry.value + slope
-    pivot.of_values = pivot.of_values_in_slope = 0.0
-    pivot.of_slopes = 1.0 / slope
-    return slope
 
 
 @cython.final
@@ -258,7 +224,8 @@ cdef class CollinearScorer(Scorer):
             for j in range(i):
                 for u in range(width):
                     eliminate(&pivots[j], &rows[j * width + columns[i]], &rows[j * width + u], &rows[i * width + u])
-            begin_pivot(&rows[i * width + columns[i]], self.noise, &pivots[i])
+            u = i * width + columns[i]
+            begin_pivot(&rows[u], rows[u].value < SMALLEST, self.noise, &pivots[i])
         return rows
 
     cdef double gain_of_adding(
@@ -305,7 +272,8 @@ cdef double factorize(Dual *matrix, Py_ssize_t size, Py_ssize_t first, double no
     cdef double logarithm, total = 0.0
     before[0] = 0.0
     for t in range(size):
-        logarithm = pgmx_log(begin_pivot(&matrix[t * size + t], noise, &pivot))
+        i = t * size + t
+        logarithm = pgmx_log(begin_pivot(&matrix[i], matrix[i].value < SMALLEST, noise, &pivot))
         if t < first:
             before[0] += logarithm
         else:
