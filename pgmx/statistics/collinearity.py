@@ -22,13 +22,37 @@ class Collinearity:
     """Three or more columns that determine each other linearly.
 
     `correlation` is the correlation matrix, (p, p), without the residual variances below `LEAST_RESIDUAL`: singular but
-    for rounding. `smallest` are the positions of a smallest set of columns that determine each other, copies aside, and
-    `n_determined` is how many columns are combinations of the others.
+    for rounding. `copies` says of two columns whether they determine each other, bool (p, p). `smallest` are the
+    positions of a smallest set of columns that determine each other, copies aside, and `n_determined` is how many
+    columns are combinations of the others.
     """
 
     correlation: np.ndarray
+    copies: np.ndarray
     smallest: tuple[int, ...]
     n_determined: int
+
+    def find_determined(self, columns: np.ndarray) -> np.ndarray:
+        """Return which of some columns are combinations of those before them, but not copies; both (k, m), uint8.
+
+        `columns` are k lists of m positions.
+        """
+        result = find_small_pivots(self.correlation, columns)
+        for i in range(1, columns.shape[1]):
+            result[:, i] &= ~self.copies[columns[:, :i], columns[:, i, None]].any(axis=1)
+        return result.view(np.uint8)
+
+
+def find_small_pivots(correlation: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return which of some columns those before them determine, bool (k, m), for k lists of m positions."""
+    rest = correlation[columns[:, :, None], columns[:, None, :]]
+    is_small = np.zeros(columns.shape, dtype=bool)
+    for i in range(columns.shape[1]):
+        pivots, rows = rest[:, i, i].copy(), rest[:, i].copy()
+        is_small[:, i] = pivots < LEAST_RESIDUAL
+        pivots[is_small[:, i]] = np.inf
+        rest -= (rows / pivots[:, None])[:, :, None] * rows[:, None, :]
+    return is_small
 
 
 def find_copies(correlation: np.ndarray) -> np.ndarray:
@@ -38,10 +62,10 @@ def find_copies(correlation: np.ndarray) -> np.ndarray:
     return copies
 
 
-def find_collinearity(correlation: np.ndarray, n_rows: float, copies: np.ndarray | None = None) -> Collinearity | None:
+def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | None:
     """Return which columns determine each other, or None if no three do.
 
-    Pairs of `copies` count as one column. In tables of no more rows than columns all sets of `n_rows` columns determine
+    Copies count as one column. In tables of no more rows than columns all sets of `n_rows` columns determine
     each other: None is returned, as no choice of columns changes that.
 
     Cost: a Cholesky factor, p³ / 3 multiplications, if no columns are close to collinear.
@@ -49,7 +73,7 @@ def find_collinearity(correlation: np.ndarray, n_rows: float, copies: np.ndarray
     p = len(correlation)
     if p < 3 or n_rows <= p:
         return None
-    copies = find_copies(correlation) if copies is None else copies
+    copies = find_copies(correlation)
     first = np.where(copies.any(axis=1), np.minimum(np.arange(p), np.argmax(copies, axis=1)), np.arange(p))
     while (first[first] != first).any():  # copies of copies
         first = first[first]
@@ -65,7 +89,7 @@ def find_collinearity(correlation: np.ndarray, n_rows: float, copies: np.ndarray
         signs = np.where(correlation[first, np.arange(p)] < 0, -1.0, 1.0)
         rest = rest[np.ix_(place, place)] * np.outer(signs, signs)
     smallest = kept[_find_smallest_set(vectors)]
-    return Collinearity(np.ascontiguousarray(rest), tuple(smallest.tolist()), vectors.shape[1])
+    return Collinearity(np.ascontiguousarray(rest), copies, tuple(smallest.tolist()), vectors.shape[1])
 
 
 def _least_residual(matrix: np.ndarray) -> float:

@@ -57,7 +57,8 @@ def gaussian_scorer(
     Notes
     -----
     If three or more columns determine each other to ten digits, all families are scored as if each column had
-    independent noise of 1e-6 of its standard deviation. Two columns that determine each other are in no family together.
+    independent noise of 1e-6 of its standard deviation. Two columns that determine each other are in no family
+    together.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def make_gaussian_scorer(
         n_rows,
         cost,
         NOISE,
-        find_copies(correlation).view(np.uint8),
+        collinearity.copies.view(np.uint8),
         max_indegree=max_indegree,
         **options,
     )
@@ -157,9 +158,7 @@ def refuse_huge(sample_moments: Moments, names: list) -> None:
         )
 
 
-def warn_of_collinearity(
-    correlation: np.ndarray, names: Sequence[Hashable], collinearity: Collinearity | None
-) -> None:
+def warn_of_collinearity(correlation: np.ndarray, names: Sequence[Hashable], collinearity: Collinearity | None) -> None:
     """Warn of columns that are linear functions of each other: pairs, and a smallest set of three or more."""
     pairs = np.argwhere(np.triu(find_copies(correlation)))
     messages = []
@@ -171,19 +170,19 @@ def warn_of_collinearity(
             "them: drop one of each pair"
         )
     if collinearity is not None:
-        messages.append(describe_collinearity(names, collinearity))
+        members = [names[v] for v in collinearity.smallest]
+        messages.append(describe_collinearity(members, collinearity.n_determined))
     if messages:
         warnings.warn(". ".join(messages), stacklevel=caller_level())
 
 
-def describe_collinearity(names: Sequence[Hashable], collinearity: Collinearity) -> str:
-    """Return which columns determine each other, and how their families are scored."""
-    members = [names[v] for v in collinearity.smallest]
-    more = f" (in all {collinearity.n_determined} columns are combinations of others)"
+def describe_collinearity(members: list[Hashable], n_determined: int) -> str:
+    """Return which columns determine each other, how many are combinations of others, and how they are scored."""
+    more = f" (in all, {n_determined} columns are combinations of others)" if n_determined > 1 else ""
     return (
         f"columns that determine each other linearly: {join_names(members[:-1], len(members))} and {members[-1]!r}"
-        f"{more if collinearity.n_determined > 1 else ''}. The graph is that of columns with independent noise of "
-        f"{NOISE**0.5:.0e} of their standard deviations: drop one of the columns to learn without it"
+        f"{more}. The graph is that of columns with independent noise of 1e-6 of their standard deviations: drop one "
+        "of the columns to learn without it"
     )
 
 
@@ -262,7 +261,7 @@ class GaussianScore(CompiledScore):
         sample_moments: Moments,
         prior_cost: float = 0.0,
         *,
-        collinearity: Collinearity | None | Literal["unknown"] = "unknown",
+        collinearity: Collinearity | Literal["unknown"] | None = "unknown",
         **options: Any,
     ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own.

@@ -63,8 +63,9 @@ class BGe(GaussianScore):
     -----
     The formula has the correction of [2]_, as bnlearn and pybnesian have it. The prior scale t I is in the squared unit
     of the columns: columns of large variance are hardly touched by it, columns of small variance are dominated by it,
-    so that units matter, unlike under :class:`BICGauss`. A constant column has a finite score. If columns determine each
-    other to ten digits of R, the prior is too small to be seen: they are scored as by :class:`BICGauss`.
+    so that units matter, unlike under :class:`BICGauss`. A constant column has a finite score. If columns determine
+    each other to ten digits of R, the prior is too small to separate them: independent noise of 1e-6 of the standard
+    deviation of each column is added, see :class:`BICGauss`.
 
     All families are scored from one matrix; a family of k parents costs k³ / 6 multiplications.
 
@@ -130,7 +131,7 @@ class BGe(GaussianScore):
         sample_moments: Moments,
         prior_cost: float = 0.0,
         *,
-        collinearity: Collinearity | None | Literal["unknown"] = "unknown",
+        collinearity: Collinearity | Literal["unknown"] | None = "unknown",
         **options: Any,
     ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own."""
