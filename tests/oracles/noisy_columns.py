@@ -1,4 +1,4 @@
-"""Gaussian scores of columns with independent noise, in exact arithmetic: columns that determine each other have one."""
+"""Gaussian scores in exact arithmetic of columns with independent noise, which may determine each other without it."""
 
 import math
 from fractions import Fraction

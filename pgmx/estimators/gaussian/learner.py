@@ -288,8 +288,8 @@ class GaussianLearner(ContinuousLearner):
             raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
         if opened.repaired > 0:
             warnings.warn(
-                "the covariance is indefinite: the nearest correlation matrix is used, which changes correlations by up "
-                f"to {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
+                "the covariance is indefinite: the nearest correlation matrix is used, and the largest change of a "
+                f"correlation is {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
                 stacklevel=caller_level(),
             )
         return opened
