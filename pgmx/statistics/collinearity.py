@@ -65,8 +65,10 @@ def find_copies(correlation: np.ndarray) -> np.ndarray:
 def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | None:
     """Return which columns determine each other, or None if no three do.
 
-    Copies count as one column. In tables of no more rows than columns all sets of `n_rows` columns determine
-    each other: None is returned, as no choice of columns changes that.
+    Copies count as one column. None is returned too if the rows are too few for the columns: in a table of no more rows
+    than columns all sets of `n_rows` columns determine each other, whichever they are. So do those of a resample of
+    few different rows; it is taken for one if all sets of a size above a third of the rows determine each other, and no
+    smaller ones.
 
     Cost: a Cholesky factor, p³ / 3 multiplications, if no columns are close to collinear.
     """
@@ -89,7 +91,10 @@ def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | 
         signs = np.where(correlation[first, np.arange(p)] < 0, -1.0, 1.0)
         rest = rest[np.ix_(place, place)] * np.outer(signs, signs)
     smallest = kept[_find_smallest_set(vectors)]
-    return Collinearity(np.ascontiguousarray(rest), copies, tuple(smallest.tolist()), vectors.shape[1])
+    n_determined = vectors.shape[1]
+    if n_determined > 1 and len(smallest) == len(kept) - n_determined + 1 and len(smallest) > n_rows / 3:
+        return None
+    return Collinearity(np.ascontiguousarray(rest), copies, tuple(smallest.tolist()), n_determined)
 
 
 def _least_residual(matrix: np.ndarray) -> float:

@@ -316,13 +316,20 @@ def fit_linear_gaussian(
         freedom = moments.n - len(parents) - 1
         if freedom <= 0:
             raise ValueError(f"{name!r} has {len(parents)} parents, too many for rows of weight {moments.n:g} in all")
-        slopes = np.linalg.solve(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
+        slopes = _regress(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
         residual = moments.cross[child, child] - slopes @ moments.cross[parents, child]
+        residual = max(residual, NOISE * moments.cross[child, child])
         beta = np.array([moments.mean[child] - slopes @ moments.mean[parents], *slopes])
-        model.add_cpds(
-            LinearGaussianCPD(name, beta, float(np.sqrt(max(residual, 0.0) / freedom)), [names[p] for p in parents])
-        )
+        model.add_cpds(LinearGaussianCPD(name, beta, float(np.sqrt(residual / freedom)), [names[p] for p in parents]))
     return model
+
+
+def _regress(gram: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """Return the coefficients from cross-products, of smallest norm in units of scale if the predictors are collinear."""
+    scale = np.sqrt(gram.diagonal())
+    if not find_small_pivots(gram / np.outer(scale, scale), np.arange(len(gram))[None]).any():
+        return np.linalg.solve(gram, products)
+    return np.linalg.lstsq(gram / np.outer(scale, scale), products / scale, rcond=LEAST_RESIDUAL)[0] / scale
 
 
 def _check_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

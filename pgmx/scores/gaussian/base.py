@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from pgmx._ext import _collinear, _gaussian
-from pgmx.checks import caller_level, join_names
+from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, open_frame
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
+from pgmx.scores.collinear import warn_of_columns
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
-from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity, find_copies
+from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity
 from pgmx.statistics.gaussian.distributed_moments import sum_moments
 
 if TYPE_CHECKING:
@@ -158,34 +159,6 @@ def refuse_huge(sample_moments: Moments, names: list) -> None:
         )
 
 
-def warn_of_collinearity(correlation: np.ndarray, names: Sequence[Hashable], collinearity: Collinearity | None) -> None:
-    """Warn of columns that are linear functions of each other: pairs, and a smallest set of three or more."""
-    pairs = np.argwhere(np.triu(find_copies(correlation)))
-    messages = []
-    if len(pairs):
-        shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:5].tolist())
-        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
-        messages.append(
-            f"columns that determine each other linearly: {shown}{more}. Their density is unbounded, so no edge joins "
-            "them: drop one of each pair"
-        )
-    if collinearity is not None:
-        members = [names[v] for v in collinearity.smallest]
-        messages.append(describe_collinearity(members, collinearity.n_determined))
-    if messages:
-        warnings.warn(". ".join(messages), stacklevel=caller_level())
-
-
-def describe_collinearity(members: list[Hashable], n_determined: int) -> str:
-    """Return which columns determine each other, how many are combinations of others, and how they are scored."""
-    more = f" (in all, {n_determined} columns are combinations of others)" if n_determined > 1 else ""
-    return (
-        f"columns that determine each other linearly: {join_names(members[:-1], len(members))} and {members[-1]!r}"
-        f"{more}. The graph is that of columns with independent noise of 1e-6 of their standard deviations: drop one "
-        "of the columns to learn without it"
-    )
-
-
 class GaussianScore(CompiledScore):
     """Base of the decomposable scores of linear Gaussian Bayesian networks.
 
@@ -250,7 +223,7 @@ class GaussianScore(CompiledScore):
 
     def warn_of_collinearity(self, sample_moments: Moments, collinearity: Collinearity | None) -> None:
         """Warn of columns that determine each other."""
-        warn_of_collinearity(sample_moments.correlation, self.variables, collinearity)
+        warn_of_columns(sample_moments.correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
         """Return what the score proves of families that are not scored yet; a parameter costs `prior_cost` more."""

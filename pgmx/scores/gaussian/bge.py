@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from pgmx._ext import _collinear, _gaussian
 from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.gaussian.base import GaussianScore, make_gaussian_scorer, refuse_huge, warn_of_collinearity
+from pgmx.scores.collinear import warn_of_columns
+from pgmx.scores.gaussian.base import GaussianScore, make_gaussian_scorer, refuse_huge
 from pgmx.statistics import Moments
 from pgmx.statistics.collinearity import Collinearity, find_collinearity
 from pgmx.statistics.symmetric import scale_to_correlation
@@ -120,7 +121,7 @@ class BGe(GaussianScore):
     def warn_of_collinearity(self, sample_moments: Moments, collinearity: Collinearity | None) -> None:
         """Warn of columns that determine each other to ten digits of R."""
         correlation = scale_to_correlation(self._posterior_matrix(sample_moments))
-        warn_of_collinearity(correlation, self.variables, collinearity)
+        warn_of_columns(correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
         """Return that the score proves nothing of families that are not scored yet."""

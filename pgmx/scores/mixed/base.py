@@ -1,6 +1,5 @@
 """The scores of networks of floats beside states over the moments of their configurations."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, open_any
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
+from pgmx.scores.collinear import warn_of_set
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
-from pgmx.scores.gaussian.base import describe_collinearity
 from pgmx.scores.mixed.source import MixedGains, MixedTerms
 from pgmx.scores.mixed.sums import MixedSums
 from pgmx.statistics import Moments, moments, pair_counts
@@ -40,7 +38,7 @@ class RowSummary:
         if self.collinearity is not None:
             members = list(dict.fromkeys(self.names[v] for v in self.collinearity.smallest))
             if len(members) > 2:
-                warnings.warn(describe_collinearity(members, self.collinearity.n_determined), stacklevel=caller_level())
+                warn_of_set(members, self.collinearity.n_determined)
 
 
 def summarise_floats(mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
