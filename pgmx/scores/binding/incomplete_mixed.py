@@ -18,6 +18,7 @@ from pgmx.models.mixed.fitting import Smoothing
 from pgmx.models.mixed.incomplete_rows import CompletedMixedRows, IncompleteMixedRows, MixedFit
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.incomplete_numbers import summarise_complete_rows
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import PriorMixin
 from pgmx.scores.gains import GainSource
@@ -119,6 +120,11 @@ class IncompleteMixedScoring(IncompleteScoring):
                 f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
                 "drop them"
             )
+
+    def warn_of_collinearity(self) -> None:
+        """Warn of three or more continuous columns that determine each other in the rows that have all of them."""
+        _, collinearity = summarise_complete_rows(self.mixed.numbers.T)
+        RowSummary(collinearity, self.mixed.float_names).warn_of_collinearity()
 
     @cached_property
     def rows(self) -> IncompleteMixedRows:

@@ -130,7 +130,7 @@ def resolve_scoring(
     return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
 
 
-def _warn_of_collinearity(scoring: GaussianScoring | MixedScoring) -> Scoring:
+def _warn_of_collinearity(scoring: Any) -> Scoring:
     """Warn of columns that determine each other, and return the score."""
     scoring.warn_of_collinearity()
     return scoring
@@ -243,10 +243,12 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
         raise ValueError(f"scoring_method={name!r} is for floats, and the table holds states: choose 'bic' or 'bdeu'")
     if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
-        return IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        return _warn_of_collinearity(
+            IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        )
     mixed = read_incomplete_mixed(data, state_names=options["state_names"])
     score: Any = MIXED_SCORES[name]
-    return IncompleteMixedScoring(score, mixed, structure_prior, weights=weights)
+    return _warn_of_collinearity(IncompleteMixedScoring(score, mixed, structure_prior, weights=weights))
 
 
 def _check_likelihood(name: str, discrete_children: str) -> None:
