@@ -1,4 +1,4 @@
-"""Three or more columns that determine each other: scores of columns with noise, in exact arithmetic, and the graphs."""
+"""Three or more columns that determine each other: scores against columns with noise, in exact arithmetic; graphs."""
 
 import itertools
 import math
@@ -82,7 +82,7 @@ def fit_and_catch(learner, data, **options):
     return learner, [str(one.message) for one in caught if "determine each other" in str(one.message)]
 
 
-def total_frame(n_rows=500, seed=0):
+def total_frame(n_rows=500, seed=2):
     """Return t = a + b of independent draws, c = t / 2 and noise, and seven further columns."""
     rng = np.random.default_rng(seed)
     a, b, c, *others = rng.normal(size=(10, n_rows))
@@ -196,9 +196,8 @@ def test_states_with_continuous_parents_that_determine_each_other():
     def log_density(states):
         total = 0.0
         for n, matrix in exact_cells(frame, states, ("a", "b", "t"), 1):
-            total += (
-                n * math.log(n) - n / 2 * (3 * math.log(2 * math.pi) + math.log(determinant(matrix))) - (n - 1) * 1.5
-            )
+            log_det = math.log(determinant(matrix))
+            total += n * math.log(n) - n / 2 * (3 * math.log(2 * math.pi) + log_det) - (n - 1) * 1.5
         return total
 
     expected = log_density(("k", "j")) - log_density(("j",)) - math.log(300) / 2 * 2 * 2 * 5
@@ -336,10 +335,7 @@ def test_the_set_is_named_among_copies_and_further_sets():
     learner, messages = fit_and_catch(HillClimbSearch(**QUIET), frame)
     assert len(messages) == 1
     assert "linearly: 'a' and 'twice'. Their density is unbounded" in messages[0]
-    assert (
-        "drop one of each pair. Other columns that determine each other linearly: 'a', 'b' and 't' (in all, 2"
-        in messages[0]
-    )
+    assert "pair. Other columns that determine each other linearly: 'a', 'b' and 't' (in all, 2 columns" in messages[0]
     assert not learner.dag_.has_edge("a", "twice")
     assert not learner.dag_.has_edge("twice", "a")
     with pytest.raises(ValueError, match="'twice' is determined by 'a' among 't' and its parents"):
