@@ -73,7 +73,7 @@ def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | 
     Cost: a Cholesky factor, p³ / 3 multiplications, if no columns are close to collinear.
     """
     p = len(correlation)
-    if p < 3 or n_rows <= p:
+    if p < 3 or n_rows <= p or not np.isfinite(correlation).all():
         return None
     copies = find_copies(correlation)
     first = np.where(copies.any(axis=1), np.minimum(np.arange(p), np.argmax(copies, axis=1)), np.arange(p))

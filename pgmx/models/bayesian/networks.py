@@ -327,7 +327,7 @@ def fit_linear_gaussian(
 
 def _regress(gram: np.ndarray, products: np.ndarray) -> np.ndarray:
     """Return the coefficients from cross-products; of collinear predictors those of smallest norm in standard units."""
-    scale = np.sqrt(gram.diagonal())
+    scale = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
     standard = gram / np.outer(scale, scale)
     if len(gram) < 2 or not find_small_pivots(standard, np.arange(len(gram))[None]).any():
         return np.linalg.solve(gram, products)
