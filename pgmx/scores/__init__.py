@@ -3,6 +3,7 @@
 - `compiled`: the interface of pgmpy over every compiled score
 - `bounds`: what a score proves about families that are not scored yet
 - `gains`: the interface of a source of gains, and sources beside the compiled ones
+- `collinear`: warnings of columns that determine each other
 - `rows_ahead`: rows of gains that other threads compute before a climb asks for them
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks

@@ -295,6 +295,12 @@ class GaussianLearner(ContinuousLearner):
             return gaussian_sample(opened, weights=weights, n_jobs=self.n_jobs)
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
+        if opened.repaired > 0:
+            warnings.warn(
+                "the covariance is indefinite: the nearest correlation matrix is used, and the largest change of a "
+                f"correlation is {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
+                stacklevel=caller_level(),
+            )
         return opened
 
     # ---- from a sample to results ----

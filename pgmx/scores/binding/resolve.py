@@ -121,14 +121,20 @@ def resolve_scoring(
     if name in GAUSSIAN_SCORES:
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
         score = GAUSSIAN_SCORES[name].from_moments(compute_moments(rows, weights), list_names(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        return _warn_of_collinearity(of_rows)
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
     if isinstance(score_of_table, BICCondLinearGauss):
         score_of_table.discrete_children = discrete_children
-    return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
+    return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
+
+
+def _warn_of_collinearity(scoring: Any) -> Scoring:
+    """Warn of columns that determine each other, and return the score."""
+    scoring.warn_of_collinearity()
+    return scoring
 
 
 def _check_discrete_children(method: Any, discrete_children: str) -> None:
@@ -235,10 +241,12 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
         raise ValueError(f"scoring_method={name!r} is for floats, and the table holds states: choose 'bic' or 'bdeu'")
     if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
-        return IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        return _warn_of_collinearity(
+            IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        )
     mixed = read_incomplete_mixed(data, state_names=options["state_names"])
     score: Any = MIXED_SCORES[name]
-    return IncompleteMixedScoring(score, mixed, structure_prior, weights=weights)
+    return _warn_of_collinearity(IncompleteMixedScoring(score, mixed, structure_prior, weights=weights))
 
 
 def _check_likelihood(name: str, discrete_children: str) -> None:
@@ -304,12 +312,11 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     if isinstance(score, GaussianScore) and score.is_compiled():
         rows = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
         _check_same_moments(score, list_names(rows), compute_moments(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights)
+        return _warn_of_collinearity(GaussianScoring(score, rows, structure_prior, weights=weights))
     if isinstance(score, MixedScore) and score.is_compiled():
         mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))
         _check_same_mixed(score, mixed)
-        return MixedScoring(score, mixed, structure_prior, weights=weights)
+        return _warn_of_collinearity(MixedScoring(score, mixed, structure_prior, weights=weights))
     _refuse_weights(type(score).__name__, weights)
     frame = _make_frame(data, options["missing"])
     data_of_score: Any = getattr(score, "data", None)
