@@ -25,12 +25,6 @@ DECIDING_ROWS = 1000
 SPACES = r"\s+"
 
 
-class CsvRowError(ValueError):
-    """A row has another number of fields than the header; the error says what to do."""
-
-    has_remedy = True
-
-
 class CsvRecord(NamedTuple):
     """A row of a file: its text without the line end, the number of its first line, its fields if some are quoted."""
 
@@ -115,7 +109,7 @@ def _dialect(sep: str) -> dict[str, Any]:
 def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") -> ExtraFields | None:
     """Return what the first rows have besides the columns of the header, None where they have nothing.
 
-    `name` is what an error calls the file. Raise CsvRowError where a row has more fields than the header, unless those
+    `name` is what an error calls the file. Raise ValueError if a row has more fields than the header, unless those
     are empty in all rows, or all rows have one more and begin with a field that is filled.
     """
     header = next(records, None)
@@ -159,10 +153,12 @@ def find_end(fields: list[str]) -> int:
 def _refuse_row(name: str, record: CsvRecord, n_fields: int, n_header: int, names_rows: bool = False) -> NoReturn:
     where = f"{name} cannot be read: line" if name else "line"
     also = ", and all rows before it a row name in addition" if names_rows else ""
-    raise CsvRowError(
+    error = ValueError(
         f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Mend the line or the header: "
         "only row names in all rows, or last fields that are empty in all rows, need no name"
     )
+    error.has_remedy = True  # type: ignore[attr-defined]  # readers add nothing to such an error
+    raise error
 
 
 # ---- rows with the fields of the columns alone ----
@@ -173,7 +169,7 @@ def open_rows(source: Any, sep: str, extra: ExtraFields | None) -> Iterator[Any]
     """Yield what pandas reads: the path of a file, or a stream of its rows without extra fields.
 
     A source with `read` is a stream, whose own first rows say what `extra` says of a file. A row that contradicts the
-    first ones raises CsvRowError when it is read.
+    first ones raises ValueError when it is read.
     """
     if hasattr(source, "read"):
         yield _RowStream(source, sep)
