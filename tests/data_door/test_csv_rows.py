@@ -55,13 +55,16 @@ def test_trailing_separators_are_no_column(write, sep, name):
         (HEADER, longer),
         ([*HEADER, ""], longer),
         ([*HEADER, ""], ROWS),
+        ([*HEADER, "", ""], longer),
         (HEADER, [ROWS[0], *longer[1:]]),
         (HEADER, [*longer[:2], ROWS[2]]),
         (HEADER, [[*row, "", ""] for row in ROWS]),
         (HEADER, [[*row, ""] for row in longer]),
         (HEADER, [[*row, '""'] for row in ROWS]),
     ):
-        check_cells(read_table(write(join([header, *rows], sep), name)))
+        path = write(join([header, *rows], sep), name)
+        check_cells(read_table(path))
+        assert open_numeric(path).names == tuple(HEADER)
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|", r"\s+", " ", r";\s*"])
