@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
 
 import pgmx.cli
 from helpers.command_line import pgmx as run
-from pgmx.cli.console import escape_controls
+from pgmx.cli.console import BadInput, escape_controls, user_errors
 
 #: Escape sequences, line breaks, other control characters, and marks that turn the direction of writing.
 RED, BREAK, TURNED, BELL = "a\x1b[31m", "b\nline\r", "c\u202e\u2028\x85", "d\x07\x9b\t"
@@ -46,11 +47,16 @@ def test_learned_networks(tables):
     shown("score", "net.json", "states.csv")
     shown("learn", "states.csv", "--method", "group-lasso", "--out", "markov.json")
     assert f"  {SHOWN[0]} -- {SHOWN[3]}\n" in shown("compare", "net.json", "markov.json")
-    assert f"{SHOWN[0]} -" in shown("bootstrap", "states.csv", "--resamples", 3)
+    table = shown("bootstrap", "states.csv", "--resamples", 3).split("\n\n")[1].splitlines()
+    assert any(line.startswith(f"{SHOWN[0]} -") for line in table)
+    assert len({len(line) for line in table}) == 1  # the columns are aligned as they are printed
     assert SHOWN[0] in shown("learn", "numbers.csv", "--method", "glasso", "--lam-ratio", 0.1)
     assert SHOWN[0] in shown("learn", "numbers.csv")
     for task in ("MAR", "MAP"):
-        assert SHOWN[3] in shown("infer", "net.json", "--task", task)
+        text = shown("infer", "net.json", "--task", task)
+        assert SHOWN[3] in text
+        assert shown("infer", "net.json", "--task", task, "--out", "answer.txt") == ""
+        assert Path("answer.txt").read_text(encoding="utf-8") == text
 
 
 def test_series(tables):
@@ -87,6 +93,11 @@ def test_errors_and_warnings(tables):
 )
 def test_what_is_escaped(text, expected):
     assert escape_controls(text) == expected
+
+
+def test_messages_of_several_lines_are_one_line():
+    with pytest.raises(BadInput, match=r"^first second, third \\x1b$"), click.Context(pgmx.cli.main), user_errors():
+        raise ValueError("first\n  second,\tthird \x1b\n")
 
 
 def test_commands_print_through_one_function():

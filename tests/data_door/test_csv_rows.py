@@ -55,13 +55,16 @@ def test_trailing_separators_are_no_column(write, sep, name):
         (HEADER, longer),
         ([*HEADER, ""], longer),
         ([*HEADER, ""], ROWS),
+        ([*HEADER, "", ""], longer),
         (HEADER, [ROWS[0], *longer[1:]]),
         (HEADER, [*longer[:2], ROWS[2]]),
         (HEADER, [[*row, "", ""] for row in ROWS]),
         (HEADER, [[*row, ""] for row in longer]),
         (HEADER, [[*row, '""'] for row in ROWS]),
     ):
-        check_cells(read_table(write(join([header, *rows], sep), name)))
+        path = write(join([header, *rows], sep), name)
+        check_cells(read_table(path))
+        assert open_numeric(path).names == tuple(HEADER)
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|", r"\s+", " ", r";\s*"])
@@ -89,6 +92,12 @@ def test_counted_rows_with_trailing_separators(write):
         check_cells(read_table(path))
     with pytest.warns(UserWarning, match="counts the rows"):
         assert open_numeric(path).names == tuple(HEADER)
+
+
+def test_row_names_before_a_first_column_without_a_name(write):
+    with pytest.warns(UserWarning, match="counts the rows"):
+        table = read_table(write(",a\n1,x,5\n2,y,6\n"))
+    assert table.to_dict("list") == {"Unnamed: 0": ["x", "y"], "a": [5, 6]}
 
 
 def test_a_last_column_without_a_name_that_is_filled_stays(write):
@@ -258,6 +267,11 @@ def test_text_of_any_suffix(write, name, sep):
     check_cells(read_table(path, sep=sep))
     assert encode(path).columns == tuple(HEADER)
     assert open_numeric(path).names == tuple(HEADER)
+
+
+@pytest.mark.parametrize("name", ["rows.tsv", "rows.tab", "rows.TAB.gz"])
+def test_tabs_come_first_where_the_suffix_says_so(write, name):
+    assert read_table(write("a, x\tb\n1, y\t2\n", name)).to_dict("list") == {"a, x": ["1, y"], "b": [2]}
 
 
 def test_a_separator_that_is_given_opens_any_suffix(write):

@@ -96,12 +96,12 @@ def test_impossible_rows_name_the_variable(inference):
 
 @pytest.mark.parametrize("inference", ["exact", "loopy", "auto"])
 def test_impossible_rows_of_many_missing_values(inference):
-    """More configurations than are listed one by one: a chain of 14 variables that agree, with ends that differ."""
+    """More configurations than are listed one by one: a chain of 16 variables that agree, with ends that differ."""
     agree = [[0.0, -np.inf], [-np.inf, 0.0]]
-    potentials = PairwisePotentials.build([2] * 14, tables={(v, v + 1): agree for v in range(13)})
-    codes, missing = np.zeros((14, 2), dtype=int), np.ones((14, 2), dtype=bool)
-    missing[[0, 13]] = False
-    codes[13, 1] = 1
+    potentials = PairwisePotentials.build([2] * 16, tables={(v, v + 1): agree for v in range(15)})
+    codes, missing = np.zeros((16, 2), dtype=int), np.ones((16, 2), dtype=bool)
+    missing[[0, 15]] = False
+    codes[15, 1] = 1
     with pytest.raises(
         ValueError, match="^row 1 is impossible: no states of its missing values fit the observed ones$"
     ):

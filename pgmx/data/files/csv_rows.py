@@ -25,12 +25,6 @@ DECIDING_ROWS = 1000
 SPACES = r"\s+"
 
 
-class CsvRowError(ValueError):
-    """A row has another number of fields than the header; the error says what to do."""
-
-    has_remedy = True
-
-
 class CsvRecord(NamedTuple):
     """A row of a file: its text without the line end, the number of its first line, its fields if some are quoted."""
 
@@ -115,7 +109,7 @@ def _dialect(sep: str) -> dict[str, Any]:
 def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") -> ExtraFields | None:
     """Return what the first rows have besides the columns of the header, None where they have nothing.
 
-    `name` is what an error calls the file. Raise CsvRowError where a row has more fields than the header, unless those
+    `name` is what an error calls the file. Raise ValueError if a row has more fields than the header, unless those
     are empty in all rows, or all rows have one more and begin with a field that is filled.
     """
     header = next(records, None)
@@ -159,10 +153,12 @@ def find_end(fields: list[str]) -> int:
 def _refuse_row(name: str, record: CsvRecord, n_fields: int, n_header: int, names_rows: bool = False) -> NoReturn:
     where = f"{name} cannot be read: line" if name else "line"
     also = ", and all rows before it a row name in addition" if names_rows else ""
-    raise CsvRowError(
+    error = ValueError(
         f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Mend the line or the header: "
         "only row names in all rows, or last fields that are empty in all rows, need no name"
     )
+    error.has_remedy = True  # type: ignore[attr-defined]  # readers add nothing to such an error
+    raise error
 
 
 # ---- rows with the fields of the columns alone ----
@@ -173,7 +169,7 @@ def open_rows(source: Any, sep: str, extra: ExtraFields | None) -> Iterator[Any]
     """Yield what pandas reads: the path of a file, or a stream of its rows without extra fields.
 
     A source with `read` is a stream, whose own first rows say what `extra` says of a file. A row that contradicts the
-    first ones raises CsvRowError when it is read.
+    first ones raises ValueError when it is read.
     """
     if hasattr(source, "read"):
         yield _RowStream(source, sep)
@@ -218,8 +214,8 @@ class _RowStream(io.TextIOBase):
             n_header = 0 if header is None else header.count(sep)
             extra = ExtraFields(n_header, n_header, n_header)
         self._extra = extra
-        cut = "" if header is None else self._cut(header, 0, min(extra.n_kept, header.count(sep)))
-        self._lines = chain([] if header is None else [cut], map(self._strip, self._records))
+        names = [] if header is None else [self._cut(header, 0, extra.n_kept) or '""']
+        self._lines = chain(names, map(self._strip, self._records))
 
     def readable(self) -> bool:
         """Return True: this is text to read."""
@@ -241,24 +237,33 @@ class _RowStream(io.TextIOBase):
 
     def _strip(self, record: CsvRecord) -> str:
         """Return the text of the fields of the columns."""
-        n_header, n_kept, n_most, names_rows = self._extra
-        n_fields = record.count(self._sep)
-        if names_rows:
-            if n_fields != n_header + 1 or not record.split(self._sep)[0].strip():
-                _refuse_row(self._name, record, n_fields, n_header, names_rows)
-            return self._cut(record, 1, n_fields)
+        text = self._strip_names(record) if self._extra.names_rows else self._strip_end(record)
+        return text if self._extra.n_kept > 1 or text.strip() else '""'  # a blank line would be no row
+
+    def _strip_names(self, record: CsvRecord) -> str:
+        sep, n_fields = self._sep, record.count(self._sep)
+        is_plain = record.fields is None and len(sep) == 1  # then the other fields are not looked at
+        first = record.text.partition(sep)[0] if is_plain else record.split(sep)[0]
+        if n_fields != self._extra.n_most or not first.strip():
+            _refuse_row(self._name, record, n_fields, self._extra.n_header, names_rows=True)
+        return record.text[len(first) + 1 :] if is_plain else self._cut(record, 1)
+
+    def _strip_end(self, record: CsvRecord) -> str:
+        sep, n_fields, n_kept = self._sep, record.count(self._sep), self._extra.n_kept
         if n_fields <= n_kept:
             return record.text
-        if n_fields > n_most or find_end(record.split(self._sep)) > n_kept:
+        is_plain = record.fields is None and len(sep) == 1
+        kept, *rest = record.text.rsplit(sep, n_fields - n_kept) if is_plain else ["", *record.split(sep)[n_kept:]]
+        if n_fields > self._extra.n_most or any(field.strip() for field in rest):
             _refuse_row(self._name, record, n_fields, n_kept)
-        return self._cut(record, 0, n_kept)
+        return kept if is_plain else self._cut(record, 0, n_kept)
 
-    def _cut(self, record: CsvRecord, first: int, end: int) -> str:
-        """Return the text of some fields, quotes included."""
+    def _cut(self, record: CsvRecord, first: int, end: int | None = None) -> str:
+        """Return the text of the fields from `first` up to `end`, quotes included."""
         text = record.text.strip() if len(self._sep) > 1 else record.text
-        at = [(0, 0), *islice(_find_separators(text, self._sep, record.fields is not None), end)]
-        cut = text[at[first][1] : at[end][0] if end < len(at) else len(text)]
-        return cut if end - first > 1 or cut.strip() else '""'  # a blank line would be no row
+        separators = _find_separators(text, self._sep, record.fields is not None)
+        at = [(0, 0), *islice(separators, first if end is None else end)]
+        return text[at[first][1] : at[end][0] if end is not None and end < len(at) else len(text)]
 
 
 def _find_separators(text: str, sep: str, is_quoted: bool) -> Iterator[tuple[int, int]]:

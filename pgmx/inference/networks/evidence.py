@@ -50,7 +50,7 @@ class ZeroProbabilityError(ValueError):
 
     def with_names(self, names: Sequence[Hashable], states: Sequence[Sequence]) -> ZeroProbabilityError:
         """Return the error about numbers with names and states; auxiliary variables, which have none, are left out."""
-        evidence = {names[v]: states[v][code] for v, code in self.evidence.items() if v < len(names)}
+        evidence = {names[v]: states[v][code] for v, code in self.evidence.items()}
         return type(self)(evidence, [names[v] for v in self.scope if v < len(names)], self.template)
 
 
