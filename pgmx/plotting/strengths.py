@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import FittedLearner
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _check_columns(table, wanted: tuple[str, ...]) -> None:
 
 
 def plot_strengths(
-    strengths: DataFrame | Any, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
+    strengths: DataFrame | FittedLearner,
+    threshold: float | None = None,
+    ax: Axes | None = None,
+    *,
+    kind: str | None = None,
 ) -> Axes:
     """Draw how often edges were found in resamples, strongest first.
 
