@@ -164,15 +164,15 @@ def plot_strengths(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rain → wet', 'rain — coin']
     """
-    strengths = take_strengths(strengths)
-    if not hasattr(strengths, "columns"):
+    table = take_strengths(strengths)
+    if not hasattr(table, "columns"):
         raise TypeError(
             f"strengths must be a table with columns from, to and strength, or a fitted bootstrap, got "
-            f"{type(strengths).__name__}"
+            f"{type(table).__name__}"
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
-    rows = _rank_pairs(strengths)
+    rows = _rank_pairs(table)
     if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
         return _draw_bars(rows, threshold, ax)
     return _draw_ranks(rows, threshold, ax)
