@@ -134,6 +134,15 @@ def test_constructors_keep_signature_and_pickles():
     assert Free(anything=1).options == {"anything": 1}
 
 
+class Narrow(HillClimbSearch):
+    """A learner with the constructor of another one."""
+
+
+def test_subclasses_are_called_by_their_name():
+    with pytest.raises(TypeError, match="^Narrow has no option 'scoring', did you mean 'scoring_method'"):
+        Narrow(scoring="bic")
+
+
 def test_class_without_a_constructor_is_left_alone():
     class Plain:
         pass
