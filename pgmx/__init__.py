@@ -25,6 +25,19 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pgmx import (  # noqa: F401  (each is imported when it is asked for)
+        data,
+        datasets,
+        estimators,
+        inference,
+        metrics,
+        models,
+        plotting,
+        scores,
+        solvers,
+        statistics,
+        streaming,
+    )
     from pgmx.plotting.reports.page import save_report as report
 
 try:

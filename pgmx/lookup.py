@@ -114,7 +114,7 @@ def explain_options(learner: type) -> None:
         for name in kwargs:
             if name not in known:
                 hint = suggest(name, known) or f"; its options are: {', '.join(known)}"
-                raise TypeError(f"{learner.__name__} has no option {name!r}{hint}")
+                raise TypeError(f"{type(self).__name__} has no option {name!r}{hint}")
         construct(self, *args, **kwargs)
 
     learner.__init__ = explain_and_construct  # type: ignore[misc]

@@ -1,11 +1,13 @@
 """Unknown names and options are refused with a suggestion; public names are listed, and packages load on demand."""
 
+import ast
 import inspect
 import pickle
 import pkgutil
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +72,9 @@ def test_modules_are_imported_from_packages_as_ever():
 def test_public_packages_are_those_with_public_names():
     packages = [info.name for info in pkgutil.iter_modules(pgmx.__path__) if info.ispkg and info.name != "cli"]
     assert [name for name in packages if hasattr(import_module(f"pgmx.{name}"), "__all__")] == list(PACKAGES)
+    tree = ast.parse(Path(pgmx.__file__).read_text(encoding="utf-8"))
+    for_checkers = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "pgmx"]
+    assert [alias.name for node in for_checkers for alias in node.names] == list(PACKAGES)
 
 
 def test_public_names_of_the_package():
@@ -127,6 +132,15 @@ def test_constructors_keep_signature_and_pickles():
     assert next(iter(parameters)) == "data"
     assert pickle.loads(pickle.dumps(HillClimbSearch(max_indegree=2))).max_indegree == 2
     assert Free(anything=1).options == {"anything": 1}
+
+
+class Narrow(HillClimbSearch):
+    """A learner with the constructor of another one."""
+
+
+def test_subclasses_are_called_by_their_name():
+    with pytest.raises(TypeError, match="^Narrow has no option 'scoring', did you mean 'scoring_method'"):
+        Narrow(scoring="bic")
 
 
 def test_class_without_a_constructor_is_left_alone():

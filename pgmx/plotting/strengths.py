@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import FittedLearner
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _check_columns(table, wanted: tuple[str, ...]) -> None:
 
 
 def plot_strengths(
-    strengths: DataFrame | Any, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
+    strengths: DataFrame | FittedLearner,
+    threshold: float | None = None,
+    ax: Axes | None = None,
+    *,
+    kind: str | None = None,
 ) -> Axes:
     """Draw how often edges were found in resamples, strongest first.
 
@@ -159,15 +164,15 @@ def plot_strengths(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rain → wet', 'rain — coin']
     """
-    strengths = take_strengths(strengths)
-    if not hasattr(strengths, "columns"):
+    table = take_strengths(strengths)
+    if not hasattr(table, "columns"):
         raise TypeError(
             f"strengths must be a table with columns from, to and strength, or a fitted bootstrap, got "
-            f"{type(strengths).__name__}"
+            f"{type(table).__name__}"
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
-    rows = _rank_pairs(strengths)
+    rows = _rank_pairs(table)
     if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
         return _draw_bars(rows, threshold, ax)
     return _draw_ranks(rows, threshold, ax)

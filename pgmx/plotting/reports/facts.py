@@ -73,8 +73,8 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     is_learner = hasattr(source, "get_params") and hasattr(source, "fit")
     graph, model, troubles = _find_graph(source, is_learner)
     names, edges, weight_label = _read_edges(graph, model)
-    has_shares = is_learner and hasattr(getattr(source, "strengths_", None), "columns")
-    has_shares = has_shares and not hasattr(graph, "summary_graph")  # these edges have their confidence
+    of_series = hasattr(graph, "summary_graph")  # its edges have their confidence
+    has_shares = hasattr(getattr(source, "strengths_", None), "columns") and not of_series
     sure = source if bootstrap is None and has_shares else bootstrap
     threshold = None
     if sure is not None:
@@ -83,8 +83,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     kinds = ["continuous" if name in continuous else "discrete" for name in names]
     name = type(source).__name__
     facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
-    facts.weight_label, facts.threshold = weight_label, threshold
-    facts.of_series = hasattr(graph, "summary_graph")
+    facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     facts.variables, n_rows = describe_rows(rows, names, model)
     budget = Budget()
