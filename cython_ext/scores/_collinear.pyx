@@ -4,9 +4,8 @@ Problem: let R be a correlation matrix in which some columns are combinations of
 `_blocks` are unbounded there: the residual variance of a determined column is 0. They are finite for R + D with
 D = noise I, the correlations of the columns with independent noise added. D is too small for the pivots of R + D to be
 computed: noise of 1e-6 of a standard deviation makes 1e-12 of a variance, and the rounding of R is 1e-16.
-Algorithm: the Cholesky factor of R + D to first order in D, see `_dual`, where a column is determined if the columns
-before it leave less than SMALLEST of its variance in R. The product of the pivots is the determinant to the first order
-that does not vanish. It does not depend on the order of the columns: Markov equivalent graphs have the same score.
+Algorithm: the Cholesky factor of R + D with the parts of R and of D apart, see `_dual`. A determinant does not depend on
+the order of the columns: Markov equivalent graphs have the same score.
 Variables are blocks of columns, as in `_blocks`, and marginal likelihoods, for blocks of one column, have the constants
 and weights of `_gaussian`. Two variables of which one determines the other are copies: no family holds both.
 
@@ -21,7 +20,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 
 from _buffers cimport Buffer, release, reserve
-from _dual cimport Dual, Pivot, begin_pivot, eliminate
+from _dual cimport Dual, Pivot, begin_pivot, eliminate, is_determined
 
 from pgmx._ext._scorer cimport Scorer
 
@@ -30,7 +29,6 @@ cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
 
-cdef double SMALLEST = 1e-10            # a column of which others leave less than this part is determined
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
@@ -225,7 +223,7 @@ cdef class CollinearScorer(Scorer):
                 for u in range(width):
                     eliminate(&pivots[j], &rows[j * width + columns[i]], &rows[j * width + u], &rows[i * width + u])
             u = i * width + columns[i]
-            begin_pivot(&rows[u], rows[u].value < SMALLEST, self.noise, &pivots[i])
+            begin_pivot(&rows[u], is_determined(&rows[u], self.noise), self.noise, &pivots[i])
         return rows
 
     cdef double gain_of_adding(
@@ -273,7 +271,7 @@ cdef double factorize(Dual *matrix, Py_ssize_t size, Py_ssize_t first, double no
     before[0] = 0.0
     for t in range(size):
         i = t * size + t
-        logarithm = pgmx_log(begin_pivot(&matrix[i], matrix[i].value < SMALLEST, noise, &pivot))
+        logarithm = pgmx_log(begin_pivot(&matrix[i], is_determined(&matrix[i], noise), noise, &pivot))
         if t < first:
             before[0] += logarithm
         else:

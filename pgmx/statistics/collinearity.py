@@ -11,6 +11,8 @@ LEAST_RESIDUAL = 1e-10
 NOISE = 1e-12
 #: The residual variances are computed one by one if the estimate of the least one is below its bound over this.
 _DOUBTFUL = 1e-3
+#: A residual variance below that which noise leaves, over this, is rounding.
+_ROUNDING = 32
 #: Entries of a null vector below this share of its largest one are rounding.
 _NEGLIGIBLE = 1e-5
 #: Most multiplications of the search for a smallest set.
@@ -44,15 +46,29 @@ class Collinearity:
 
 
 def find_small_pivots(correlation: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return which of some columns those before them determine, bool (k, m), for k lists of m positions."""
-    rest = correlation[columns[:, :, None], columns[:, None, :]]
+    """Return which of some columns those before them determine, bool (k, m), for k lists of m positions.
+
+    They are determined if less than `LEAST_RESIDUAL` is left, or what rounding may leave: the more, the larger the
+    coefficients. See `_dual.pxd` for the factors of the correlations, and of what noise adds to them.
+    """
+    values = correlation[columns[:, :, None], columns[:, None, :]]
+    slopes = np.broadcast_to(NOISE * np.eye(columns.shape[1]), values.shape).copy()
     is_small = np.zeros(columns.shape, dtype=bool)
     for i in range(columns.shape[1]):
-        pivots, rows = rest[:, i, i].copy(), rest[:, i].copy()
-        is_small[:, i] = pivots < LEAST_RESIDUAL
-        pivots[is_small[:, i]] = np.inf
-        rest -= (rows / pivots[:, None])[:, :, None] * rows[:, None, :]
+        value, slope = values[:, i, i].copy(), np.maximum(slopes[:, i, i], NOISE)
+        is_small[:, i] = small = value < np.maximum(LEAST_RESIDUAL, slope / _ROUNDING)
+        a, b = np.where(small[:, None], 0.0, values[:, i]), slopes[:, i].copy()
+        value[small] = np.inf
+        total = np.where(small, slope, value + slope)[:, None, None]
+        products = _multiply(a, a) / value[:, None, None]
+        values -= products
+        slopes -= (_multiply(a, b) + _multiply(b, a) + _multiply(b, b) - slope[:, None, None] * products) / total
     return is_small
+
+
+def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the outer products of rows, (k, m, m)."""
+    return a[:, :, None] * b[:, None, :]
 
 
 def find_copies(correlation: np.ndarray) -> np.ndarray:
@@ -85,6 +101,8 @@ def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | 
         return None
     values, vectors = eigh(matrix, subset_by_value=(-np.inf, LEAST_RESIDUAL))
     rest = matrix - (vectors * values) @ vectors.T
+    error = rest @ vectors  # of the eigenvectors: removed, to the rounding of each element
+    rest -= error @ vectors.T + vectors @ (error - vectors @ (vectors.T @ error)).T
     rest = (rest + rest.T) / 2
     if len(kept) < p:
         place = np.searchsorted(kept, first)

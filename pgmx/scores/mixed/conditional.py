@@ -46,9 +46,10 @@ class LogLikelihoodCondGauss(ConditionalScore):
     1e-6 is added to all cells of a covariance with an eigenvalue near 0. On columns of moderate scale both agree.
 
     A family scores minus infinity where a configuration that occurs has no more rows than floats, the child among
-    them, or where a column has a variance, given the others, under 1e-10 of its variance in the table. If three or more
-    floats determine each other in all rows, all floats have independent noise of 1e-6 of their standard deviations, see
-    :class:`BICGauss`.
+    them, or where a column has a variance, given the others, under 1e-10 of its variance in the table.
+
+    If three or more continuous columns determine each other in all rows, each continuous column is scored with
+    independent noise of 1e-6 of its standard deviation, see :class:`BICGauss`.
 
     References
     ----------
