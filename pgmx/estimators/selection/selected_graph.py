@@ -29,7 +29,6 @@ from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.runs import learn_whole
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -278,7 +277,7 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             bar.follow(run)
             orders, choices, units = learner._read_orders(self.lags), [], None
-            with one_blas_thread():
+            with learner._on_threads():
                 for order in orders:
                     if choices and run.is_over():
                         break

@@ -1,11 +1,13 @@
 """Block coordinate descent with working sets, along a path of penalties."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from pgmx._ext import _group_lasso
+from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.run import is_past
 from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
@@ -47,14 +49,18 @@ def solve_path(
                 deadline = -inf
             is_open = (gaps[rows] > tol * objectives[rows]) & (steps[rows] < max_iter)
             rows = rows[is_open]
-            for target in rows.tolist():
-                if is_past(deadline):
-                    break
+
+            def improve(target: int, *, lam=lam, steps=steps, working=working, is_first=is_first, until=deadline) -> None:
+                """Minimise over the working set of one target; others may be on other threads."""
+                if is_past(until):
+                    return
                 if not is_first:
                     _extend_working_set(working[target], norms[target], lam)
                 wanted = float(max(0.3 * tol * objectives[target], 0.03 * gaps[target]))
                 most = int(max_iter - steps[target])
                 steps[target] += max(_solve_target(problem, gram, w, target, working[target], lam, wanted, most), 1)
+
+            call_on_threads([partial(improve, target) for target in rows.tolist()], None)
             if is_past(deadline):
                 objectives, gaps, _ = problem.certify(w, lam, np.arange(n))
                 break
