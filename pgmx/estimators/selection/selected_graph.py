@@ -305,9 +305,7 @@ class SelectedGraph(WrappingLearner):
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
         run = Run(SolverProgress)
         orders = learner._read_orders(self.lags)
-        chosen: Any = learner._select(
-            panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds
-        )
+        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
         self.history_ = run.history

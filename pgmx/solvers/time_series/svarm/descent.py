@@ -49,18 +49,16 @@ def solve_path(
                 deadline = -inf
             is_open = (gaps[rows] > tol * objectives[rows]) & (steps[rows] < max_iter)
             rows = rows[is_open]
-
-            def improve(target: int, *, lam=lam, steps=steps, working=working, is_first=is_first, until=deadline) -> None:
-                """Minimise over the working set of one target; others may be on other threads."""
-                if is_past(until):
-                    return
-                if not is_first:
+            if not is_first:
+                for target in rows.tolist():
                     _extend_working_set(working[target], norms[target], lam)
-                wanted = float(max(0.3 * tol * objectives[target], 0.03 * gaps[target]))
-                most = int(max_iter - steps[target])
-                steps[target] += max(_solve_target(problem, gram, w, target, working[target], lam, wanted, most), 1)
-
-            call_on_threads([partial(improve, target) for target in rows.tolist()], None)
+            goals = np.maximum(0.3 * tol * objectives[rows], 0.03 * gaps[rows])
+            solve = partial(_solve_target, problem, gram, w, lam=float(lam), deadline=deadline)
+            calls = [
+                partial(solve, target, working[target], tol=goal, max_passes=int(max_iter - steps[target]))
+                for target, goal in zip(rows.tolist(), goals.tolist(), strict=True)
+            ]
+            steps[rows] += np.array(call_on_threads(calls, None), dtype=np.int64)
             if is_past(deadline):
                 objectives, gaps, _ = problem.certify(w, lam, np.arange(n))
                 break
@@ -83,11 +81,18 @@ def _solve_target(
     w: np.ndarray,
     target: int,
     working: np.ndarray,
+    *,
     lam: float,
     tol: float,
     max_passes: int,
+    deadline: float,
 ) -> int:
-    """Minimise over the working set of one target, into its row of w, and return the passes taken."""
+    """Minimise over the working set of one target, into its row of w, and return the passes, 0 after the deadline.
+
+    Other targets may be on other threads.
+    """
+    if is_past(deadline):
+        return 0
     blocks = np.flatnonzero(working)
     columns = problem.expand_blocks(blocks)
     if gram is None:
@@ -100,4 +105,4 @@ def _solve_target(
     c = problem.products[target, columns]
     passes, _ = _group_lasso.descend(small, c, starts, lam, problem.squares[target], solution, tol, max_passes)
     w[target, columns] = solution
-    return passes
+    return max(passes, 1)
