@@ -85,7 +85,7 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     Raises
     ------
     TypeError, ValueError
-        If the learner has no target, `window` is no positive integer, `classes` are needed, or the learner refuses a chunk.
+        If the learner has no target or refuses a chunk, `window` is no positive integer, or `classes` are needed.
 
     Notes
     -----

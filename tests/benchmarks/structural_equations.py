@@ -3,7 +3,7 @@
 The source's tests (thesis of Y. Shen, section 4.6): static networks known, half known and blind; small blind networks;
 networks that change; stock closes, of which only the stability over windows can be measured. Edges are |coef_| > 0.1.
 
-    OMP_NUM_THREADS=1 python tests/benchmarks/structural_equations.py --parts static blind tracker recursive large stocks
+    OMP_NUM_THREADS=1 python tests/benchmarks/structural_equations.py
 """
 
 import argparse

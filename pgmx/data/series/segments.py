@@ -98,9 +98,10 @@ class SegmentReader:
         period = self._options.seasonal_period
         if period is None:
             return exogenous
-        if self.index is None and self._labels is not None and len(self._labels) == 2 == self.n_rows + len(positions):
+        n_rows = self.n_rows + len(positions)
+        if n_rows == 2 and self._labels is not None and self.index is None:
             raise ValueError(
-                f"the seasons of 2 rows{self._where} are unknown, since their times do not show the step of the series: "
+                f"the seasons of 2 rows{self._where} are unknown, since two times do not show the step of a series: "
                 "give at least 3 rows of each series, or no seasonal_period"
             )
         shift = 0

@@ -29,7 +29,6 @@ from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.runs import learn_whole
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -288,7 +287,7 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, choices, units = learner._read_orders(self.lags), [], None
-            with one_blas_thread(), run.limiting():
+            with learner._on_threads(), run.limiting():
                 for order in orders:
                     if choices and run.is_over():
                         break
@@ -317,9 +316,7 @@ class SelectedGraph(WrappingLearner):
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
         run = Run(SolverProgress)
         orders = learner._read_orders(self.lags)
-        chosen: Any = learner._select(
-            panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds
-        )
+        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
         self.history_ = run.history

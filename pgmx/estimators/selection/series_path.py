@@ -143,7 +143,8 @@ class SeriesChoice:
             solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
             stacked = stack_coefficients(solution, self._problem.has_intercept)
             squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
-            total, count = total + float((squares.diagonal() * self._ratios).sum()), count + after.n_targets * len(squares)
+            total += float((squares.diagonal() * self._ratios).sum())
+            count += after.n_targets * len(squares)
         return total / count
 
 

@@ -63,6 +63,8 @@ class DenseLDS(LDSLearner):
         A missing cell raises, or the rows whose lag window has one are left out.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -133,6 +135,7 @@ class DenseLDS(LDSLearner):
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -147,6 +150,7 @@ class DenseLDS(LDSLearner):
         self.groups = groups
         self.missing = missing
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return self.solver == "gram"
@@ -162,6 +166,7 @@ class DenseLDS(LDSLearner):
         supports = problem.list_supports()
         if supports is None:
             return split_coefficients(problem, solve_all(problem, self.solver))
+        _ = problem.moments  # made before threads ask for them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
         coefficients = np.zeros(problem.moments.cross.shape)
         for target, (support, column) in enumerate(zip(supports, columns, strict=True)):

@@ -1,11 +1,13 @@
 """What all learners of time series share: options and reading of series."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -29,6 +31,7 @@ from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.history import read_exogenous
+from pgmx.parallel.threads import count_threads, one_blas_thread
 from pgmx.runs.run import Run
 
 Learner = TypeVar("Learner", bound="TimeSeriesLearner")  # of Self jedi returns the base class
@@ -53,6 +56,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],
         "required_edges": "no_validation",
         "forbidden_edges": "no_validation",
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     }
 
     lags: int
@@ -65,6 +69,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     required_edges: Collection | None = None
     forbidden_edges: Collection | None = None
     state_names = None  # of discrete variables
+    n_jobs: int | None
 
     n_targets_: int
     n_left_out_: int
@@ -76,6 +81,12 @@ class TimeSeriesLearner(BaseStructureLearner):
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a panel and set the fitted attributes and `_results`, after `_begin`."""
+
+    @contextmanager
+    def _on_threads(self) -> Iterator[None]:
+        """Let solvers share blocks of series among `n_jobs` threads, each with one of BLAS."""
+        with one_blas_thread(), parallel_config("threading", n_jobs=count_threads(self.n_jobs)):
+            yield
 
     @abstractmethod
     def _make_graph(self) -> TimeSeriesGraph:

@@ -13,7 +13,6 @@ from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.density import compute_log_densities
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 
@@ -44,7 +43,7 @@ class LDSLearner(TimeSeriesLearner):
         return None
 
     def _learn(self, opened: Panel | SeriesChunks, run: Run | None = None) -> None:
-        with one_blas_thread():
+        with self._on_threads():
             problem = self._make_problem(opened)
             self._accept(problem, self._solve(problem, run))
         self._note_series(opened)

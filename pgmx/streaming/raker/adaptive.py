@@ -10,8 +10,8 @@ from pgmx.streaming.raker.learner import RakerLearner
 
 #: Experts at most: their intervals are 2^0 to 2^31 rows long.
 MOST_EXPERTS = 32
-#: The default step of classifiers in full steps, chosen on `eeg_eye_state` and signs of `drifting_stream`: intervals of up
-#: to 256 rows take full steps.
+#: The default step of classifiers in full steps, chosen on streams of eye states and signs of `drifting_stream`.
+#: Intervals of up to 256 rows take full steps by it.
 FULL_STEPS = 16.0
 
 

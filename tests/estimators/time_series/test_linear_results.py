@@ -172,7 +172,7 @@ def draw_pairs(n, seed=0):
 
 
 def test_a_panel_of_pairs_is_a_regression():
-    first, second, coef = draw_pairs(200)
+    first, second, _ = draw_pairs(200)
     pairs = [np.stack(pair) for pair in zip(first, second, strict=True)]
     learner = DenseLDS(standardize=False).fit(pairs)
     np.testing.assert_allclose(learner.coef_, np.linalg.lstsq(first, second, rcond=None)[0].T, rtol=1e-8)

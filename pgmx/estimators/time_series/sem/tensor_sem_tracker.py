@@ -15,7 +15,6 @@ from pgmx.estimators.time_series.cost import EIGEN_SECONDS, WINDOW_SECONDS, Seri
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
@@ -58,6 +57,8 @@ class TensorSEMTracker(EquationsLearner):
         Whether rows with missing cells are refused or left out.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -147,6 +148,7 @@ class TensorSEMTracker(EquationsLearner):
         time_column: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.exogenous = exogenous
@@ -159,6 +161,7 @@ class TensorSEMTracker(EquationsLearner):
         self.time_column = time_column
         self.missing = missing
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -259,7 +262,7 @@ class TensorSEMTracker(EquationsLearner):
             names, rows, powers = tuple(self.variables_), rows[:, order], powers[order]
         if self.fit_intercept:
             rows = rows - rows.mean(axis=0)
-        with one_blas_thread():
+        with self._on_threads():
             moment = np.ascontiguousarray(rows.T @ rows / len(rows))
             data = SecondMoments(moment[None], np.array([float(len(rows))]), powers[None])
             check_moments(data, names)

@@ -28,7 +28,6 @@ from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
@@ -97,7 +96,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
-        with self._open_run() as run, one_blas_thread():
+        with self._open_run() as run, self._on_threads():
             problem = self._pose(opened)
             lam = self.lam_ratio * problem.lam_max if self.lam is None else self.lam
             (estimate,) = self._solve(problem, np.array([lam]), run)
@@ -206,7 +205,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
-        with self._open_run() as run, one_blas_thread():
+        with self._open_run() as run, self._on_threads():
             learner = clone_learner(self)
             problem = learner._pose(panel)
             largest = problem.lam_max

@@ -1,8 +1,11 @@
 """The source's tracker: recursive least squares for the tensor of second moments, all powers known."""
 
+from functools import partial
+
 import numpy as np
 from scipy.linalg import eigh
 
+from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.sem.accuracy import Coefficients
 
 #: The inverse of Σ β^(m−l) p_l p_l' begins at this times the identity (remark 4).
@@ -46,10 +49,8 @@ class RecursiveTracker:
         best positive semidefinite matrix of rank one. The lengths of the columns have no effect on A.
         """
         last = len(powers) - 1
-        values, columns = np.empty(len(powers)), np.empty_like(self.inverse)
-        for i, matrix in enumerate(self.slices):
-            value, vector = eigh(matrix, subset_by_index=[last, last], check_finite=False)
-            values[i], columns[:, i] = value[0], vector[:, 0]
+        calls = [partial(eigh, one, subset_by_index=[last, last], check_finite=False) for one in self.slices]
+        values, columns = (np.hstack(part) for part in zip(*call_on_threads(calls, None), strict=True))
         rows = np.linalg.pinv(columns)
         own = np.diag(rows)
         own = np.where(own == 0.0, np.inf, own)  # no equation for this series yet: zeros
