@@ -21,7 +21,7 @@ from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
-from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads
+from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 
 #: Tasks shorter than this may leave threads little to do side by side, since most of their time is Python's.
@@ -187,7 +187,7 @@ def _end_with_parent(pid: int) -> None:
             sleep(_WATCH)
         os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
+    start_threads([Thread(target=watch, daemon=True)])
 
 
 def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iterator[tuple[int, int]]:

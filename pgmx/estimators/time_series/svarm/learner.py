@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
