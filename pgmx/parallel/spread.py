@@ -99,8 +99,16 @@ def _spread(
         yield first, result
         seconds, first = perf_counter() - began, first + 1
         if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
-            yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
-            return
+            results = _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
+            try:
+                head = next(results)
+            except (RuntimeError, BlockingIOError) as error:
+                if not _is_for_want_of_threads(error):
+                    raise
+            else:
+                yield head
+                yield from results
+                return
     if n_workers > 1:
         options: dict[str, Any] = {"here": here, "allowed": may_begin, "compiled": compiled, "at_once": at_once}
         yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, group=group, **options)
@@ -111,6 +119,11 @@ def _spread(
         with group.running():
             result = here(number)
         yield number, result
+
+
+def _is_for_want_of_threads(error: Exception) -> bool:
+    """Return whether no further thread or process could be started."""
+    return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
 def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> Generator[T, None, None]:

@@ -272,14 +272,15 @@ def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
     is_beside = start_threads([thread]) == 1
     try:
         result = call()
-        if not is_beside:
+        if is_beside:
+            thread.join()
+        else:
             run()
     except BaseException:
         group.stop()
-        raise
-    finally:
         if is_beside:
             thread.join()
+        raise
     if errors:
         raise errors[0]
     return result, results[0]

@@ -191,7 +191,7 @@ def test_a_path_that_is_resumed_counts_from_there(pictures, tmp_path):
     file = tmp_path / "path.npz"
     calls = []
     learner = SelectedGraph(GraphicalLasso(show_progress=False), checkpoint=file, **options)
-    learner.set_params(checkpoint_every=0, callback=lambda progress: calls.append(progress) or len(calls) > 30)
+    learner.set_params(checkpoint_every=0, callback=lambda progress: calls.append(progress) or len(calls) > 25)
     learner.fit(ROWS[:, :20])  # after the folds have the first four penalties
     before = max(done for unit, done, _, _ in pictures if unit == "penalties")
     assert 16 <= before < 24

@@ -301,17 +301,19 @@ class SelectedGraph(WrappingLearner):
 
     def _fit_structural(self, learner: SVARMLearner, panel: Panel) -> Run:
         """Choose the penalty and the order of a structural vector autoregression, and learn it with these."""
-        for name, default in (("checkpoint", None), ("callback", None), ("max_time", None)):
-            if getattr(self, name) != default:
+        for name in ("checkpoint", "callback"):
+            if getattr(self, name) is not None:
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
-        run = Run(SolverProgress)
+        run = Run(SolverProgress, start=self._start)
+        learner.set_params(max_time=self._limit_time())
         orders = learner._read_orders(self.lags)
         chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
-        self.history_ = run.history
         self._warn_of_end(chosen.path_, run)
-        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_), chosen.converged_
+        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_, chosen.stopped_by_), chosen.converged_
+        run.add_row(objective=chosen.objective_, n_edges=int(chosen.path_.n_edges[chosen.path_.selected]))
+        self.history_ = run.history
         return run
 
     @property
