@@ -409,7 +409,7 @@ class SelectedGraph(WrappingLearner):
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                self._end_early(path, criterion)
+                self._end_early(path, criterion, len(allowed))
                 path.criterion, path.selected = criterion.choose(path.estimates)
                 if len(allowed) == len(lams):  # else a warning has said why no smaller penalty can be tried
                     self._extend(path, leaf, sample, criterion, run, solved)
@@ -439,10 +439,10 @@ class SelectedGraph(WrappingLearner):
         key = f"path from {len(before)}" if before else "path"
         return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
 
-    def _end_early(self, path: GaussianPath, criterion: Criterion) -> None:
-        """Leave out the penalties beyond those that are enough for the choice."""
+    def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
+        """Leave out those of `n_lams` penalties that the choice does not need."""
         end = criterion.find_end(path.estimates) if self.early_stopping else None
-        if end is not None:
+        if end is not None and end < n_lams:
             path.stopped_early = True
             del path.estimates[end:]
 
@@ -466,7 +466,7 @@ class SelectedGraph(WrappingLearner):
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
             path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
-            self._end_early(path, criterion)
+            self._end_early(path, criterion, len(lams))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)
