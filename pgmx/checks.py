@@ -1,5 +1,6 @@
 """Checks of arguments, and the words of the messages about them; every package may import them."""
 
+import errno
 import os
 import sys
 import warnings
@@ -156,14 +157,18 @@ def check_path(path: str | os.PathLike) -> Path:
 def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
     """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
 
-    What is no fault of its content passes: a file that is not there, an interrupt, a lack of memory, an error with an
-    attribute `has_remedy`.
+    What is no fault of its content passes: an error of the system, such as a file that is not there or too many open
+    ones, an interrupt, a lack of memory, an error with an attribute `has_remedy`.
     """
     try:
         yield
-    except (FileNotFoundError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:
+        if isinstance(error, OSError):
+            raise_of_open_files(error, path)
+            if error.errno is not None:
+                raise
         if getattr(error, "has_remedy", False):
             raise
         reason = str(error).strip() or type(error).__name__
@@ -174,6 +179,13 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
         elif isinstance(error, AttributeError | IndexError | TypeError):
             reason = f"a part of it has another form than expected ({reason})"
         raise ValueError(f"{path} {verdict}: {reason}; {remedy}") from error
+
+
+def raise_of_open_files(error: OSError, path: Path) -> None:
+    """Raise an error with its remedy if a file could not be opened because too many are open."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        text = f"{os.strerror(error.errno)}: close some, or raise the limit of open files (ulimit -n)"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

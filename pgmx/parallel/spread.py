@@ -21,7 +21,7 @@ from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
-from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads
+from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 
 #: Tasks shorter than this may leave threads little to do side by side, since most of their time is Python's.
@@ -99,8 +99,16 @@ def _spread(
         yield first, result
         seconds, first = perf_counter() - began, first + 1
         if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
-            yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
-            return
+            results = _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
+            try:
+                head = next(results)
+            except (RuntimeError, BlockingIOError) as error:
+                if not _is_for_want_of_threads(error):
+                    raise
+            else:
+                yield head
+                yield from results
+                return
     if n_workers > 1:
         options: dict[str, Any] = {"here": here, "allowed": may_begin, "compiled": compiled, "at_once": at_once}
         yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, group=group, **options)
@@ -111,6 +119,11 @@ def _spread(
         with group.running():
             result = here(number)
         yield number, result
+
+
+def _is_for_want_of_threads(error: Exception) -> bool:
+    """Return whether no further thread or process could be started."""
+    return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
 def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> Generator[T, None, None]:
@@ -187,7 +200,7 @@ def _end_with_parent(pid: int) -> None:
             sleep(_WATCH)
         os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
+    start_threads([Thread(target=watch, daemon=True)])
 
 
 def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iterator[tuple[int, int]]:

@@ -183,8 +183,8 @@ class _OverParts(ABC):
             self._leaf, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
         ):
             more[due[k]] = path
-            self.solved.add(keys[due[k]], lams, path)
-            self._run.advance(len(path))
+            if self.solved.add(keys[due[k]], lams, path):
+                self._run.advance(len(path))
         if not self._paths:
             self._paths = {number: [] for number in sorted(more)}
         for number, path in self._paths.items():

@@ -311,17 +311,19 @@ class SelectedGraph(WrappingLearner):
 
     def _fit_structural(self, learner: SVARMLearner, panel: Panel) -> Run:
         """Choose the penalty and the order of a structural vector autoregression, and learn it with these."""
-        for name, default in (("checkpoint", None), ("callback", None), ("max_time", None)):
-            if getattr(self, name) != default:
+        for name in ("checkpoint", "callback"):
+            if getattr(self, name) is not None:
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
-        run = Run(SolverProgress)
+        run = Run(SolverProgress, start=self._start)
+        learner.set_params(max_time=self._limit_time())
         orders = learner._read_orders(self.lags)
         chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
-        self.history_ = run.history
         self._warn_of_end(chosen.path_, run)
-        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_), chosen.converged_
+        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_, chosen.stopped_by_), chosen.converged_
+        run.add_row(objective=chosen.objective_, n_edges=int(chosen.path_.n_edges[chosen.path_.selected]))
+        self.history_ = run.history
         return run
 
     @property
@@ -417,7 +419,7 @@ class SelectedGraph(WrappingLearner):
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                self._end_early(path, criterion)
+                self._end_early(path, criterion, len(allowed))
                 path.criterion, path.selected = criterion.choose(path.estimates)
                 if len(allowed) == len(lams):  # else a warning has said why no smaller penalty can be tried
                     self._extend(path, leaf, sample, criterion, run, solved)
@@ -447,10 +449,10 @@ class SelectedGraph(WrappingLearner):
         key = f"path from {len(before)}" if before else "path"
         return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
 
-    def _end_early(self, path: GaussianPath, criterion: Criterion) -> None:
-        """Leave out the penalties beyond those that are enough for the choice."""
+    def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
+        """Leave out those of `n_lams` penalties that the choice does not need."""
         end = criterion.find_end(path.estimates) if self.early_stopping else None
-        if end is not None:
+        if end is not None and end < n_lams:
             path.stopped_early = True
             del path.estimates[end:]
 
@@ -474,7 +476,7 @@ class SelectedGraph(WrappingLearner):
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
             path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
-            self._end_early(path, criterion)
+            self._end_early(path, criterion, len(lams))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)

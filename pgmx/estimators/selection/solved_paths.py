@@ -41,12 +41,14 @@ class SolvedPaths:
             raise ValueError(f"the checkpoint holds other penalties for {key!r}: delete the file to begin anew")
         return path
 
-    def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> None:
-        """Take a path, unless it was cut short."""
-        if len(path) == len(lams) and not self._run.is_over():
+    def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> bool:
+        """Take a path, unless it was cut short; return whether it was taken."""
+        is_whole = len(path) == len(lams) and not self._run.is_over()
+        if is_whole:
             self._paths[key] = path
             if self._run.is_snapshot_due():
                 self.save()
+        return is_whole
 
     def solve(
         self, key: str, lams: np.ndarray, solve: Callable[[np.ndarray, Store], list[GaussianEstimate]]

@@ -140,7 +140,7 @@ def test_results_are_those_of_the_chosen_learner():
     assert selected.score(frame) == same.score(frame)
     assert selected.model_ is selected.estimator_.model_
     assert selected.variables_ == list("abcdef")
-    assert len(selected.history_["objective"]) == len(selected.path_)
+    assert len(selected.history_["objective"]) == len(selected.path_) + 1  # the chosen one is repeated at the end
     pieces = clone(selected).fit(iter([frame[:50], frame[50:]]))
     assert pieces.graph_.edges == selected.graph_.edges
 
