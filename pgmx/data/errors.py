@@ -11,6 +11,13 @@ DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
 GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)"
 
 
+def spell_discrete(names):
+    """Return what declares columns discrete, in Python and on the command line."""
+    names = list(names)
+    shown = names[:10]
+    return f"discrete_columns={shown!r} (command line: {' '.join(f'--discrete {name}' for name in shown)})"
+
+
 class IncompleteRowsWarning(UserWarning):
     """Rows with missing cells are left out, or too few are complete in the columns that a score compares."""
 
@@ -93,8 +100,8 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for columns of states, and column(s) {names} hold floats. For missing cells "
-            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or make whole numbers states by "
-            "astype('Int64')"
+            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or declare whole numbers states by "
+            f"{spell_discrete(self.names)}"
         )
 
 
@@ -119,7 +126,9 @@ class MissingCellsError(ChoiceError):
 
 
 class UnknownColumnsError(ValueError):
-    """States declared for columns that the data do not have; `names` lists these columns."""
+    """Columns that an option names and the data do not have; `names` lists them."""
+
+    has_remedy = True
 
     def __init__(self, message, names=()):
         self.names = tuple(names)
