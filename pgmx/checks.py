@@ -140,12 +140,12 @@ def check_path(path: str | os.PathLike) -> Path:
 def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
     """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
 
-    What is no fault of its content passes: a file that is not there, an interrupt, a lack of memory, an error with an
-    attribute `has_remedy`.
+    What is no fault of its content passes: a file that is not there, an interrupt, a lack of memory, a warning that is
+    an error, an error with an attribute `has_remedy`.
     """
     try:
         yield
-    except (FileNotFoundError, MemoryError):
+    except (FileNotFoundError, MemoryError, Warning):
         raise
     except Exception as error:
         if getattr(error, "has_remedy", False):

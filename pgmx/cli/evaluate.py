@@ -10,7 +10,7 @@ import click
 from pgmx.checks import check_same_names
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
-from pgmx.cli.inputs.tables import open_input
+from pgmx.cli.inputs.tables import choose_discrete, open_input
 from pgmx.cli.report import line
 
 
@@ -164,8 +164,8 @@ def _open(path: Path, names: Sequence[str], missing: str, reading: dict):
 
     source = open_input(path, reading)
     if any(name.endswith(("-g", "-cg")) for name in names) and path.suffix.lower() != ".pgmx":
-        return open_frame(source)
-    table = open_any(source, missing=missing)
+        return open_frame(source).declare_discrete(choose_discrete(path, reading))
+    table = open_any(source, missing=missing, discrete_columns=choose_discrete(path, reading))
     has_states = isinstance(table, Frame) and not table.list_known_floats()
     return encode(table, missing=missing) if has_states else table
 

@@ -39,7 +39,8 @@ def warn_of_few_values(
 ) -> None:
     """Warn of the columns of floats of a table that have few values; of a file its first rows are looked at.
 
-    `can_declare` says whether the caller takes discrete columns, so that they can be declared. An iterator, which can be read once, is let through, as is what cannot be opened: reading it says what is wrong.
+    `can_declare` says whether the caller takes discrete columns, so that they can be declared. An iterator, which can
+    be read once, is let through, as is what cannot be opened: reading it says what is wrong.
     """
     if is_iterator(X):
         return
@@ -52,7 +53,8 @@ def warn_of_few_values(
         remedy = (
             f"declare them with {spell_discrete(names)}"
             if can_declare
-            else "leave them out, or learn a network of mixed data, such as HillClimbSearch(discrete_columns=[...])"
+            else "leave them out, or learn a network of mixed data, such as HillClimbSearch(discrete_columns=[...]) "
+            "(command line: --drop, or --method hill-climb --discrete)"
         )
         warnings.warn(
             f"column(s) {join_names(names)} hold floats, but at most {MOST_WHOLE} distinct whole numbers or "

@@ -44,8 +44,8 @@ class Placement:
 
         Those declared discrete are left out.
         """
-        options = {"discrete_columns": discrete_columns}
-        names = (find_floats(rows, **options) for rows in self._rows if not isinstance(rows, Path) and not self._is_remote)
+        in_memory = [] if self._is_remote else [rows for rows in self._rows if not isinstance(rows, Path)]
+        names = (find_floats(rows, discrete_columns=discrete_columns) for rows in in_memory)
         return list(dict.fromkeys(chain.from_iterable(names)))
 
     def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:

@@ -58,7 +58,8 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
 def find_floats(rows: Any, na_values: Any = None, discrete_columns: Any = None) -> list:
     """Return the names of columns that hold floats in the first rows of a table in memory, or of a CSV file.
 
-    Those declared discrete are left out. Whole numbers of a CSV file count as none: where cells are missing they may be states.
+    Those declared discrete are left out. Whole numbers of a CSV file count as none: where cells are missing they may be
+    states.
     """
     if isinstance(rows, DiscreteTable):
         return []

@@ -92,7 +92,7 @@ def read_table(
         refuse_na_values(path, na_values)
         with explain_unreadable(path):
             table = _read_parquet(path)
-    table = _declare_discrete(table, discrete_columns)
+    table = declare_discrete(table, discrete_columns)
     if columns is None:
         return table
     unknown = [name for name in columns if name not in table.columns]
@@ -110,7 +110,7 @@ def refuse_na_values(path, na_values):
         )
 
 
-def _declare_discrete(table, discrete_columns):
+def declare_discrete(table, discrete_columns):
     """Return a table in which columns of floats that are declared discrete are integers or categories."""
     declared = check_discrete_columns(discrete_columns, table.columns)
     columns = {v: table.iloc[:, v] for v, name in enumerate(table.columns) if name in declared}
@@ -130,8 +130,6 @@ def _make_states(column):
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
     is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
     return column.astype("Int64" if is_integer.all() else "category")
-
-
 
 
 def is_path(X):
@@ -167,12 +165,13 @@ def table_files(path):
     return [path]
 
 
-def read_whole(path, **options):
+def read_whole(path, discrete_columns=None, **options):
     """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
     files = table_files(path)
     if len(files) == 1:
-        return read_table(files[0], **options)
-    return pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+        return read_table(files[0], discrete_columns=discrete_columns, **options)
+    table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    return declare_discrete(table, discrete_columns)
 
 
 def explain_unreadable(path: Path) -> AbstractContextManager[None]:

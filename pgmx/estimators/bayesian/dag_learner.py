@@ -166,7 +166,7 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
         else:
-            coding: dict[str, Any] = {"state_names": self.state_names, "missing": self._coding, "n_jobs": self.n_jobs}
+            coding = self._list_coding()
             is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
@@ -181,7 +181,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
-        rows = X if isinstance(X, DiscreteTable | DistributedNumericTable) else open_frame(X)
+        if not isinstance(X, DiscreteTable | DistributedNumericTable):
+            X = open_frame(X, na_values=self.na_values).declare_discrete(self.discrete_columns)
+        rows = X
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
@@ -206,6 +208,8 @@ class DagLearner(NetworkResults):
         "return_type": [str],  # any case, judged by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }

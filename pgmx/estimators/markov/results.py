@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, encode
+from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -77,11 +78,12 @@ class MarkovResults(BaseStructureLearner):
         self._check_n_features(X)
         if is_distributed(X):
             return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
+        recodes = self.missing != "error" or is_path(X)  # the options say how a file is read
+        return float(np.mean(self.model_.log_likelihood(self._code_rows(X) if recodes else X)))
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing cells: these make a state, or their rows are left out."""
-        table = encode(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+        table = encode(X, **self._list_coding())
         if isinstance(X, np.ndarray):  # its columns are the variables in order
             return DiscreteTable._from_parts(tuple(self._names), table.states, table.codes)
         return table
