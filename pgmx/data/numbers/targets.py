@@ -70,15 +70,15 @@ def iterate_pieces(
         yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
 
 
-def iterate_rows(path: Any, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
     """Yield the rows of a path as float64, missing cells as NaN; ValueError for other cells, or where there is none."""
-    for piece in _iterate_frames(path, chunk_rows):
+    for piece in _iterate_frames(path, chunk_rows, na_values=na_values):
         yield _read_numbers(piece)
 
 
-def read_rows(path: Any, chunk_rows: int) -> pd.DataFrame:
+def read_rows(path: Any, chunk_rows: int, na_values: Any = None) -> pd.DataFrame:
     """Return all rows that `iterate_rows` yields."""
-    return pd.concat(list(iterate_rows(path, chunk_rows)), ignore_index=True)
+    return pd.concat(list(iterate_rows(path, chunk_rows, na_values)), ignore_index=True)
 
 
 def _iterate_frames(
