@@ -51,7 +51,7 @@ def warn_of_few_values(
     names = [name for name in list_few_values(frame) if name not in ignore]
     if names:
         remedy = (
-            f"declare them with {spell_discrete(names)}"
+            f"declare them with {spell_discrete(names)}, or use pgmx.data.Discretizer in place of KBinsDiscretizer"
             if can_declare
             else "leave them out, or learn a network of mixed data, such as HillClimbSearch(discrete_columns=[...]) "
             "(command line: --drop, or --method hill-climb --discrete)"

@@ -146,3 +146,82 @@ def test_options_of_files_are_refused_elsewhere(numbers, tmp_path):
     path = tmp_path / "t.parquet"
     numbers.to_parquet(path)
     assert "--decimal ',' is for CSV files" in refused("learn", path, "--decimal", ",")
+
+
+@pytest.fixture
+def marked(numbers, tmp_path):
+    """Return a CSV file of three continuous and two discrete columns with markers, and one of what they mean."""
+    rng = np.random.default_rng(2)
+    code = rng.integers(1, 4, 300)
+    words = numbers.round(4).assign(code=code, word=np.where(code == 1, "u", "v")).astype(str)
+    words.loc[3, "x"], words.loc[4, "code"], words.loc[5, "z"] = "?", "", " "
+    path, plain = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
+    plain.parent.mkdir()
+    words.to_csv(path, index=False)
+    words.replace({"?": "", " ": ""}).to_csv(plain, index=False)
+    return path, plain
+
+
+def test_further_values_are_missing(marked):
+    path, plain = marked
+    for method, options in (("hill-climb", ()), ("glasso", ("--drop", "code,word")), ("lds", ("--drop", "code,word"))):
+        options = ("--method", method, "--missing", "drop", *options)
+        assert section(done("learn", path, "--na", "?", "--na", " ", *options)) == section(
+            done("learn", plain, *options)
+        )
+    options = ("--missing", "drop", "--resamples", 2)
+    assert section(done("bootstrap", path, "--na", "?", "--na", " ", *options)) == section(
+        done("bootstrap", plain, *options)
+    )
+
+
+def test_values_that_look_missing_are_told_with_the_option(marked, tmp_path):
+    path, _ = marked
+    run = pgmx("learn", path, "--missing", "drop")
+    (line,) = [line for line in run.stderr.splitlines() if "look like markers" in line]
+    assert "'x' ('?': 1), 'z' (' ': 1)" in line
+    assert "--na '?' --na ' '" in line
+    assert "look like markers" not in pgmx("learn", path, "--missing", "drop", "--na", "").stderr
+    pd.read_csv(path).to_parquet(tmp_path / "t.parquet")
+    assert "--na '?' is for CSV files" in refused("learn", tmp_path / "t.parquet", "--na", "?")
+
+
+def test_discrete_columns_are_named(marked, tmp_path):
+    _, plain = marked
+    run = pgmx("learn", plain, "--missing", "drop")
+    assert "declare them with discrete_columns=['code'] (command line: --discrete code)" in " ".join(run.stderr.split())
+    coded = tmp_path / "v" / "t.csv"
+    coded.parent.mkdir()
+    frame = pd.read_csv(plain)
+    frame["code"] = frame["code"].map({1.0: "one", 2.0: "two", 3.0: "three"})
+    frame.to_csv(coded, index=False)
+    scores = [line for line in section(done("learn", coded, "--missing", "drop")) if line.startswith("score")]
+    out = tmp_path / "t.json"
+    shown = done("learn", plain, "--missing", "drop", "--discrete", "code", "--out", out)
+    assert [line for line in section(shown) if line.startswith("score")] == scores
+    assert read_model(out).states == {"code": (1, 2, 3), "word": ("u", "v")}
+    # rows that are scored later have the kinds of the network
+    assert "score    -" in done("score", out, plain, "--missing", "drop")
+    assert f"{scores[0].split()[1]} (bic-clg" in done("score", out, plain, "--missing", "drop")
+    for method in ("group-lasso", "chow-liu"):
+        options = ("--method", method, "--missing", "drop", "--columns", "code,word")
+        lines = section(done("learn", plain, "--discrete", "code", *options))
+        assert [line for line in lines if line.startswith(("score", "objective"))] == [
+            line for line in section(done("learn", coded, *options)) if line.startswith(("score", "objective"))
+        ]
+
+
+def test_discrete_columns_stay_out_of_bins(marked):
+    _, plain = marked
+    options = ("--missing", "drop", "--discretize", "quantile:3")
+    assert "bins     4 columns" in done("learn", plain, *options)
+    assert "bins     3 columns" in done("learn", plain, "--discrete", "code", *options)
+
+
+def test_discrete_columns_that_cannot_be(marked):
+    _, plain = marked
+    assert "--discrete: 'cod' is no column of the table, did you mean 'code'" in refused(
+        "learn", plain, "--discrete", "cod"
+    )
+    assert "--drop" in refused("learn", plain, "--method", "glasso", "--discrete", "code")
+    assert "--discrete is for files" in refused("learn", "asia", "--discrete", "smoke")
