@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.command_line import done, pgmx, refused
+from helpers.command_line import done, pgmx, refused, warned
 from pgmx.data import discretize, encode, write_table
 from pgmx.models import read_model
 
@@ -150,10 +150,10 @@ def test_options_of_files_are_refused_elsewhere(numbers, tmp_path):
 
 @pytest.fixture
 def marked(numbers, tmp_path):
-    """Return a CSV file of three continuous and two discrete columns with markers, and one of what they mean."""
+    """Return a CSV file of continuous and discrete columns with markers, and one of what they mean."""
     rng = np.random.default_rng(2)
     code = rng.integers(1, 4, 300)
-    words = numbers.round(4).assign(code=code, word=np.where(code == 1, "u", "v")).astype(str)
+    words = numbers.round(4).assign(code=code.astype(float), word=np.where(code == 1, "u", "v")).astype(str)
     words.loc[3, "x"], words.loc[4, "code"], words.loc[5, "z"] = "?", "", " "
     path, plain = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
     plain.parent.mkdir()
@@ -162,17 +162,25 @@ def marked(numbers, tmp_path):
     return path, plain
 
 
+def learned(*arguments):
+    """Return what is printed where rows with missing values are left out, and nothing else is told."""
+    return section(warned("missing='drop' leaves out", *arguments, "--missing", "drop"))
+
+
+def figures(lines):
+    return [line.split()[1] for line in lines if line.startswith(("score", "objective"))]
+
+
 def test_further_values_are_missing(marked):
     path, plain = marked
-    for method, options in (("hill-climb", ()), ("glasso", ("--drop", "code,word")), ("lds", ("--drop", "code,word"))):
-        options = ("--method", method, "--missing", "drop", *options)
-        assert section(done("learn", path, "--na", "?", "--na", " ", *options)) == section(
-            done("learn", plain, *options)
-        )
-    options = ("--missing", "drop", "--resamples", 2)
-    assert section(done("bootstrap", path, "--na", "?", "--na", " ", *options)) == section(
-        done("bootstrap", plain, *options)
-    )
+    na, discrete = ("--na", "?", "--na", " "), ("--discrete", "code")
+    assert learned("learn", path, *na, *discrete) == learned("learn", plain, *discrete)
+    numbers = ("--columns", "x,y,z", "--method", "glasso")
+    assert learned("learn", path, *na, *numbers) == learned("learn", plain, *numbers)
+    series = ("learn", "--columns", "x,y,z", "--method", "lds", "--missing", "drop")
+    assert section(done(*series, path, *na)) == section(done(*series, plain))
+    resamples = ("--resamples", 2, *discrete)
+    assert learned("bootstrap", path, *na, *resamples) == learned("bootstrap", plain, *resamples)
 
 
 def test_values_that_look_missing_are_told_with_the_option(marked, tmp_path):
@@ -188,34 +196,34 @@ def test_values_that_look_missing_are_told_with_the_option(marked, tmp_path):
 
 def test_discrete_columns_are_named(marked, tmp_path):
     _, plain = marked
-    run = pgmx("learn", plain, "--missing", "drop")
-    assert "declare them with discrete_columns=['code'] (command line: --discrete code)" in " ".join(run.stderr.split())
-    coded = tmp_path / "v" / "t.csv"
+    assert (
+        "declare them with discrete_columns=['code'] (command line: --discrete code)"
+        in pgmx("learn", plain, "--missing", "drop").stderr
+    )
+    coded, out = tmp_path / "v" / "t.csv", tmp_path / "t.json"
     coded.parent.mkdir()
     frame = pd.read_csv(plain)
-    frame["code"] = frame["code"].map({1.0: "one", 2.0: "two", 3.0: "three"})
+    frame["code"] = frame["code"].map({1.0: "k1", 2.0: "k2", 3.0: "k3"})
     frame.to_csv(coded, index=False)
-    scores = [line for line in section(done("learn", coded, "--missing", "drop")) if line.startswith("score")]
-    out = tmp_path / "t.json"
-    shown = done("learn", plain, "--missing", "drop", "--discrete", "code", "--out", out)
-    assert [line for line in section(shown) if line.startswith("score")] == scores
+    expected = figures(learned("learn", coded))
+    assert figures(learned("learn", plain, "--discrete", "code", "--out", out)) == expected
     assert read_model(out).states == {"code": (1, 2, 3), "word": ("u", "v")}
-    # rows that are scored later have the kinds of the network
-    assert "score    -" in done("score", out, plain, "--missing", "drop")
-    assert f"{scores[0].split()[1]} (bic-clg" in done("score", out, plain, "--missing", "drop")
+    # a network knows the kinds of its variables
+    assert figures(learned("score", out, plain)) == expected
     for method in ("group-lasso", "chow-liu"):
-        options = ("--method", method, "--missing", "drop", "--columns", "code,word")
-        lines = section(done("learn", plain, "--discrete", "code", *options))
-        assert [line for line in lines if line.startswith(("score", "objective"))] == [
-            line for line in section(done("learn", coded, *options)) if line.startswith(("score", "objective"))
-        ]
+        options = ("--method", method, "--columns", "code,word")
+        assert figures(learned("learn", plain, "--discrete", "code", *options)) == figures(
+            learned("learn", coded, *options)
+        )
 
 
 def test_discrete_columns_stay_out_of_bins(marked):
     _, plain = marked
-    options = ("--missing", "drop", "--discretize", "quantile:3")
-    assert "bins     4 columns" in done("learn", plain, *options)
-    assert "bins     3 columns" in done("learn", plain, "--discrete", "code", *options)
+    options = ("--discretize", "quantile:3")
+    assert "bins     4 columns of numbers in 3 bins, by quantile" in learned("learn", plain, *options)
+    assert "bins     3 columns of numbers in 3 bins, by quantile" in learned(
+        "learn", plain, "--discrete", "code", *options
+    )
 
 
 def test_discrete_columns_that_cannot_be(marked):
