@@ -100,8 +100,8 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for columns of states, and column(s) {names} hold floats. For missing cells "
-            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or declare whole numbers states "
-            f"with {spell_discrete(self.names)}"
+            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or declare those that are states "
+            "with discrete_columns=[...] (command line: --discrete)"
         )
 
 

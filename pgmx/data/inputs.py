@@ -307,7 +307,7 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     if isinstance(X, NumericTable):
         raise TypeError(
             f"{X!r} holds numbers for Gaussian graphical models, and this works on columns of states, or on rows in "
-            "memory: give the table that it was made of, floats that are states as integers (astype('Int64'))"
+            "memory: give the table that it was made of, with discrete_columns=[...] for floats that are states"
         )
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")

@@ -36,10 +36,9 @@ def is_iterator(X):
 def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> tuple[Iterator[Frame], bool]:
     """Open a file, a folder of Parquet files or an iterator of frames in pieces of at most `chunk_rows` rows of a file.
 
-    `na_values` are further words of a CSV file that are missing values. Return an iterator of Frames, all with the
-    columns of the first, and whether all cells are words, to be parsed. It raises ValueError where a piece cannot be
-    read or has other columns, there is none, or a path has less than two rows (unless `fewest` is 0), and TypeError
-    where a piece is no table.
+    Return an iterator of Frames, all with the columns of the first, and whether all cells are words, to be parsed. It
+    raises ValueError where a piece cannot be read or has other columns, there is none, or a path has less than two rows
+    (unless `fewest` is 0), and TypeError where a piece is no table. `na_values` are for CSV files.
     """
     if not is_path(X):
         return align_columns(X), False

@@ -55,8 +55,7 @@ class GrowingColumn:
         """Return the codes of a chunk in the numbers of the whole column, one of the two codes above where missing.
 
         `coded` is what `code_column` returned for the cells `values`; `row`, uint8 of shape (n_rows,), holds its codes
-        where it has none, and may be overwritten. Without `counts` states are numbered, but not seen in the table,
-        without `tallies` their cells were counted before.
+        where it has none, and may be overwritten. States are seen in the table if `counts`, and tallied if `tallies`.
         Raise ValueError where cells are of another kind than before, or there are more than 65535 states.
         """
         incomplete = coded.obstacle is not None
