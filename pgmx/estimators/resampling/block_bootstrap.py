@@ -172,7 +172,7 @@ class BlockBootstrap(BaseStructureLearner):
         return getattr(self.estimator, "missing", "error")
 
     @property
-    def na_values(self) -> Any:  # type: ignore[override]  # the estimator holds it
+    def na_values(self) -> Any:
         """Further values of files that are missing to the estimator."""
         return getattr(self.estimator, "na_values", None)
 

@@ -228,7 +228,7 @@ class SelectedGraph(WrappingLearner):
         return GraphicalLasso() if self.estimator is None else self.estimator
 
     @property
-    def na_values(self) -> Any:  # type: ignore[override]  # the estimator holds it
+    def na_values(self) -> Any:
         """Further values of files that are missing to the estimator."""
         return getattr(self.estimator, "na_values", None)
 

@@ -172,8 +172,7 @@ class TimeSeriesLearner(BaseStructureLearner):
 
     def _list_series_options(self) -> dict[str, Any]:
         names = ("lags", "time_column", "groups", "missing", "na_values", "irregular")
-        names += ("exogenous_columns", "seasonal_period")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in (*names, "exogenous_columns", "seasonal_period")}
 
     def _note_series(self, series: Panel | SeriesChunks) -> None:
         """Keep what forecasts need to know of the series, and how many rows were left out."""
