@@ -14,7 +14,7 @@ DECLARED = ["code", "half"]
 FRAME = pd.DataFrame(
     {
         "code": [2.0, np.nan, 1.0, 2.0, 10.0, 2.0],
-        "half": [0.5, 1.0, 1.5, 0.5, 1.0, -2.5],
+        "half": [0.5, 9.5, 10.5, 0.5, 9.5, -2.5],
         "word": ["u", "v", "u", None, "v", "u"],
         "count": [3, 1, 1, 3, 2, 1],
     }
@@ -23,13 +23,13 @@ FRAME = pd.DataFrame(
 #: What the table means: numbers of whole columns are integers, missing cells are a state, the last.
 STATES = {
     "code": (1, 2, 10, "missing"),
-    "half": (-2.5, 0.5, 1.0, 1.5),
+    "half": (-2.5, 0.5, 9.5, 10.5),
     "word": ("u", "v", "missing"),
     "count": (1, 2, 3),
 }
 CELLS = {
     "code": [2, "missing", 1, 2, 10, 2],
-    "half": [0.5, 1.0, 1.5, 0.5, 1.0, -2.5],
+    "half": [0.5, 9.5, 10.5, 0.5, 9.5, -2.5],
     "word": ["u", "v", "u", "missing", "v", "u"],
     "count": [3, 1, 1, 3, 2, 1],
 }
@@ -76,13 +76,20 @@ def test_numbers_become_states(kind, tmp_path):
 def test_states_are_those_of_complete_rows(kind, tmp_path):
     with pytest.warns(UserWarning, match="leaves out 2 of 6 rows"):
         table = encode(KINDS[kind](FRAME, tmp_path), missing="drop", discrete_columns=DECLARED)
-    assert table.states == ((1, 2, 10), (-2.5, 0.5, 1.0, 1.5), ("u", "v"), (1, 2, 3))
+    assert table.states == ((1, 2, 10), (-2.5, 0.5, 9.5, 10.5), ("u", "v"), (1, 2, 3))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_floats_stay_numbers(kind, tmp_path):
     opened = open_any(KINDS[kind](FRAME, tmp_path), missing="category", discrete_columns=["code"])
     assert (opened.float_columns, opened.discrete) == (("half",), {"code"})
+
+
+@pytest.mark.parametrize("kind", ["chunks", "csv", "parquet"])
+def test_discrete_tables_larger_than_memory_are_coded(kind, tmp_path):
+    opened = open_any(KINDS[kind](FRAME, tmp_path), missing="category", discrete_columns=DECLARED)
+    assert opened == encode(FRAME, missing="category", discrete_columns=DECLARED)
+    assert opened.path is not None  # in one pass to a file
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,11 +133,11 @@ def test_words_of_one_number_are_one_state(tmp_path):
 
 
 def test_declared_states_of_a_declared_column():
-    table = encode(FRAME[["half"]], discrete_columns=["half"], state_names={"half": [1.5, 1, 0.5, -2.5, 9]})
-    assert table.states == ((1.5, 1, 0.5, -2.5, 9),)
+    table = encode(FRAME[["half"]], discrete_columns=["half"], state_names={"half": [10.5, 9.5, 0.5, -2.5, 9]})
+    assert table.states == ((10.5, 9.5, 0.5, -2.5, 9),)
     assert table.codes.tolist() == [[2, 1, 0, 2, 1, 3]]
     with pytest.raises(ValueError, match="does not declare"):
-        encode(FRAME[["half"]], discrete_columns=["half"], state_names={"half": [1.5, 0.5, -2.5]})
+        encode(FRAME[["half"]], discrete_columns=["half"], state_names={"half": [10.5, 0.5, -2.5]})
 
 
 def test_many_states_take_two_bytes():
@@ -153,7 +160,7 @@ def test_a_frame_is_read_with_its_declared_columns(tmp_path):
     frame = read_table(write_csv(FRAME, tmp_path / "t.csv"), discrete_columns=DECLARED)
     assert frame["code"].dtype == "Int64"
     assert frame["code"].isna().tolist() == FRAME["code"].isna().tolist()
-    assert frame["half"].cat.categories.tolist() == [-2.5, 0.5, 1.0, 1.5]
+    assert frame["half"].cat.categories.tolist() == [-2.5, 0.5, 9.5, 10.5]
     assert encode(frame, missing="category") == encode(FRAME, missing="category", discrete_columns=DECLARED)
     with pytest.raises(ValueError, match="unknown column"):
         read_table(tmp_path / "t.csv", discrete_columns=["cod"])

@@ -161,6 +161,35 @@ def test_learners_read_files_with_it(learner, series):
         assert learned.score(path) == pytest.approx(other.score(frame), rel=1e-12)  # sums of chunks and of the whole
 
 
+def test_the_history_of_a_forecast_is_read_with_it(series):
+    learned = DenseLDS(missing="drop", na_values=NA).fit(series[0])
+    with pytest.raises(ValueError, match="history has missing cells in 'a', 'c'"):
+        learned.predict(series[0])
+
+
+def test_few_values_of_a_file_are_told_without_its_markers(tmp_path):
+    codes = pd.DataFrame({"a": np.arange(40) % 2 / 4, "b": np.arange(40.0) ** 2}).astype(str)
+    codes.loc[7, "a"] = "?"
+    codes.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(UserWarning) as caught:
+        GraphicalLasso(lam=0.1, missing="drop", na_values="?").fit(tmp_path / "t.csv")
+    assert sum("column(s) 'a' hold floats, but at most" in str(w.message) for w in caught) == 1
+
+
+def test_a_wrapped_learner_leaves_reading_to_the_wrapper(series):
+    with pytest.raises(ValueError, match="na_values of GraphicalLasso has no effect within Nonparanormal"):
+        Nonparanormal(GraphicalLasso(na_values="?")).fit(series[0])
+
+
+def test_a_warning_that_is_an_error_is_no_damage(tmp_path):
+    path = write_column(["1", "2", "3", "?"], tmp_path / "t.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for read in (read_table, encode):
+            with pytest.raises(UserWarning, match="look like markers"):
+                read(path)
+
+
 def test_learners_without_it_say_so(series):
     with pytest.raises(ValueError, match="hold states or text.*named by na_values"):
         GraphicalLasso(lam=0.1).fit(series[0])
@@ -193,6 +222,9 @@ def test_a_stream_of_categories_reads_files_with_it(tmp_path):
     options = {"n_components": 1, "max_iter": 2}
     learned = CategoricalSubspace(na_values="?", **options).fit(tmp_path / "t.csv")
     assert np.array_equal(learned.components_, CategoricalSubspace(**options).fit(rows).components_)
+    stream = CategoricalSubspace(na_values="?", levels=[1, 2, 3], **options).partial_fit(tmp_path / "t.csv")
+    other = CategoricalSubspace(levels=[1, 2, 3], **options).partial_fit(rows)
+    assert np.array_equal(stream.components_, other.components_)
     learned.save(tmp_path / "t.npz")
     assert CategoricalSubspace.load(tmp_path / "t.npz").na_values == "?"
 

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -78,8 +77,7 @@ class MarkovResults(BaseStructureLearner):
         self._check_n_features(X)
         if is_distributed(X):
             return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        recodes = self.missing != "error" or is_path(X)  # the options say how a file is read
-        return float(np.mean(self.model_.log_likelihood(self._code_rows(X) if recodes else X)))
+        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing cells: these make a state, or their rows are left out."""
