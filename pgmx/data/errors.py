@@ -1,6 +1,7 @@
 """Words shared by the error messages about data."""
 
 from copy import copy
+from shlex import quote
 
 from pgmx.checks import join_names
 
@@ -15,7 +16,8 @@ def spell_discrete(names):
     """Return what declares columns discrete, in Python and on the command line."""
     names = list(names)
     shown = names[:10]
-    return f"discrete_columns={shown!r} (command line: {' '.join(f'--discrete {name}' for name in shown)})"
+    options = " ".join(f"--discrete {quote(str(name))}" for name in shown)
+    return f"discrete_columns={shown!r} (command line: {options})"
 
 
 class IncompleteRowsWarning(UserWarning):

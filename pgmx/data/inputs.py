@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgmx.atomic import replace_file
 from pgmx.checks import check_natural, check_path, join_names
-from pgmx.data.columns.declared import check_discrete_columns, check_state_names
+from pgmx.data.columns.declared import check_discrete_columns, check_state_names, list_discrete_columns
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
 from pgmx.data.files.plane_reader import open_table
@@ -253,7 +253,7 @@ def open_any(
         return encode(X, **options)
     if is_path(X):
         path = Path(X)
-        if is_csv(path) or not parquet_has_floats(path, discrete_columns or ()):
+        if is_csv(path) or not parquet_has_floats(path, list_discrete_columns(discrete_columns)):
             try:
                 return stream_to_table(path, **options)
             except FloatColumnsError:  # a CSV file has no types until it is read

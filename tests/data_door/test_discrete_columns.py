@@ -97,8 +97,9 @@ def test_unknown_names_are_refused(kind, tmp_path):
     for discrete_columns in (["cod"], ["code", "half", "cod"]):
         with pytest.raises(ValueError, match=r"unknown column\(s\) 'cod': the columns are 'code', 'half', 'word', 'c"):
             open_any(KINDS[kind](FRAME, tmp_path), missing="category", discrete_columns=discrete_columns)
-    with pytest.raises(TypeError, match=r"must be a list of column names, got 'code'"):
-        open_any(KINDS[kind](FRAME, tmp_path), missing="category", discrete_columns="code")
+    for wrong in ("code", iter(["code"]), 3):
+        with pytest.raises(TypeError, match=r"discrete_columns must be a list of column names, got"):
+            open_any(KINDS[kind](FRAME, tmp_path), missing="category", discrete_columns=wrong)
 
 
 def test_columns_of_arrays_have_the_names_that_they_get():

@@ -345,4 +345,7 @@ def test_declared_columns_and_further_missing_values(client, tmp_path):
     for path, part in zip(numbers, (frame[:40], frame[40:]), strict=True):
         part[["code"]].assign(x=np.arange(len(part)) / 8).to_csv(path, index=False, na_rep="-")
     with pytest.warns(UserWarning, match="leaves out 5 of 90 rows"):
-        assert distribute(numbers, client, missing="drop", na_values="-").n_rows == 85
+        table = distribute(numbers, client, missing="drop", na_values="-")
+    assert table.n_rows == 85
+    with pytest.raises(ValueError, match="discrete_columns names 'code', but DistributedNumericTable"):
+        HillClimbSearch(discrete_columns=["code"]).fit(table)

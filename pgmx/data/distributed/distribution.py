@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
+from pgmx.data.columns.declared import list_discrete_columns
 from pgmx.data.distributed.numeric_distribution import distribute_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
@@ -147,7 +148,8 @@ def distribute(
             floats = error.names
     if state_names is not None:
         raise FloatColumnsError(floats)
-    if discrete_columns is not None and (names := list(discrete_columns)):
+    names = list_discrete_columns(discrete_columns)
+    if names:
         hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table has numbers or states"
         raise FloatColumnsError(floats, hint, scores=False)
     return distribute_numbers(placement, missing, floats, na_values)

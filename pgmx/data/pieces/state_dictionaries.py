@@ -150,7 +150,7 @@ class GrowingColumn:
         """Refuse a chunk whose cells are of another kind than before; a chunk without known cells fits any."""
         kind = column_kind(values)
         if self.is_discrete and kind == "float":
-            kind = "integer"  # where all values are whole they are, and numbers of both kinds can follow each other
+            kind = "integer"  # chunks of integers and of floats may follow each other
         if is_known or kind == "category":
             self._join_kinds(kind)
 

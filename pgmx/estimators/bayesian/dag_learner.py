@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.files.readers import is_path
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
@@ -56,7 +57,15 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
     _prior: dict[str, float]
 
     def _open(self, X: Any) -> Any:
-        return X if isinstance(X, DistributedNumericTable) else super()._open(X)
+        if not isinstance(X, DistributedNumericTable):
+            return super()._open(X)
+        names = check_discrete_columns(self.discrete_columns, X.names)
+        if names:
+            raise ValueError(
+                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} holds numbers: give "
+                "discrete_columns to distribute, or rows in memory"
+            )
+        return X
 
     @property
     def dag_(self) -> DAG:
@@ -181,9 +190,8 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
-        if not isinstance(X, DiscreteTable | DistributedNumericTable):
-            X = open_frame(X, na_values=self.na_values).declare_discrete(self.discrete_columns)
-        rows = X
+        is_opened = isinstance(X, DiscreteTable | DistributedNumericTable)
+        rows = X if is_opened else open_frame(X, na_values=self.na_values).declare_discrete(self.discrete_columns)
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
