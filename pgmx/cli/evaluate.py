@@ -5,20 +5,19 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.checks import check_same_names
+from pgmx.cli.console import say
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
 from pgmx.cli.inputs.tables import choose_discrete, open_input, peek_columns
 from pgmx.cli.report import line
 
 
-def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
+def compare_models(reference: str, other: str, *, format: str | None, classes: bool, quiet: bool) -> None:
     """Print what differs between two networks, or with `classes` between their equivalence classes."""
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
-    a, b = (with_text_names(read_network(text), text) for text in (reference, other))
+    a, b = (with_text_names(read_network(text, format), text) for text in (reference, other))
     if not (a.is_directed() or b.is_directed()):
         _compare_undirected(a, b, reference, other, classes=classes, quiet=quiet)
         return
@@ -53,10 +52,10 @@ def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quie
 
 def _shares(rows) -> None:
     """Print precision, recall and F1, a line for each kind of edges."""
-    click.echo()
-    click.echo(f"{'':<24}  precision  recall     f1")
+    say()
+    say(f"{'':<24}  precision  recall     f1")
     for name, scores in rows:
-        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
+        say(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
 
 
 def _size(graph) -> str:
@@ -73,18 +72,20 @@ def _list_differences(differences, reference: str, other: str) -> None:
         (differences.undirected, f"undirected in {other} alone"),
     ):
         if edges:
-            click.echo()
-            click.echo(f"{title}: {len(edges)}")
+            say()
+            say(f"{title}: {len(edges)}")
             for edge in edges:
-                click.echo(f"  {' '.join(edge)}")
+                say(f"  {' '.join(edge)}")
 
 
-def score_model(model: str, source: str, *, scores: Sequence[str], missing: str, **reading: Any) -> None:
+def score_model(
+    model: str, source: str, *, format: str | None, scores: Sequence[str], missing: str, **reading: Any
+) -> None:
     """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
     from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
-    network = read_network(model)
+    network = read_network(model, format)
     if hasattr(network, "potentials"):
         _score_markov(network, model, source, names, missing, reading)
         return

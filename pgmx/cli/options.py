@@ -366,6 +366,11 @@ def model_argument(name: str) -> Callable:
     return click.argument(name, shell_complete=_complete_file)
 
 
+format_option = click.option(
+    "--format",
+    metavar="NAME",
+    help="Format of the network: bif, xmlbif, net, xdsl, json, graphml, npz or uai. Default: the suffix of its file.",
+)
 plot_option = file_option("--plot", "Write a picture of the graph: .svg or .png.")
 report_option = file_option(
     "--report",

@@ -367,13 +367,22 @@ def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
         raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
 
 
-def check_rows(n_rows, n_columns, path=None):
-    """Refuse a table of fewer than two rows, naming its file where it has one."""
-    if n_rows < 2:
+def check_rows(n_rows, n_columns, path=None, least=2):
+    """Refuse a table of fewer than two rows, or of fewer than `least`, naming its file if it has one."""
+    if n_rows < least:
         holder = "" if path is None else f"{path} holds no table: "
         raise ValueError(
-            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a "
-            "table with at least two rows"
+            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of {least} is required: give "
+            f"a table with at least {'two rows' if least == 2 else 'one row'}"
+        )
+
+
+def refuse_unobserved(names, missing=None):
+    """Refuse columns in which all values are missing; with missing="em" say that they are no latent variables."""
+    if names:
+        latent = ". Latent variables are not learned by EM: each column needs observed values"
+        raise ValueError(
+            f"columns {join_names(names)} have no observed value: drop them{latent if missing == 'em' else ''}"
         )
 
 

@@ -19,7 +19,7 @@ from pgmx.data.frame import Frame, check_missing_option, check_rows
 from pgmx.data.numbers.table import NumericTable
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
-from pgmx.data.sources import open_piece, open_source
+from pgmx.data.sources import open_piece, open_rows, open_source
 from pgmx.data.table import DiscreteTable
 
 
@@ -320,6 +320,15 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
         first = next(X, None)
         return join_frames(first, X)
     return open_source(X)
+
+
+def open_rows_to_score(X: Any) -> Any:
+    """Return rows in memory, of which one is enough for a fitted model, as columns; any other input as it is."""
+    if isinstance(X, Frame | DiscreteTable | NumericTable) or is_path(X) or is_iterator(X):
+        return X
+    frame = open_rows(X)
+    check_rows(frame.n_rows, frame.n_columns, least=1)
+    return frame
 
 
 def _is_plane_file(X) -> bool:

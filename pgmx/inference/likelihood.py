@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pgmx.checks import check_same_names, join_names
+from pgmx.checks import FittedLearner, check_same_names, join_names, take_model
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowPiece
 from pgmx.inference.mixed.observed import ObservedDensities
 from pgmx.inference.networks.bayesian import BayesianArrays
@@ -80,7 +80,7 @@ class HeldOutLikelihood(NamedTuple):
 
 
 def held_out_log_likelihood(
-    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | HasTerms,
+    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | HasTerms | FittedLearner,
     X,
     *,
     missing: str = "error",
@@ -99,12 +99,12 @@ def held_out_log_likelihood(
 
     Parameters
     ----------
-    model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        A network with all its parameters; it is only read.
+    model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, ConditionalGaussianNetwork or fitted learner
+        A network with all its parameters, or a learner that has one; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
-        What the learners take; its columns are the variables of the network, in any order. A state that the network
-        does not know has probability 0. Floats in the column of a discrete variable are its states. The rows of a
-        distributed table, of states or of numbers, are summed by their workers.
+        What the learners take, and a single row in memory; its columns are the variables of the network, in any order.
+        A state that the network does not know has probability 0. Floats in the column of a discrete variable are its
+        states. The rows of a distributed table, of states or of numbers, are summed by their workers.
     missing : {"error", "drop", "observed"}, default="error"
         Whether a missing cell is an error, drops its row, or is summed (integrated) out of it.
 
@@ -140,9 +140,11 @@ def held_out_log_likelihood(
     from pgmx.data import DistributedTable
     from pgmx.data.columns.missing import refuse_marked
     from pgmx.data.frame import check_missing_option
+    from pgmx.data.inputs import open_rows_to_score
 
     check_missing_option(missing, MISSING_CHOICES)
-    network: Any = model
+    X = open_rows_to_score(X)
+    network: Any = take_model(model)
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)
     # known by name, since nothing here imports pgmpy

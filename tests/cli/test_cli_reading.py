@@ -50,6 +50,52 @@ def test_columns_are_chosen(rows, options, tmp_path):
     assert section(done("bootstrap", other, "--resamples", 3, *options)) == strengths
 
 
+def cut(text):
+    """Return what was printed without the name of the data and the seconds."""
+    return section(text)[1:]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.dat", "t.data"])
+def test_trailing_separators_are_no_column(rows, tmp_path, name):
+    table = rows.drop(columns="id")
+    plain, other, network = tmp_path / "plain.csv", tmp_path / name, tmp_path / "t.bif"
+    table.to_csv(plain, index=False)
+    table.assign(empty="").rename(columns={"empty": ""}).to_csv(other, index=False)
+    done("learn", plain, "--out", network)
+    for more in ((), ("--drop", "c")):
+        assert cut(done("learn", other, *more)) == cut(done("learn", plain, *more))
+    assert cut(done("score", network, other)) == cut(done("score", network, plain))
+
+
+def test_row_names_and_rows_that_do_not_fit_the_header(rows, tmp_path):
+    plain, other, network = tmp_path / "plain.csv", tmp_path / "names.csv", tmp_path / "t.bif"
+    rows.drop(columns="id").to_csv(plain, index=False)
+    done("learn", plain, "--out", network)
+    commands = (["learn"], ["learn", "--drop", "c"], ["score", network], ["bootstrap", "--resamples", 2])
+    header, *lines = plain.read_text().splitlines()
+    other.write_text("\n".join([header, *(f"k{k},{line}" for k, line in enumerate(lines))]))
+    for command in commands:
+        text = warned("the first column of names.csv has no name and holds row names: it is left out", *command, other)
+        assert cut(text) == cut(done(*command, plain))
+    other.write_text("\n".join([header, *lines, "0,1,1,9"]))
+    for command in commands:
+        assert "names.csv cannot be read: line 302 has 4 fields, the header has 3" in refused(*command, other)
+
+
+def test_text_of_any_suffix_is_read_with_its_separator(numbers, tmp_path):
+    plain, other = tmp_path / "plain.csv", tmp_path / "t.log"
+    numbers.to_csv(plain, index=False)
+    numbers.to_csv(other, index=False, sep="#")
+    for command in (["learn"], ["learn", "--method", "glasso", "--lam-ratio", 0.1], ["stream", "--target", "y"]):
+        message = refused(*command, other)
+        assert "t.log has an unknown suffix: expected one of '.csv'" in message and "--sep" in message
+        result = done(*command, other, "--sep", "#")
+        if command[0] == "learn":
+            assert cut(result) == cut(done(*command, plain))
+    numbers.to_csv(other, index=False, sep=";")
+    assert cut(done("learn", other)) == cut(done("learn", plain))
+
+
 def test_layout_is_recognised_and_stated(numbers, tmp_path):
     plain, other = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
     other.parent.mkdir()

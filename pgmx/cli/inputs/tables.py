@@ -116,7 +116,7 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
     layout = list_layout(path, options)
     if path.suffix.lower() == ".pgmx":
         return list(open_table(path).columns)
-    first = table_files(path)[0]
+    first = table_files(path, layout.get("sep"))[0]
     with explain_unreadable(first):
         if is_csv(first):
             return list(csv_header(first, find_layout(first, **layout)))
@@ -131,7 +131,7 @@ def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
     for option, value in given.items():
         if not is_csv(path):
             text = " ".join(map(repr, [value] if isinstance(value, str) else value))
-            raise ValueError(f"--{option} {text} is for CSV files, and {path} is none: leave it out")
+            raise ValueError(f"--{option} {text} is for CSV files, and {path} is not one: leave it out")
     given.pop("na", None)
     if "sep" in given:
         given["sep"] = separator = _SEPARATORS.get(str(given["sep"]), str(given["sep"]))

@@ -1,6 +1,7 @@
 """Reading a table from files."""
 
 import os
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,10 +14,14 @@ from pgmx import checks
 from pgmx.checks import check_path, join_names
 from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.columns.kinds import check_no_infinite, float_cells
-from pgmx.data.files.csv_layout import find_layout, point_words
+from pgmx.data.files.csv_layout import find_layout, is_text_table, point_words
+from pgmx.data.files.csv_rows import open_rows, open_text, read_records
 from pgmx.data.files.missing_words import MISSING_WORDS, choose_missing_words, tally_words, warn_of_markers
+from pgmx.data.files.plane_file import PLANE_SUFFIX
 
-CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".tsv", ".tsv.gz")
+TEXT_SUFFIXES = tuple(
+    kind + packed for kind in (".csv", ".tsv", ".txt", ".dat", ".tab") for packed in ("", ".gz", ".bz2", ".xz", ".zip")
+)
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
@@ -34,12 +39,14 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        The file; its suffix tells the format: .csv (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip), .parquet or
-        .pq. A CSV file has a header line; empty cells and the usual words for them (NA, NaN, null, ...) are missing,
-        but "None", which is a state. Tabs separate the columns of .tsv and .tsv.gz.
+        The file: Parquet (.parquet or .pq), or text with a header line, called a CSV file here whatever its suffix:
+        .csv, .tsv, .txt, .dat, .tab (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip) and any other whose
+        separator is given or found. Empty cells and the usual words for them (NA, NaN, null, ...) are missing, but
+        "None", which is a state.
     sep : str, optional
         What separates the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
-        comma, or, where the header has none, the semicolon, tab or bar that splits all of the first 200 lines alike.
+        comma (a tab for .tsv and .tab), or, if the header has none, the semicolon, tab, bar or comma that splits all of
+        the first 200 lines alike.
     decimal : str, optional
         The decimal point of a CSV file. None means a comma where another separator than the comma is in force, numbers
         with a comma occur in these lines and none with a point.
@@ -61,15 +68,24 @@ def read_table(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the suffix is unknown, the content cannot be read, a CSV header names two columns alike, spaces seem to
-        separate the columns, `columns`, `na_values` or `discrete_columns` names one that is not there, or `sep`,
-        `decimal` or `na_values` is given for a Parquet file.
+        If the suffix is unknown and no separator is found, the content cannot be read, a CSV header names two columns
+        alike, a row has more fields than the header (see Notes), spaces seem to separate the columns, `columns`,
+        `na_values` or `discrete_columns` names one that is not there, or `sep`, `decimal` or `na_values` is given for a
+        Parquet file.
 
     Warns
     -----
     UserWarning
-        If the first column of a CSV file has no name and counts the rows from 0 or 1: it is left out. If a column has
-        the value "?" or a blank, or at most 3 distinct values that are not numbers and at least 3 distinct numbers.
+        If the first column of a CSV file has no name and counts the rows from 0 or 1, or holds row names: it is left
+        out. If a column has the value "?" or a blank, or at most 3 distinct values that are not numbers and at least 3
+        distinct numbers.
+
+    Notes
+    -----
+    Rows of a CSV file may have more fields than the header in two cases. Fields at the end that are empty in all rows
+    come from trailing separators and are ignored, in the header as well. One field more in all rows, of which the first
+    is filled, is a row name, as R's ``write.table`` writes it. The first 1,000 rows decide. Any other row with more
+    fields, and a later row that contradicts the first ones, is an error that names its line.
 
     Examples
     --------
@@ -82,7 +98,7 @@ def read_table(
     Int64Dtype()
     """
     path = check_path(path)
-    _check_file(path)
+    _check_file(path, sep)
     if is_csv(path):
         with explain_unreadable(path):
             table = _read_csv(path, find_layout(path, sep, decimal), na_values)
@@ -138,15 +154,15 @@ def is_path(X):
 
 
 def is_csv(path):
-    """Return whether a path has a suffix of CSV files."""
-    return path.name.lower().endswith(CSV_SUFFIXES)
+    """Return whether a path is that of a table as text: no folder, Parquet file or plane file."""
+    return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
-def table_files(path):
+def table_files(path, sep=None):
     """List the files that a path stands for: the file itself, or the Parquet files right in a folder, sorted by name.
 
     Names that begin with "." or "_" are skipped. Raise FileNotFoundError where there is none, ValueError for an unknown
-    suffix.
+    suffix unless `sep` is given or a separator is found.
     """
     path = check_path(path)
     if path.is_dir():
@@ -161,13 +177,13 @@ def table_files(path):
                 f"searched"
             )
         return files
-    _check_file(path)
+    _check_file(path, sep)
     return [path]
 
 
 def read_whole(path, discrete_columns=None, **options):
     """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
-    files = table_files(path)
+    files = table_files(path, options.get("sep"))
     if len(files) == 1:
         return read_table(files[0], discrete_columns=discrete_columns, **options)
     table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
@@ -179,15 +195,19 @@ def explain_unreadable(path: Path) -> AbstractContextManager[None]:
     return checks.explain_unreadable(path, "cannot be read", "mend the file, or write it anew")
 
 
-def _check_file(path):
-    suffixes = join_names(CSV_SUFFIXES + PARQUET_SUFFIXES)
-    is_known = path.name.lower().endswith(CSV_SUFFIXES + PARQUET_SUFFIXES)
+def _check_file(path, sep):
+    """Refuse a path that is not of a table."""
+    is_known = path.name.lower().endswith(TEXT_SUFFIXES + PARQUET_SUFFIXES)
+    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *PARQUET_SUFFIXES))
     if not path.exists() and not is_known:
         raise FileNotFoundError(f"no such file or folder: {path}; a file of a table ends in one of {suffixes}")
-    if not is_known:
-        raise ValueError(f"{path} has an unknown suffix: expected one of {suffixes}")
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    if not is_known and (not is_csv(path) or (sep is None and not is_text_table(path))):
+        raise ValueError(
+            f"{path} has an unknown suffix: expected one of {suffixes}. Text of another suffix is read if a separator "
+            "splits its lines alike, or with pgmx.data.read_table(path, sep=...) (command line: --sep)"
+        )
 
 
 #: How every CSV file is read, whole or in pieces.
@@ -195,28 +215,28 @@ CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSI
 
 
 def csv_header(path, layout=None):
-    """Read the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
+    """Return the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
     layout = find_layout(path) if layout is None else layout
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout.options)
-    names = header.iloc[0].tolist()
-    twice = sorted({name for name in names if names.count(name) > 1})
+    with open_text(path) as file:
+        header = next(read_records(file, layout.sep), None)
+    if header is None:
+        raise ValueError("No columns to parse: the file is empty")
+    names = header.split(layout.sep)
+    if layout.extra is not None:
+        names = names[: layout.extra.n_kept]
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:  # pandas would rename the second silently
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
     names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
     return names[layout.counts_rows :]
 
 
-def csv_columns(path):
-    """Return the names of the columns of a CSV file as the index of a frame; rows may have one label besides."""
-    layout = find_layout(path)
-    csv_header(path, layout)
-    return _leave_out(pd.read_csv(path, nrows=0, **CSV_OPTIONS, **layout.options), layout).columns
-
-
 def _read_csv(path, layout, na_values=None):
     """Read a CSV file; the type of a column is inferred from all its cells."""
-    options = {**CSV_OPTIONS, "na_values": choose_missing_words(na_values, csv_header(path, layout))}
-    table = _leave_out(pd.read_csv(path, dtype_backend="numpy_nullable", **options, **layout.options), layout)
+    options = {**CSV_OPTIONS, **layout.options}
+    options["na_values"] = choose_missing_words(na_values, csv_header(path, layout))
+    with open_rows(path, layout.sep, layout.extra) as rows:
+        table = _leave_out(pd.read_csv(rows, dtype_backend="numpy_nullable", **options), layout)
     if na_values is None:
         words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
         is_comma = layout.decimal == ","
@@ -228,8 +248,11 @@ def read_csv_pieces(path, rows, dtype=None, layout=None, na_values=None):
     """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
     layout = find_layout(path) if layout is None else layout
     names = csv_header(path, layout) if isinstance(na_values, Mapping) else None
-    options = {**CSV_OPTIONS, "na_values": choose_missing_words(na_values, names)}
-    with pd.read_csv(path, dtype=dtype, chunksize=rows, **options, **layout.options) as reader:
+    options = {**CSV_OPTIONS, **layout.options, "na_values": choose_missing_words(na_values, names)}
+    with (
+        open_rows(path, layout.sep, layout.extra) as text,
+        pd.read_csv(text, dtype=dtype, chunksize=rows, **options) as reader,
+    ):
         for piece in reader:
             piece = _leave_out(piece, layout)
             yield piece.apply(point_words) if dtype is object and layout.decimal == "," else piece

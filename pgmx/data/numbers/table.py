@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import FormerName, check_weights
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
-    csv_columns,
+    csv_header,
     explain_unreadable,
     is_csv,
     is_path,
@@ -273,7 +273,7 @@ def _from_table(X, missing):
 def _from_path(path, missing, na_values):
     if is_csv(table_files(path)[0]):
         with explain_unreadable(path):
-            names = csv_columns(path)
+            names = csv_header(path)
     else:
         names = next(open_number_chunks(path, na_values=na_values)).names
     return NumericTable(names, missing, pieces=lambda: open_number_chunks(path, na_values=na_values))
@@ -287,7 +287,7 @@ def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> It
     if not is_csv(table_files(path)[0]):
         return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]
     with explain_unreadable(path):
-        rows = rows_at_a_time(CHUNK_ROWS, len(csv_columns(path)))
+        rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(path)))
     pieces = read_csv_pieces(path, rows, na_values=na_values)
     return align_columns(name_path_in_errors(path, pieces), path if fewest else None)
 

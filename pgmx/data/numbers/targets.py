@@ -10,7 +10,7 @@ import pandas as pd
 from pgmx.checks import join_names
 from pgmx.data.columns.kinds import column_kind
 from pgmx.data.files.csv_layout import find_layout
-from pgmx.data.files.readers import is_path, read_csv_pieces
+from pgmx.data.files.readers import is_csv, is_path, read_csv_pieces, table_files
 from pgmx.data.frame import Frame
 from pgmx.data.numbers.cells import float_rows, kinds_of_states, raise_of_states
 from pgmx.data.pieces.chunks import align_columns, is_iterator, open_chunks
@@ -90,13 +90,11 @@ def _iterate_frames(
 ) -> Iterator[Frame]:
     """Yield the pieces that have rows; ValueError where there is none."""
     pieces: Iterable[Any]
-    if is_path(source):
-        pieces, are_texts = open_chunks(source, chunk_rows, 0, na_values)
-        if are_texts:  # numbers are parsed from each piece, the labels of all pieces are of one type
-            pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
+    if is_path(source) and not is_csv(table_files(source, layout.get("sep"))[0]):
+        pieces, _ = open_chunks(source, chunk_rows, 0, na_values)
     elif is_iterator(source) and not hasattr(source, "read"):
         pieces = align_columns(source)
-    else:
+    else:  # numbers are parsed from each piece, the labels of all pieces are of one type
         pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
     empty = True
     for piece in pieces:

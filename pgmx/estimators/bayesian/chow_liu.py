@@ -52,15 +52,16 @@ class ChowLiuForest(DagLearner):
     class_node : hashable, default=None
         Class variable of a tree-augmented naive Bayes.
     equivalent_sample_size : float, default=None
-        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and where it is given of
-        the parameters of `model_` too, shared equally by the cells of a table. `score` takes 1 where neither prior is
-        given.
+        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and if it is given of
+        the parameters of `model_` too, shared equally by the cells of a table. If neither prior is given, it is 1 for
+        `score`, and with `class_node` for `model_`.
     pseudo_counts : float, default=None
         Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error.
+        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
+        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -108,7 +109,8 @@ class ChowLiuForest(DagLearner):
         The forest without directions and without the class, ``weight`` on its edges.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
-        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
+        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that. With `class_node`
+        the default is a prior of one pseudo row, so that every row of known states has class probabilities.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`, by head and tail.
     edge_weights_ : ndarray of shape (n_edges,)
@@ -172,6 +174,8 @@ class ChowLiuForest(DagLearner):
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]
+
+    _tags = {"name": "chow_liu_forest"}
 
     _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"})],
@@ -269,7 +273,7 @@ class ChowLiuForest(DagLearner):
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
-            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             self._find_forest(opened, sample_weight, run)
         if not run.is_over():
             run.end("converged")

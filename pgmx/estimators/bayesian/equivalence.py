@@ -56,7 +56,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         Best partners by pair score that each variable keeps as candidate parents, beside those that chose it; all by
         default.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error.
+        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
+        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -179,6 +180,8 @@ class GreedyEquivalenceSearch(SearchLearner):
     >>> sorted(sorted(edge) for edge in search.graph_.undirected_edges)
     [['rain', 'wet']]
     """
+
+    _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,

@@ -82,7 +82,8 @@ class HillClimbSearch(SearchLearner):
     n_restart_moves : int, default=10
         Random moves of a restart.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error.
+        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
+        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -292,6 +293,8 @@ class HillClimbSearch(SearchLearner):
     >>> search.model_.check_model()
     True
     """
+
+    _tags = {"name": "hill_climb_search"}
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,

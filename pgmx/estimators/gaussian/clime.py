@@ -73,6 +73,7 @@ class CLIME(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
@@ -255,7 +256,12 @@ class CLIME(GaussianLearner):
         return largest / (1 + self._ridge(sample) + largest)
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         iterates = self.solver == "admm"
         forms_matrix = not isinstance(sample.correlations, FactoredCorrelations) or (not iterates and lams[-1] == 0)

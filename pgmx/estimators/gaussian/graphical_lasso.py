@@ -77,6 +77,7 @@ class GraphicalLasso(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
@@ -256,7 +257,12 @@ class GraphicalLasso(GaussianLearner):
         return allowed
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
             sample.correlations,
@@ -282,6 +288,8 @@ class GraphicalLasso(GaussianLearner):
                     state, n_rows = self._pack(estimates, path), run.n_rows
                     if store.is_due():
                         store.save(state, n_rows)
+                if watch(estimates) or run.is_over():
+                    break
         if store is not None and state and run.is_over():
             store.save(state, n_rows)
         if not estimates:

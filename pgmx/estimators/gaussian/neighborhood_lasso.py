@@ -64,6 +64,7 @@ class NeighborhoodLasso(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
@@ -209,7 +210,12 @@ class NeighborhoodLasso(GaussianLearner):
         return find_largest_correlation(sample)
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
         arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)

@@ -206,7 +206,11 @@ class Nonparanormal(WrappingLearner):
             self.repaired_ = float(sample.repaired)
             return None
         inner: Any = clone(self.estimator)
-        run = inner._learn(sample)
+        inner._start = self._start  # its limit of time is that of the whole fit
+        try:
+            run = inner._learn(sample)
+        finally:
+            del inner._start
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)
         self.estimator_, self.history_ = inner, inner.history_

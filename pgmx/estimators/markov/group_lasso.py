@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from math import inf
+from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
@@ -395,13 +395,19 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             criterion = instability([part[:shortest] for part in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
         is_ebic = self.selection == "ebic"
-        criterion = self._compute_ebic(problem, path) if is_ebic else self._test(problem, path, run, stored, rng)
-        return criterion, best_position(criterion)
+        criterion = self._compute_ebic(problem, path, run) if is_ebic else self._test(problem, path, run, stored, rng)
+        return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
 
-    def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath) -> np.ndarray:
-        """Return the extended BIC of each network; it compares likelihoods at their maximum, without the shrinking."""
+    def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
+        """Return the extended BIC of each network, NaN of those that there is no time for.
+
+        It compares likelihoods at their maximum, without the shrinking.
+        """
         total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
-        losses = [self._refit(problem, potentials).loss() for potentials in path.potentials]
+        losses = []
+        for potentials in path.potentials:
+            loss = nan if run.is_over() else self._refit(problem, potentials, run.deadline).loss()
+            losses.append(nan if run.is_over() else loss)
         return compute_ebic(path.potentials, losses, total, self.gamma)
 
     def _test(

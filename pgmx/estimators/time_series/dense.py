@@ -67,6 +67,8 @@ class DenseLDS(LDSLearner):
         memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -138,6 +140,7 @@ class DenseLDS(LDSLearner):
         missing: Literal["error", "drop"] = "error",
         na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -153,6 +156,7 @@ class DenseLDS(LDSLearner):
         self.missing = missing
         self.na_values = na_values
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return self.solver == "gram"
@@ -168,6 +172,7 @@ class DenseLDS(LDSLearner):
         supports = problem.list_supports()
         if supports is None:
             return split_coefficients(problem, solve_all(problem, self.solver))
+        _ = problem.moments  # made before threads ask for them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
         coefficients = np.zeros(problem.moments.cross.shape)
         for target, (support, column) in enumerate(zip(supports, columns, strict=True)):

@@ -63,6 +63,8 @@ class SparsityEnforcingLDS(LDSLearner):
         memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -134,6 +136,7 @@ class SparsityEnforcingLDS(LDSLearner):
         missing: Literal["error", "drop"] = "error",
         na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.structure = structure
@@ -149,6 +152,7 @@ class SparsityEnforcingLDS(LDSLearner):
         self.missing = missing
         self.na_values = na_values
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return True
@@ -173,8 +177,10 @@ def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
     ]
     sizes = np.array([len(support) for support in supports])
     if problem.panel is None or 2 * (sizes**2).sum() > (problem.n_lagged + len(problem.free_predictors)) ** 2:
+        _ = problem.moments  # made before threads ask for them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
     else:
+        _ = problem.design
         columns = solve_supports(supports, lambda predictors, targets: _solve_directly(problem, predictors, targets))
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     ids = np.concatenate([np.empty(0, dtype=np.int64), *supports])

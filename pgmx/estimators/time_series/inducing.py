@@ -99,6 +99,8 @@ class SparsityInducingLDS(SparseLDSLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -208,6 +210,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -232,6 +235,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return self.screen is None and self.solver == "lasso"

@@ -87,6 +87,8 @@ class ScalableLDS(SparseLDSLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -193,6 +195,7 @@ class ScalableLDS(SparseLDSLearner):
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -216,6 +219,7 @@ class ScalableLDS(SparseLDSLearner):
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     def _estimate_solving(self, size: SeriesSize) -> StepCost:
         n = size.n_series

@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.checks import warn_of_target
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
@@ -213,6 +214,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         """
         if is_iterator(X):
             raise TypeError("X is an iterator, which fit cannot read max_iter times: give it to partial_fit")
+        warn_of_target(self, X, y)
         before = dict(vars(self))
         rows = collect_rows(X, self.na_values)
         try:
@@ -246,6 +248,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         ValueError
             As `fit`, and if the number of columns or an option was changed. Nothing of the chunk is learned then.
         """
+        warn_of_target(self, X, y)
         for chunk in iterate_row_chunks(X, self.na_values):
             self._learn_chunk(chunk, None)
         return self

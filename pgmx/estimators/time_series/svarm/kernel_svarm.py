@@ -75,6 +75,8 @@ class KernelSVARM(SVARMLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -175,6 +177,7 @@ class KernelSVARM(SVARMLearner):
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -200,6 +203,7 @@ class KernelSVARM(SVARMLearner):
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     def _list_kernels(self) -> list[tuple[Kernel, str]]:
         kernels = self._kernel_options()

@@ -70,6 +70,8 @@ class LinearSVARM(SVARMLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -160,6 +162,7 @@ class LinearSVARM(SVARMLearner):
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -182,6 +185,7 @@ class LinearSVARM(SVARMLearner):
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     coef_: np.ndarray
     intercept_: np.ndarray
