@@ -158,11 +158,11 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
     """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
 
     What is no fault of its content passes: an error of the system, such as a file that is not there or too many open
-    ones, an interrupt, a lack of memory, an error with an attribute `has_remedy`.
+    ones, an interrupt, a lack of memory, a warning that is an error, an error with an attribute `has_remedy`.
     """
     try:
         yield
-    except MemoryError:
+    except (MemoryError, Warning):
         raise
     except Exception as error:
         if isinstance(error, OSError):

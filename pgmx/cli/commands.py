@@ -191,6 +191,7 @@ def bootstrap(source, **options):
 @shared.format_option
 @shared.missing_option
 @shared.reading_options
+@shared.discrete_option
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 

@@ -121,7 +121,7 @@ def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Itera
     opened: Any = sys.stdin if source == "-" else Path(source)
     layout = list_layout(Path("-.csv") if source == "-" else opened, options)
     yield from iterate_pieces(
-        opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options)
+        opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options), options.get("na")
     )
 
 

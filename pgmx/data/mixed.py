@@ -121,8 +121,8 @@ def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, 
     infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
     if infinite:
         raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
-    others = [v for v in range(data.n_columns) if not is_float[v]]
-    part = Frame(tuple(data.names[v] for v in others), [data.columns[v] for v in others], data.n_rows)
+    others = [name for name, number in zip(data.names, is_float, strict=True) if not number]
+    part = data.take_columns(others)
     unknown = [name for name in state_names or () if name not in data.names]
     if unknown:
         raise ValueError(f"state_names holds {join_names(unknown)}, which are no columns of the data")

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -65,6 +65,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     state_names: dict | None
     missing: str
     n_jobs: int | None
+    # not every learner reads files itself, or has discrete variables
+    na_values: Any = None
+    discrete_columns: Sequence[Hashable] | None = None
 
     variables_: list
     n_features_in_: int
@@ -128,7 +131,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         with self._timed():
             opened = self._open(X)
             if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
-                warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
+                self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
             names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
             run = self._fit(opened, sample_weight)
             self._set_names(names)
@@ -198,7 +201,12 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             # scikit-learn's own words for infinite or missing numbers
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_any(X, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
+        return open_any(X, **self._list_coding())
+
+    def _list_coding(self) -> dict[str, Any]:
+        """Return the options of this learner by which rows are read and coded."""
+        options = {name: getattr(self, name) for name in ("state_names", "na_values", "discrete_columns", "n_jobs")}
+        return {**options, "missing": self._coding}
 
     @property
     def _coding(self) -> str:
@@ -208,6 +216,12 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     def _holds_numbers(self, opened: Any) -> bool:
         """Return whether floats of the rows would be taken for numbers; some may have been meant as states."""
         return not isinstance(opened, DiscreteTable)
+
+    def _warn_of_few_values(self, table: Any) -> None:
+        """Warn of columns of floats that look like states, with what this learner can do about them."""
+        can_declare = any(name.endswith("discrete_columns") for name in self.get_params())
+        options: dict[str, Any] = {"na_values": self.na_values, "can_declare": can_declare}
+        warn_of_few_values(table, self._list_special_columns(), **options)
 
     def _list_special_columns(self) -> set:
         """Return the columns that an option sets apart, such as the times of a series."""
@@ -361,7 +375,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """Names of the columns of the data given to the constructor."""
         if self.data is None:
             raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
-        opened = open_any(self.data) if isinstance(self.data, str | Path) else self.data
+        opened = self.data
+        if isinstance(self.data, str | Path):
+            opened = open_any(self.data, **{**self._list_coding(), "missing": "pairwise"})
         return list(opened.columns if isinstance(opened, DiscreteTable) else open_frame(opened).names)
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
@@ -388,7 +404,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._require_data()
         if weighted:
             raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
-        table = encode(self.data, state_names=self.state_names, missing=self._coding)
+        table = encode(self.data, **self._list_coding())
         names = dict(zip(table.columns, map(list, table.states), strict=True))
         parents = list(parents)
         ids = {name: k for k, name in enumerate(dict.fromkeys([variable, *parents]))}

@@ -192,3 +192,90 @@ def test_options_of_files_are_refused_elsewhere(numbers, tmp_path):
     path = tmp_path / "t.parquet"
     numbers.to_parquet(path)
     assert "--decimal ',' is for CSV files" in refused("learn", path, "--decimal", ",")
+
+
+@pytest.fixture
+def marked(numbers, tmp_path):
+    """Return a CSV file of continuous and discrete columns with markers, and one of what they mean."""
+    rng = np.random.default_rng(2)
+    code = rng.integers(1, 4, 300)
+    words = numbers.round(4).assign(code=code.astype(float), word=np.where(code == 1, "u", "v")).astype(str)
+    words.loc[3, "x"], words.loc[4, "code"], words.loc[5, "z"] = "?", "", " "
+    path, plain = tmp_path / "t.csv", tmp_path / "u" / "t.csv"
+    plain.parent.mkdir()
+    words.to_csv(path, index=False)
+    words.replace({"?": "", " ": ""}).to_csv(plain, index=False)
+    return path, plain
+
+
+def learned(*arguments):
+    """Return what is printed where rows with missing values are left out, and nothing else is told."""
+    return section(warned("missing='drop' leaves out", *arguments, "--missing", "drop"))
+
+
+def figures(lines):
+    return [line.split()[1] for line in lines if line.startswith(("score", "objective"))]
+
+
+def test_further_values_are_missing(marked):
+    path, plain = marked
+    na, discrete = ("--na", "?", "--na", " "), ("--discrete", "code")
+    assert learned("learn", path, *na, *discrete) == learned("learn", plain, *discrete)
+    numbers = ("--columns", "x,y,z", "--method", "glasso")
+    assert learned("learn", path, *na, *numbers) == learned("learn", plain, *numbers)
+    series = ("learn", "--columns", "x,y,z", "--method", "lds", "--missing", "drop")
+    assert section(done(*series, path, *na)) == section(done(*series, plain))
+    resamples = ("--resamples", 2, *discrete)
+    assert learned("bootstrap", path, *na, *resamples) == learned("bootstrap", plain, *resamples)
+
+
+def test_values_that_look_missing_are_told_with_the_option(marked, tmp_path):
+    path, _ = marked
+    run = pgmx("learn", path, "--missing", "drop")
+    (line,) = [line for line in run.stderr.splitlines() if "look like markers" in line]
+    assert "'x' ('?': 1), 'z' (' ': 1)" in line
+    assert "--na '?' --na ' '" in line
+    assert "look like markers" not in pgmx("learn", path, "--missing", "drop", "--na", "").stderr
+    pd.read_csv(path).to_parquet(tmp_path / "t.parquet")
+    assert "--na '?' is for CSV files" in refused("learn", tmp_path / "t.parquet", "--na", "?")
+
+
+def test_discrete_columns_are_named(marked, tmp_path):
+    _, plain = marked
+    assert (
+        "declare them with discrete_columns=['code'] (command line: --discrete code)"
+        in pgmx("learn", plain, "--missing", "drop").stderr
+    )
+    coded, out = tmp_path / "v" / "t.csv", tmp_path / "t.json"
+    coded.parent.mkdir()
+    frame = pd.read_csv(plain)
+    frame["code"] = frame["code"].map({1.0: "k1", 2.0: "k2", 3.0: "k3"})
+    frame.to_csv(coded, index=False)
+    expected = figures(learned("learn", coded))
+    assert figures(learned("learn", plain, "--discrete", "code", "--out", out)) == expected
+    assert read_model(out).states == {"code": (1, 2, 3), "word": ("u", "v")}
+    # a network knows the kinds of its variables
+    assert figures(learned("score", out, plain)) == expected
+    for method in ("group-lasso", "chow-liu"):
+        options = ("--method", method, "--columns", "code,word")
+        assert figures(learned("learn", plain, "--discrete", "code", *options)) == figures(
+            learned("learn", coded, *options)
+        )
+
+
+def test_discrete_columns_stay_out_of_bins(marked):
+    _, plain = marked
+    options = ("--discretize", "quantile:3")
+    assert "bins     4 columns of numbers in 3 bins, by quantile" in learned("learn", plain, *options)
+    assert "bins     3 columns of numbers in 3 bins, by quantile" in learned(
+        "learn", plain, "--discrete", "code", *options
+    )
+
+
+def test_discrete_columns_that_cannot_be(marked):
+    _, plain = marked
+    assert "--discrete: 'cod' is no column of the table, did you mean 'code'" in refused(
+        "learn", plain, "--discrete", "cod"
+    )
+    assert "--drop" in refused("learn", plain, "--method", "glasso", "--discrete", "code")
+    assert "--discrete is for files" in refused("learn", "asia", "--discrete", "smoke")

@@ -161,7 +161,8 @@ def test_without_an_estimator():
         learner.graph_  # noqa: B018
     with pytest.raises(AttributeError, match="not fitted yet"):
         Nonparanormal().correlation_  # noqa: B018
-    assert learner.get_params() == {"correlation": "spearman", "estimator": None, "missing": "error", "n_jobs": None}
+    defaults = {"estimator": None, "missing": "error", "na_values": None, "n_jobs": None}
+    assert learner.get_params() == {"correlation": "spearman", **defaults}
     twin = pickle.loads(pickle.dumps(learner))
     np.testing.assert_array_equal(twin.correlation_, learner.correlation_)
 

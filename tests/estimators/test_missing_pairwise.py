@@ -168,7 +168,7 @@ def test_scores_of_numbers_are_refused(frame, name):
     alternatives = (
         r"missing='{}' is for columns of states, and column\(s\) .* hold floats. For missing cells pass missing='drop' "
         r"to leave out the rows that have them, or missing='em' to take their expected counts; or discretise the "
-        r"floats with pgmx.data.discretize .*astype\('Int64'\)"
+        r"floats with pgmx.data.discretize .*declare those that are states with discrete_columns="
     )
     for missing in ("pairwise", "category"):
         for scoring_method in (None, name):

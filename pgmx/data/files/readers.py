@@ -2,17 +2,21 @@
 
 import os
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pgmx import checks
 from pgmx.checks import check_path, join_names
+from pgmx.data.columns.declared import check_discrete_columns
+from pgmx.data.columns.kinds import check_no_infinite, float_cells
 from pgmx.data.files.csv_layout import find_layout, is_text_table, point_words
 from pgmx.data.files.csv_rows import open_rows, open_text, read_records
+from pgmx.data.files.missing_words import MISSING_WORDS, choose_missing_words, tally_words, warn_of_markers
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 
 TEXT_SUFFIXES = tuple(
@@ -27,6 +31,8 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     columns: Sequence[Hashable] | None = None,
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
 ) -> pd.DataFrame:
     r"""Read a table from a CSV or Parquet file.
 
@@ -35,7 +41,8 @@ def read_table(
     path : str or path-like
         The file: Parquet (.parquet or .pq), or text with a header line, called a CSV file here whatever its suffix:
         .csv, .tsv, .txt, .dat, .tab (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip) and any other whose
-        separator is given or found. Empty cells and the usual words for them (NA, NaN, null, ...) are missing.
+        separator is given or found. Empty cells and the usual words for them (NA, NaN, null, ...) are missing, but
+        "None", which is a state.
     sep : str, optional
         What separates the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
         comma (a tab for .tsv and .tab), or, if the header has none, the semicolon, tab, bar or comma that splits all of
@@ -45,6 +52,11 @@ def read_table(
         with a comma occur in these lines and none with a point.
     columns : sequence of column names, optional
         The columns to read, in the order of the file; None means all.
+    na_values : scalar, str, list-like or dict, optional
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers.
+    discrete_columns : sequence of column names, optional
+        Columns whose numbers are states: of floats whole numbers become integers, and others categories.
 
     Returns
     -------
@@ -57,14 +69,16 @@ def read_table(
         If there is no such file.
     ValueError
         If the suffix is unknown and no separator is found, the content cannot be read, a CSV header names two columns
-        alike, a row has more fields than the header (see Notes), spaces seem to separate the columns, `columns` names
-        one that is not there, or `sep` or `decimal` is given for a Parquet file.
+        alike, a row has more fields than the header (see Notes), spaces seem to separate the columns, `columns`,
+        `na_values` or `discrete_columns` names one that is not there, or `sep`, `decimal` or `na_values` is given for a
+        Parquet file.
 
     Warns
     -----
     UserWarning
         If the first column of a CSV file has no name and counts the rows from 0 or 1, or holds row names: it is left
-        out.
+        out. If a column has the value "?" or a blank, or at most 3 distinct values that are not numbers and at least 3
+        distinct numbers.
 
     Notes
     -----
@@ -87,18 +101,51 @@ def read_table(
     _check_file(path, sep)
     if is_csv(path):
         with explain_unreadable(path):
-            table = _read_csv(path, find_layout(path, sep, decimal))
+            table = _read_csv(path, find_layout(path, sep, decimal), na_values)
     else:
         if sep is not None or decimal is not None:
             raise ValueError(f"sep and decimal are for CSV files, and {path} is a Parquet file: leave them out")
+        refuse_na_values(path, na_values)
         with explain_unreadable(path):
             table = _read_parquet(path)
+    table = declare_discrete(table, discrete_columns)
     if columns is None:
         return table
     unknown = [name for name in columns if name not in table.columns]
     if unknown:
         raise ValueError(f"columns names {join_names(unknown)}, which {path} does not have")
     return table.loc[:, table.columns.isin(list(columns))]
+
+
+def refuse_na_values(path, na_values):
+    """Refuse words for missing values where the file has none."""
+    if na_values is not None:
+        raise ValueError(
+            f"na_values is for CSV files, and {path} is another: leave it out, and replace the values in the table "
+            "that you read, for example with X.replace('?', None)"
+        )
+
+
+def declare_discrete(table, discrete_columns):
+    """Return a table in which columns of floats that are declared discrete are integers or categories."""
+    declared = check_discrete_columns(discrete_columns, table.columns)
+    columns = {v: table.iloc[:, v] for v, name in enumerate(table.columns) if name in declared}
+    states = {v: _make_states(column) for v, column in columns.items() if column.dtype.kind == "f"}
+    if not states:
+        return table
+    table = table.copy(deep=False)
+    for v, column in states.items():
+        table.isetitem(v, column)
+    return table
+
+
+def _make_states(column):
+    """Return a column of floats as integers if its numbers are whole, else as categories."""
+    numbers = float_cells(column.array)
+    check_no_infinite(numbers, column.name)
+    is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+    is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
+    return column.astype("Int64" if is_integer.all() else "category")
 
 
 def is_path(X):
@@ -134,12 +181,13 @@ def table_files(path, sep=None):
     return [path]
 
 
-def read_whole(path, **options):
+def read_whole(path, discrete_columns=None, **options):
     """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
     files = table_files(path, options.get("sep"))
     if len(files) == 1:
-        return read_table(files[0], **options)
-    return pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+        return read_table(files[0], discrete_columns=discrete_columns, **options)
+    table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    return declare_discrete(table, discrete_columns)
 
 
 def explain_unreadable(path: Path) -> AbstractContextManager[None]:
@@ -162,12 +210,6 @@ def _check_file(path, sep):
         )
 
 
-#: What a missing cell of a CSV file may say: the words of pandas but "None", which many tables have for a state.
-MISSING_WORDS = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
-)
-
 #: How every CSV file is read, whole or in pieces.
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
 
@@ -189,20 +231,27 @@ def csv_header(path, layout=None):
     return names[layout.counts_rows :]
 
 
-def _read_csv(path, layout):
+def _read_csv(path, layout, na_values=None):
     """Read a CSV file; the type of a column is inferred from all its cells."""
-    csv_header(path, layout)
+    options = {**CSV_OPTIONS, **layout.options}
+    options["na_values"] = choose_missing_words(na_values, csv_header(path, layout))
     with open_rows(path, layout.sep, layout.extra) as rows:
-        table = pd.read_csv(rows, dtype_backend="numpy_nullable", **{**CSV_OPTIONS, **layout.options})
-    return _leave_out(table, layout)
+        table = _leave_out(pd.read_csv(rows, dtype_backend="numpy_nullable", **options), layout)
+    if na_values is None:
+        words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
+        is_comma = layout.decimal == ","
+        warn_of_markers({name: tally_words(point_words(w) if is_comma else w) for name, w in words.items()})
+    return table
 
 
-def read_csv_pieces(path, rows, dtype=None, layout=None):
+def read_csv_pieces(path, rows, dtype=None, layout=None, na_values=None):
     """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
     layout = find_layout(path) if layout is None else layout
+    names = csv_header(path, layout) if isinstance(na_values, Mapping) else None
+    options = {**CSV_OPTIONS, **layout.options, "na_values": choose_missing_words(na_values, names)}
     with (
         open_rows(path, layout.sep, layout.extra) as text,
-        pd.read_csv(text, dtype=dtype, chunksize=rows, **{**CSV_OPTIONS, **layout.options}) as reader,
+        pd.read_csv(text, dtype=dtype, chunksize=rows, **options) as reader,
     ):
         for piece in reader:
             piece = _leave_out(piece, layout)

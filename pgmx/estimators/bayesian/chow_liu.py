@@ -87,6 +87,13 @@ class ChowLiuForest(DagLearner):
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
         Structural EM is for the searches: ``HillClimbSearch(max_indegree=1, missing="em")`` learns a forest by it.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
+    discrete_columns : list of hashable, default=None
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole.
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -204,6 +211,8 @@ class ChowLiuForest(DagLearner):
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
@@ -226,6 +235,8 @@ class ChowLiuForest(DagLearner):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.files.readers import is_path
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.pieces.chunks import is_iterator
@@ -60,7 +61,15 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     _prior: dict[str, float]
 
     def _open(self, X: Any) -> Any:
-        return X if isinstance(X, DistributedNumericTable) else super()._open(X)
+        if not isinstance(X, DistributedNumericTable):
+            return super()._open(X)
+        names = check_discrete_columns(self.discrete_columns, X.names)
+        if names:
+            raise ValueError(
+                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} holds numbers: give "
+                "discrete_columns to distribute, or rows in memory"
+            )
+        return X
 
     @property
     def dag_(self) -> DAG:
@@ -172,7 +181,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
         else:
-            coding: dict[str, Any] = {"state_names": self.state_names, "missing": self._coding, "n_jobs": self.n_jobs}
+            coding = self._list_coding()
             is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
@@ -188,7 +197,8 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
         rows = open_rows_to_score(X)
-        rows = rows if isinstance(rows, DiscreteTable | DistributedNumericTable) else open_frame(rows)
+        if not isinstance(rows, DiscreteTable | DistributedNumericTable):
+            rows = open_frame(rows, na_values=self.na_values).declare_discrete(self.discrete_columns)
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
@@ -213,6 +223,8 @@ class DagLearner(NetworkResults):
         "return_type": [str],  # any case, judged by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }

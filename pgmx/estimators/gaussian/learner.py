@@ -195,6 +195,7 @@ class GaussianLearner(ContinuousLearner):
         "covariance": [StrOptions({"empirical", "precomputed"})],
         "n_samples": [Interval(Real, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": N_JOBS,
@@ -287,7 +288,7 @@ class GaussianLearner(ContinuousLearner):
                 f"{X!r} holds codes of states, and {type(self).__name__} learns from numbers: distribute a table with "
                 "floats in its columns"
             )
-        return open_numeric(X, missing=self.missing)
+        return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         if isinstance(opened, NumericTable):

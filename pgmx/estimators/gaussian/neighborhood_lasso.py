@@ -69,6 +69,10 @@ class NeighborhoodLasso(GaussianLearner):
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -162,6 +166,7 @@ class NeighborhoodLasso(GaussianLearner):
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -178,6 +183,7 @@ class NeighborhoodLasso(GaussianLearner):
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
+        self.na_values = na_values
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs

@@ -112,6 +112,8 @@ class MarkovLearner(MarkovResults):
         "callback": [callable, None],
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -160,6 +162,8 @@ class MarkovLearner(MarkovResults):
         callback: Callable[[GraftingProgress], object] | None = None,
         state_names: dict[Hashable, Sequence] | None = None,
         missing: Literal["error", "drop", "category"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ):
@@ -185,6 +189,8 @@ class MarkovLearner(MarkovResults):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -180,6 +180,11 @@ class BlockBootstrap(BaseStructureLearner):
         """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
     def _open(self, X: Any) -> Panel:
         learner = self._make_learner()
         learner._validate()

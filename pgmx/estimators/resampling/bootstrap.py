@@ -1,6 +1,6 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from functools import partial
 from math import inf
@@ -220,6 +220,16 @@ class BootstrapStructure(NetworkResults):
     def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
         """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
+
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
+    @property
+    def discrete_columns(self) -> Sequence[Hashable] | None:  # type: ignore[override]  # the estimator holds it
+        """Columns that the estimator declares discrete."""
+        return getattr(self.estimator, "discrete_columns", None)
 
     # ---- learning ----
 

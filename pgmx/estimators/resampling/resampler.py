@@ -149,7 +149,7 @@ def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
     if isinstance(data, DiscreteTable):
         return data.repeat_rows(counts)
     rows = np.repeat(np.arange(data.n_rows), counts)
-    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows))
+    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows), discrete=data.discrete)
 
 
 def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:

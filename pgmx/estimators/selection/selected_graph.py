@@ -237,6 +237,11 @@ class SelectedGraph(WrappingLearner):
     def _inner_learner(self) -> Any:
         return GraphicalLasso() if self.estimator is None else self.estimator
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
     def _open(self, X):
         learner = self._inner_learner()
         is_structural = isinstance(learner, SVARMLearner)

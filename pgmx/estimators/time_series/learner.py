@@ -51,6 +51,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         "time_column": "no_validation",
         "groups": "no_validation",
         "missing": [StrOptions({"error", "drop"})],
+        "na_values": "no_validation",  # judged where data are read
         "irregular": [StrOptions({"error", "ignore"})],
         "exogenous_columns": ["array-like", set, None],
         "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],
@@ -183,8 +184,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         return False
 
     def _list_series_options(self) -> dict[str, Any]:
-        names = ("lags", "time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
-        return {name: getattr(self, name) for name in names}
+        names = ("lags", "time_column", "groups", "missing", "na_values", "irregular")
+        return {name: getattr(self, name) for name in (*names, "exogenous_columns", "seasonal_period")}
 
     def _note_series(self, series: Panel | SeriesChunks) -> None:
         """Keep what forecasts need to know of the series, and how many rows were left out."""

@@ -85,7 +85,8 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
     facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
-    facts.variables, n_rows = describe_rows(rows, names, model)
+    reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
+    facts.variables, n_rows = describe_rows(rows, names, model, **reading)
     budget = Budget()
     facts.of_variable = describe_variables(model, graph, names, budget)
     facts.of_edge = describe_edges(model, names, [(edge.u, edge.v) for edge in edges], budget)

@@ -72,6 +72,10 @@ class TensorSEM(RunsSolver, EquationsLearner):
         Columns of the times, and of the series of a panel.
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out; no window crosses the gap.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
     tol : float, default=1e-12
@@ -214,6 +218,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         tol: float = 1e-12,
         max_iter: int = 200,
@@ -236,6 +241,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.tol = tol
         self.max_iter = max_iter

@@ -55,6 +55,10 @@ class TensorSEMTracker(EquationsLearner):
         Column of the times.
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
     n_jobs : int, default=None
@@ -147,6 +151,7 @@ class TensorSEMTracker(EquationsLearner):
         fit_intercept: bool = False,
         time_column: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         n_jobs: int | None = None,
     ):
@@ -160,6 +165,7 @@ class TensorSEMTracker(EquationsLearner):
         self.fit_intercept = fit_intercept
         self.time_column = time_column
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.n_jobs = n_jobs
 

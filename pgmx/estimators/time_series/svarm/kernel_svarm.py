@@ -63,6 +63,10 @@ class KernelSVARM(SVARMLearner):
         Columns with the times of the rows, and with the parts of a panel.
     missing : {"error", "drop"}, default="error"
         Whether missing cells raise, or the rows whose lag window holds one are left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
@@ -168,6 +172,7 @@ class KernelSVARM(SVARMLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         max_time: float | None = None,
         show_progress: bool = True,
@@ -193,6 +198,7 @@ class KernelSVARM(SVARMLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.max_time = max_time
         self.show_progress = show_progress
