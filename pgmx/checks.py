@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
@@ -190,23 +189,6 @@ def _is_writable(array: np.ndarray) -> bool:
             return True
         owner = owner.base
     return owner is not None  # memory that is not numpy's
-
-
-class FormerName:
-    """Descriptor: the former name of an attribute or method, which works until 0.2 and warns."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __set_name__(self, owner: type, former: str):
-        self.former = former
-
-    def __get__(self, instance, owner: type):
-        if instance is None:
-            return self
-        text = f"{owner.__name__}.{self.former} is now {self.name}; the former name goes in pgmx 0.2"
-        warnings.warn(text, DeprecationWarning, stacklevel=caller_level())
-        return getattr(instance, self.name)
 
 
 def caller_level() -> int:

@@ -179,12 +179,6 @@ class GaussianScore(CompiledScore):
         score.check_moments(sample_moments, score.variables)
         return score
 
-    @classmethod
-    def of_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
-        """Return ``from_moments(sample_moments, names)``: the old name, until 0.2."""
-        warnings.warn("of_moments is now from_moments; this name goes in 0.2", DeprecationWarning, stacklevel=2)
-        return cls.from_moments(sample_moments, names)
-
     @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:
         """Return what a free parameter costs, in nats, with `n_rows` rows or weights that add up to it."""
