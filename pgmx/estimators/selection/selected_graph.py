@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
-from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, keep_parts, repeat_on_path
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
@@ -261,18 +261,17 @@ class SelectedGraph(WrappingLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
         orders = learner._read_orders(self.lags)
         longest = clone_learner(learner).set_params(lags=orders[-1])
-        cost = longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
-        return cost._replace(seconds=cost.seconds * len(orders) * (1 + self._count_parts()) * self.n_lams)
+        return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
     def _count_parts(self) -> int:
         """Return how many samples of the rows get a path of their own."""
         return {"cv": self.n_folds, "stars": self.n_subsamples}.get(self.selection, 0)
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return keep_parts(size, super()._estimate_reading(size), self._count_parts())
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return repeat_on_path(size, super()._estimate_solving(size), self.n_lams, self._count_parts())
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return repeat_on_path(size, super()._estimate_solving(size), self._count_parts())
 
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         if isinstance(opened, Panel):
@@ -291,7 +290,8 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            orders, choices, units = learner._read_orders(self.lags), [], None
+            orders, units = learner._read_orders(self.lags), None
+            choices: list[tuple[float, Any, Any, Panel]] = []
             with learner._on_threads(), run.limiting():
                 for order in orders:
                     if choices and run.is_over():

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
 from pgmx.estimators.time_series.folds import PanelParts
@@ -88,7 +87,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
     # ---- learning ----
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         ranks = [min(KERNEL_RANKS.get(name, MOST_RANK), size.n_rows) for _, name in self._list_kernels()]
         rank = sum(ranks if self.max_rank is None else [min(one, self.max_rank) for one in ranks])
         n_columns = size.n_series * (self.lags + self.instantaneous) * rank
