@@ -4,8 +4,8 @@
 # that would be lost in a sum. With the pivot (d, d') of a column and its entries (a, a') and (b, b') with two others,
 # elimination subtracts
 #
-#     a b / d,  (a b' + a' b + a' b' - a b d' / d) / (d + d')    if d > 0; their sum is (a + a') (b + b') / (d + d'),
-#     0,        a' b' / d'                                       if d = 0: a and b are 0, as R is positive semidefinite.
+#     a b / d,  (a b' + a' b + a' b' - a b d' / d) / (d + d')  if d > 0: in all (a + a') (b + b') / (d + d'),
+#     0,        a' b' / d'                                     if d = 0: a and b are 0, as R is positive semidefinite.
 #
 # Both are exact but for rounding. Rounding leaves about 1e-16 (1 + |c|^2) of a d that is 0, where c are the coefficients
 # of the column on those before it, and d' is noise (1 + |c|^2). A column is determined by those before it if d is less
