@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
 from pgmx.parallel.threads import one_blas_thread
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
@@ -285,13 +284,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
         if criterion not in CRITERIA:
             raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
-        choices, began = [], perf_counter()
+        choices, began = [], Start.now().wall
 
         def limit(learner: Self, n_left: int) -> Self:
             """Give a learner its share of the time that is left for it and the others, the last fit among them."""
             if self.max_time is None:
                 return learner
-            return learner.set_params(max_time=max(0.0, self.max_time - (perf_counter() - began)) / n_left)
+            return learner.set_params(max_time=max(0.0, self.max_time - (Start.now().wall - began)) / n_left)
 
         for place, order in enumerate(orders):
             # all orders explain the same rows
