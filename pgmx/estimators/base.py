@@ -114,7 +114,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
                 f"{type(self).__name__}({option}={given})"
             )
         self._validate()
-        with self._timed():
+        with self._start_clock():
             opened = self._open(X)
             if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
                 warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
@@ -131,7 +131,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
             run.raise_error()
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _start_clock(self) -> Iterator[None]:
         """Let the runs that begin in the block count their seconds from here."""
         self._start = Start.now()
         try:

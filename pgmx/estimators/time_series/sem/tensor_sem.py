@@ -269,7 +269,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
             The fitted learner.
         """
         self._validate()
-        with self._timed():
+        with self._start_clock():
             panel = self._open(X)
             run = self._fit(panel, sample_weight, exogenous_power)
             self._set_names(panel.names)
