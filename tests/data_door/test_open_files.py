@@ -44,6 +44,6 @@ def test_other_errors(tmp_path):
     path = tmp_path / "model.json"
     with pytest.raises(PermissionError, match="denied"), explain_unreadable(path, "cannot be read", "mend it"):
         raise PermissionError(errno.EACCES, "denied", str(path))
-    with pytest.raises(ValueError, match="cannot be read: not a gzip file; mend it"):
-        with explain_unreadable(path, "cannot be read", "mend it"):
-            raise OSError("not a gzip file")
+    words = "cannot be read: not a gzip file; mend it"
+    with pytest.raises(ValueError, match=words), explain_unreadable(path, "cannot be read", "mend it"):
+        raise OSError("not a gzip file")

@@ -277,6 +277,7 @@ def test_the_start_has_indicators_of_the_most_frequent_states():
     assert list_indicators(many) == list(range(99 - MOST_INDICATORS, 99))
 
 
+@pytest.mark.filterwarnings("ignore:implausibly many states")
 def test_a_variable_with_many_states_and_a_float():
     """Rows like those of a list of passengers: names, numbers of tickets and cabins, an age, some small columns."""
     rng = np.random.default_rng(0)
