@@ -10,6 +10,7 @@ from tqdm.auto import tqdm
 
 from helpers.all_learners import make_cases, summarise
 from helpers.interpreter import run_python
+from pgmx.plotting.reports.facts import read_figures
 from pgmx.runs.run import ProgressBar
 
 CASES = make_cases()
@@ -239,3 +240,10 @@ def test_seconds_are_those_of_the_whole_fit():
     assert (seconds[1:] >= seconds[:-1]).all()
     assert seconds[-1] <= learner._fit_seconds
     assert learner.history_["n_edges"][-1] == len(learner.edges_)
+
+
+def test_seconds_that_are_shown_are_those_of_the_whole_fit(clock):
+    learner = learn_case("SelectedGraph GraphicalLasso stars", show_progress=False)
+    shown = dict(map(tuple, read_figures(learner)[0]))["seconds"]
+    assert clock[0] - 3 <= shown <= clock[0]  # the clock began at 1
+    assert learner.history_["seconds"][0] >= 1  # after the data were read
