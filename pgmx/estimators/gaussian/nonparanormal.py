@@ -212,6 +212,7 @@ class Nonparanormal(WrappingLearner):
             del inner._start
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)
+        self.converged_, self.stopped_by_ = inner.converged_, inner.stopped_by_
         self.estimator_, self.history_ = inner, inner.history_
         return run
 

@@ -480,8 +480,9 @@ class SelectedGraph(WrappingLearner):
             if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
+            n_lams = len(path) + len(more)
             path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
-            self._end_early(path, criterion, len(lams))
+            self._end_early(path, criterion, n_lams)
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)

@@ -278,7 +278,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         """
         warn_of_target(self, X, y)
         self._validate()
-        with self._timed():
+        with self._start_clock():
             panel = self._open(X)
             run = self._fit(panel, sample_weight, exogenous_power)
             self._set_names(panel.names)

@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +26,7 @@ from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
@@ -317,13 +316,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_folds: int = 0,
     ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
-        choices, began = [], perf_counter()
+        choices, began = [], Start.now().wall
 
         def limit(learner: Learner, n_left: int) -> Learner:
             """Give a learner its share of the time that is left for it and the others, the last fit among them."""
             if self.max_time is None:
                 return learner
-            return learner.set_params(max_time=max(0.0, self.max_time - (perf_counter() - began)) / n_left)
+            return learner.set_params(max_time=max(0.0, self.max_time - (Start.now().wall - began)) / n_left)
 
         for place, order in enumerate(orders):
             # all orders explain the same rows
